@@ -1,6 +1,6 @@
 """Scoring: bundles, the adapter between a classifier and a label space, and evaluation.
 
-Importing, loading and scoring need numpy alone. Names are handed out on first use.
+Importing, loading and scoring need only numpy. Each public name is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which label is each class of a classifier, and what is answered once that is known. numpy alone."""
+"""Match the classes of a classifier with labels, and answer in labels; needs only numpy."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ __all__ = ["ClassAnswers", "ClassBinding", "Source", "measuring_space", "opened_
 
 Address = str | os.PathLike[str]
 Source = Address | Bundle | LabelGraph | MetricSpace
-"""What names the labels and their distances."""
+"""Gives the labels and their distances."""
 
 
 def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:
-    """Return what `source` names: an address is opened, anything else is itself."""
+    """Open an address; return any other source unchanged."""
     if isinstance(source, str | os.PathLike):
         return open_bundle(source, artifacts_url=artifacts_url)
     if not isinstance(source, Bundle | LabelGraph | MetricSpace):
@@ -57,19 +57,19 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return the space that measures between labels; that of a block bundle reaches observed labels alone."""
+    """Return the space of the labels; for a block bundle it holds only distances to observed labels."""
     if isinstance(given, Bundle):
         return given.space()
     return metric_space(given) if isinstance(given, LabelGraph) else given
 
 
 class ClassBinding:
-    """Ties the classes of a classifier to labels, by key or by name.
+    """Matches the classes of a classifier with labels, by key or by name.
 
     Parameters
     ----------
     source : str, path, Bundle, LabelGraph, MetricSpace or None
-        The labels. None: there are none but the classes, each as far from every other.
+        The labels. None: the classes are the labels, all at the same distance from each other.
     columns : mapping of class to str, optional
         The key or name of each class; by default a class is the key of its label.
     artifacts_url : str, optional
@@ -100,12 +100,12 @@ class ClassBinding:
         self._columns = columns
         self._given = None if source is None else opened_source(source, artifacts_url)
         self.space: MetricSpace | None = None
-        """What measures between any two labels, where more than a bundle is at hand."""
+        """The space that measures between any two labels; None for a bundle."""
         if self._given is not None and not isinstance(self._given, Bundle):
             self.space = measuring_space(self._given)
 
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the label of each class: an index among the observed ones of a bundle, else among all.
+        """Return the index of each class's label: among the observed labels of a bundle, otherwise among all.
 
         Raises
         ------
@@ -139,10 +139,10 @@ class ClassBinding:
             ) from None
 
     def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
-        """Return the bundle, and which of its observed labels each class feeds; raises as `labels`."""
+        """Return the bundle and the observed label that each class feeds; errors as in `labels`."""
         every = np.arange(len(classes))
         if self._given is None:
-            keys = [f"{i:09d}" for i in every]  # canonical order is that of the classes
+            keys = [f"{i:09d}" for i in every]  # so that canonical order is the order of the classes
             return build_bundle(CompleteSpace(keys), keys), every
         found = self.labels(classes)
         if isinstance(self._given, Bundle):
@@ -190,14 +190,14 @@ class ClassAnswers:
     feeds : ndarray of shape (n_classes,), dtype=int64
         The observed label that each class feeds.
     reading : dict
-        Keyword arguments of the adapter.
+        Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
-        Where the bundle was opened. A pickle then holds this and the digest, and the bundle is opened again
-        when it is first needed; without an address a pickle holds the bundle.
+        Where the bundle was opened. A pickle then holds the address and the digest, and the bundle is opened
+        again when it is first needed; without an address, a pickle holds the bundle.
     space : MetricSpace, optional
-        What measures between labels; by default that of the bundle.
+        Measures between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
-        The labels themselves, in canonical order, where they are the classes of the classifier.
+        The classes, in canonical order, if they are the labels.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class ClassAnswers:
 
     @cached_property
     def adapter(self) -> Adapter:
-        """What answers; its columns are the observed labels of the bundle."""
+        """The adapter that answers; its columns are the observed labels of the bundle."""
         bundle = self._source if isinstance(self._source, Bundle) else self._source.open()
         return Adapter(bundle, **self._reading)
 
@@ -230,20 +230,20 @@ class ClassAnswers:
 
     @property
     def space(self) -> MetricSpace | None:
-        """What measures between labels; None where they are the classes, each as far from every other."""
+        """The space that measures between labels; None if the classes are the labels."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Whether every truth is the label of a class, although there are other labels to answer with."""
+        """Return whether every truth is the label of a class, although there are other allowed labels."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
         return {bundle.observed_keys[i] for i in self._feeds.tolist()}.issuperset(truth.tolist())
 
     def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
-        """Return what the adapter reads, made from one column for each class.
+        """Return the input of the adapter, made from one column for each class.
 
-        What is not a class is given a probability of 0.
+        Observed labels that are not a class get probability 0.
         """
         kind: OutputKind = self.adapter.outputs
         if kind == "log_probabilities":
@@ -264,7 +264,7 @@ class ClassAnswers:
         return np.array(self.adapter.predict(outputs), dtype=object)
 
     def sorted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of labels with their columns in the order of `classes`."""
+        """Return the values of labels, with columns in the order of `classes`."""
         order = self.adapter.keys.order
         return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
 
@@ -288,14 +288,14 @@ class ClassAnswers:
 
 @dataclass(frozen=True)
 class _Reference:
-    """A bundle by its digest, and where it was."""
+    """The digest of a bundle, and the address where it was."""
 
     uri: Address
     artifacts_url: str | None
     digest: str
 
     def open(self) -> Bundle:
-        """Open the bundle where it was, else by its digest in the artifact store."""
+        """Open the bundle at its address or, if another is there, by its digest in the artifact store."""
         try:
             found = open_bundle(self.uri, artifacts_url=self.artifacts_url)
             if found.digest == self.digest:

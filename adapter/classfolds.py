@@ -1,4 +1,4 @@
-"""ClassKFold: cross-validation for a classifier that is to answer with labels that it never learned."""
+"""ClassKFold: cross-validation for a classifier that answers with labels that it never learned."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ _FEWEST_LEARNED = 2
 class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     """K-fold cross-validation over classes: each fold is scored on classes that it did not learn.
 
-    Folds over samples, such as those of `StratifiedKFold`, hold every class in both parts, and a score on
-    them says how a classifier answers for the classes that it knows. What suits these can be wrong for all
-    others: the sharper the probabilities, the nearer the Fréchet mean is to argmax, which never answers with
-    a label that was not learned. Here a class is in one part of each fold alone, as a label that nobody
-    collected would be.
+    Folds over samples, such as from `StratifiedKFold`, hold every class in both parts, so their score says
+    how a classifier answers for the classes that it learned. Parameters that suit these classes can be wrong
+    for all others: the sharper the probabilities, the nearer the Fréchet mean is to argmax, which never
+    answers with a label that was not learned. Here each class is in only one part of a fold, so that a test
+    class is like a label without training data.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2. Each class is held out once.
     random_state : int, RandomState instance or None, default=0
-        Which classes are held out together. None draws again at each call.
+        Decides which classes are held out together. None draws again at each call.
 
     Notes
     -----
-    Folds hold as many classes each, to within one, and not as many samples. A fold learns fewer classes than
-    the classifier that is fitted in the end: the fewer there are, the more folds it takes, up to as many as
-    there are classes. With less than some twenty classes the choice is a guess; keep the default instead.
+    The numbers of classes of two folds differ by at most one; their numbers of samples may differ more. In
+    each fold fewer classes are learned than in the final fit: the fewer classes there are, the more folds are
+    needed, up to one for each class. With fewer than about twenty classes the chosen parameters are a guess;
+    keep the defaults instead.
 
-    The estimator must be fitted in each fold. One in `FrozenEstimator` has learned the classes already, and
-    nothing is held out.
+    The estimator must be fitted in each fold. An estimator in `FrozenEstimator` has already learned the
+    classes, so nothing is held out.
 
     Examples
     --------
@@ -63,12 +64,12 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of folds, whatever is given.
+        """Return the number of folds.
 
         Parameters
         ----------
         X, y, groups : object, optional
-            Not looked at.
+            Ignored.
         """
         return self.n_splits
 
@@ -80,22 +81,23 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         Parameters
         ----------
         X : array_like of shape (n_samples, ...)
-            Samples; only their number counts.
+            Samples; only their number is used.
         y : array_like of shape (n_samples,)
-            The class of each.
+            The class of each sample.
         groups : None
-            Classes are the groups.
+            Must be None: the classes are the groups.
 
         Yields
         ------
         train, test : ndarray of int
-            Ascending. No class is in both; every sample is in one of the two, and in one test part of all.
+            Indices of rows, ascending. No class is in both. Every sample is in one of the two, and in the
+            test part of one fold.
 
         Raises
         ------
         InputError
-            Without classes, with groups, and with too few classes for this number of folds: each fold learns
-            two at least.
+            Without `y`, with groups, or with too few classes for this number of folds: each fold learns at
+            least two classes.
         """
         if y is None:
             raise InputError("y: missing; ClassKFold holds out classes, so give the class of each sample")

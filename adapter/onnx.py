@@ -1,7 +1,7 @@
-"""export_onnx: the adapter's decision as an ONNX graph, alone or appended to a model.
+"""export_onnx: the adapter's decision as an ONNX graph, standalone or appended to a model.
 
-The graph is `adapter.engines.tables.decide` written down: the functions run once on values that note every
-operation instead of carrying it out. Only operators of the standard domain occur, from opset 18 on.
+The graph is a trace of `adapter.engines.tables.decide`: the function runs once on values that record each
+operation instead of computing it. The graph uses only operators of the standard domain, opset 18 or later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ except ImportError as error:
 __all__ = ["OPSET", "decision_model", "export_onnx"]
 
 OPSET = 18
-"""Version of the ONNX operators that the graph needs; a model's newer one is kept."""
+"""Version of the ONNX operators that the graph needs; a model keeps a newer one."""
 
 _IR_VERSION = 8
 _PREFIX = "labelgrove/"
@@ -45,7 +45,7 @@ def export_onnx(
     dtype: _Sums = "float64",
     input_dtype: _Input | None = None,
 ) -> None:
-    """Write what `decision_model` returns for the same arguments to the file `path`."""
+    """Write the model that `decision_model` returns for the same arguments to the file `path`."""
     made = decision_model(adapter, model=model, output=output, dtype=dtype, input_dtype=input_dtype)
     onnx.save(made, os.fspath(path))
 
@@ -63,37 +63,38 @@ def decision_model(
     Parameters
     ----------
     adapter : Adapter
-        Label space, observed labels, the order of the model's columns and what the model gives
-        (probabilities, log-probabilities or logits, with their temperature).
+        Gives the label space, the observed labels, the order of the model's columns and the kind of its
+        outputs (probabilities, log-probabilities or logits, with their temperature).
     model : str, path or onnx.ModelProto, optional
-        Model to append the decision to; it keeps its own outputs. By default the graph stands alone, with
-        one input, named like `Adapter.outputs`, of shape (n_samples, n_observed).
+        Model to append the decision to; it keeps its own outputs. By default the graph is standalone, with
+        one input of shape (n_samples, n_observed), named by `Adapter.outputs`.
     output : str, optional
-        The model's output that feeds the decision; by default the only one that has n_observed columns. A
-        sequence of maps that a ``ZipMap`` makes of such columns, as scikit-learn's converter puts there, is
-        one of them: its columns are read before they become maps.
+        The model's output that feeds the decision; by default the only one that has n_observed columns. An
+        output of maps that a ``ZipMap`` makes from such columns, as scikit-learn's converter adds, counts
+        too: its columns are read before they become maps.
     dtype : {"float64", "float32"}, default="float64"
-        In which sums are taken. With float64 the labels are those of `Adapter`; with float32 they are within
-        the band that `adapter.engines.arrays` states.
+        Dtype of the sums. With float64 the labels are the same as from `Adapter`; with float32 they are
+        within the band that `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
-        Of the input, where the graph stands alone: that of the model which is to feed it. By default `dtype`.
+        Dtype of the input of a standalone graph: the dtype of the outputs that will feed it. By default
+        `dtype`.
 
     Raises
     ------
     BindingError
-        Where no output of the model fits, or more than one does, and where a ``ZipMap`` names the observed
-        labels in another order than `Adapter.observed`.
+        If no output of the model fits, or more than one does, or if a ``ZipMap`` names the observed labels in
+        an order other than `Adapter.observed`.
     InputError
-        For an argument that breaks a rule, a model that cannot be brought to opset 18, and a file beyond
-        2 GB.
+        For an argument that breaks a rule, a model that cannot be converted to opset 18, and a file larger
+        than 2 GB.
 
     Notes
     -----
     ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
-    (n_samples,). A graph cannot raise: a row that `Adapter.predict_indices` refuses is answered with -1 and
-    an empty string, whatever the other rows hold. A batch without rows has no answers. Metadata name the
-    bundle, the ontology and the observed labels. A block's matrix is stored in its own dtype and widened when
-    the model runs: n_labels * n_observed numbers of `dtype`.
+    (n_samples,). A graph cannot raise: the answer to a row that `Adapter.predict_indices` refuses is -1 and
+    an empty string, whatever the other rows hold. A batch without rows has no answers. The metadata name the
+    bundle, the ontology and the observed labels. The distances of a block are stored in their dtype and
+    converted when the model runs, to n_labels * n_observed numbers of `dtype`.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def decision_model(
     )
     index = _decision(graph, adapter, given)
     graph.named("Identity", "frechet_index", index.name)
-    labels = graph.constant(np.array([*adapter.keys, ""], dtype=object))  # -1 takes the last
+    labels = graph.constant(np.array([*adapter.keys, ""], dtype=object))  # -1 selects the last
     graph.named("Gather", "frechet_label", labels.name, "frechet_index")
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
@@ -153,11 +154,11 @@ def _decision(graph: _Graph, adapter: Adapter, given: _Value) -> _Value:
 
 
 def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with opset 18 or later; it names each domain once."""
+    """Return the model with opset 18 or later, each domain named once."""
     loaded = onnx.ModelProto()
     loaded.CopyFrom(model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model)))
     versions: dict[str, int] = {}
-    for opset in loaded.opset_import:  # some converters list one twice
+    for opset in loaded.opset_import:  # some converters list a domain twice
         domain = "" if opset.domain == "ai.onnx" else opset.domain
         versions[domain] = max(opset.version, versions.get(domain, 0))
     del loaded.opset_import[:]
@@ -173,7 +174,7 @@ def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
             f"{OPSET} or later"
         ) from error
     for output, before in zip(converted.graph.output, loaded.graph.output, strict=True):
-        output.CopyFrom(before)  # up to onnx 1.20 the types of maps got lost
+        output.CopyFrom(before)  # up to onnx 1.20 the conversion loses the types of maps
     return converted
 
 
@@ -255,32 +256,32 @@ def _finished(
 
 
 class _Graph:
-    """Nodes and constants as they are noted."""
+    """The nodes and constants recorded so far."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
     def constant(self, array: Any) -> _Value:
-        """Note a constant."""
+        """Record a constant."""
         array = np.asarray(array)
         name = f"{_PREFIX}constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array, name))
         return _Value(self, name, array.dtype, array.shape)
 
     def operation(self, kind: str, dtype: Any, *inputs: _Value, **attributes: Any) -> _Value:
-        """Note an operation and return its result."""
+        """Record an operation and return its result."""
         name = f"{_PREFIX}{kind}_{len(self.nodes)}"
         self.named(kind, name, *(value.name for value in inputs), **attributes)
         return _Value(self, name, np.dtype(dtype))
 
     def named(self, kind: str, result: str, *inputs: str, **attributes: Any) -> None:
-        """Note an operation whose result has a name of its own."""
+        """Record an operation whose result has the given name."""
         self.nodes.append(helper.make_node(kind, list(inputs), [result], name=result, **attributes))
 
 
 class _Value:
-    """What an operation will give; `shape` is known for constants, and the value itself elsewhere."""
+    """The future result of an operation; `shape` is the shape of a constant, otherwise the value itself."""
 
     def __init__(self, graph: _Graph, name: str, dtype: np.dtype[Any], shape: Any = None) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -323,7 +324,7 @@ class _Value:
         return self._with("GreaterOrEqual", other, bool)
 
     def __getitem__(self, key: tuple[slice, slice]) -> _Value:
-        """Rows of a constant."""
+        """Return rows of a constant."""
         ends = (self.graph.constant(np.array([end])) for end in (key[0].start, key[0].stop, 0))
         return self.graph.operation("Slice", self.dtype, self, *ends)
 
@@ -356,7 +357,7 @@ class _Namespace:
         return self._graph.operation("ReduceMax", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
 
     def all(self, x: _Value, *, axis: int) -> _Value:
-        """Smallest of 0 and 1: booleans themselves have no order in this opset."""
+        """Return the minimum of 0 and 1: booleans have no order in this opset."""
         return self.astype(self.min(self.astype(x, np.int32), axis=axis), np.bool_)
 
     def exp(self, x: _Value) -> _Value:
@@ -380,7 +381,7 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
-        """To the shape of another value, or flat; the size is counted, for -1 fits no batch without rows."""
+        """Reshape like another value, or flatten to the computed size: -1 fails without rows."""
         if isinstance(shape, _Value):
             wanted = self._graph.operation("Shape", np.int64, shape)
         else:
@@ -391,7 +392,7 @@ class _Namespace:
         return self._graph.operation("Unsqueeze", x.dtype, x, self._axis(axis))
 
     def full_like(self, x: _Value, value: float) -> _Value:
-        """As large as `x` where that is known; else one number, which broadcasts."""
+        """Return an array of the shape of `x` if that is known, otherwise one number, which broadcasts."""
         shape = () if isinstance(x.shape, _Value) else x.shape
         return self._graph.constant(np.full(shape, value, dtype=x.dtype))
 

@@ -1,4 +1,4 @@
-"""Files that somebody else named: read only where they are plain files, text only as far as it is text."""
+"""Read files at paths from users: only regular files, and text only up to the first byte that is not text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 1 << 20
 def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file, or a link to one, for reading bytes; anything else raises `OSError` at once.
 
-    A pipe or a device would wait for ever, or never end.
+    Reading a pipe or a device could wait forever, or never end.
     """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed by the caller
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -26,14 +26,14 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait for a writer
 
 
 def decoded(file: BinaryIO) -> str:
-    """Return the UTF-8 text of a file, its line ends as they are; other bytes raise `ValueError`.
+    """Return the UTF-8 text of a file, with its line ends unchanged; other bytes raise `ValueError`.
 
-    It is decoded as it is read, and text holds no NUL, so that of ``/dev/zero`` or a terabyte that was never
-    written only the beginning is read.
+    The file is decoded while it is read, and a NUL byte is an error, so only the beginning of ``/dev/zero``
+    or of a sparse terabyte is read.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     parts = []

@@ -1,4 +1,4 @@
-"""Where an adapter looks for another bundle of its name, and which ontology version it keeps to."""
+"""The address where an adapter looks for another bundle, and the ontology version that it keeps."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Renewal", "refuse_other_version"]
 
 @dataclass
 class Renewal:
-    """What `adapter.Adapter.refresh` asks.
+    """The address and the pinned version that `adapter.Adapter.refresh` uses.
 
     Attributes
     ----------
     source : BundleSource or None
-        The address; None where there is none to look at.
+        The address; None for an adapter without one.
     mark : tuple
-        Of what the address led to when it was last looked at; see `adapter.loading.source.Located`.
+        Mark of the bundle that was last found at the address; see `adapter.loading.source.Located`.
     pin : str
-        Digest of the ontology version to keep to, or its first digits; empty for any.
+        Digest of the ontology version to keep, or its first digits; empty for any version.
     lock : Lock
-        Held by whoever renews.
+        Held during a refresh.
     """
 
     source: BundleSource | None = None
@@ -36,13 +36,13 @@ class Renewal:
     lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def look(self, held: Bundle) -> tuple[Bundle, tuple[Any, ...]] | None:
-        """Return the bundle at the address with its mark; None where the mark is still the same.
+        """Return the bundle at the address with its mark; None if the mark has not changed.
 
         Raises
         ------
         GroveError
-            As `adapter.open_bundle`; `BundleError` for another bundle than `held`, of another version than
-            the one to keep to.
+            As `adapter.open_bundle`; `BundleError` for a bundle other than `held` whose version is not the
+            pinned one.
         """
         located = None if self.source is None else self.source.locate()
         if located is None or (located.mark and located.mark == self.mark):
@@ -54,15 +54,15 @@ class Renewal:
 
 
 def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
-    """Raise `BundleError` for a bundle that was not made from the ontology version an adapter is pinned to.
+    """Raise `BundleError` for a bundle that was not made from the pinned ontology version.
 
     Parameters
     ----------
     bundle : Bundle
-        The bundle at hand.
+        The bundle to check.
     pin : bool or str
-        Digest of the version, or 8 or more of its first digits; True: any, if the bundle names one; False or
-        empty: no version at all will do.
+        Digest of the version, or 8 or more of its first digits. True accepts any bundle that names a version;
+        False or empty text accepts every bundle.
     """
     if not pin:
         return

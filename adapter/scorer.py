@@ -1,4 +1,4 @@
-"""Adapter: the outputs of a model for K observed labels in, answers among all N allowed labels out."""
+"""Adapter: turn the outputs of a model for K observed labels into answers among all N allowed labels."""
 
 from __future__ import annotations
 
@@ -43,38 +43,38 @@ class Adapter:
 
     The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest
     ``sum_i p_i d(y, l_i)^beta``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12
-    of the smallest are tied and the first of them in canonical order wins.
+    of the smallest are tied, and the first tied label in canonical order wins.
 
-    Threads may share an adapter. What it answers from is replaced as a whole by `refresh`, or never: each
-    call answers from what was there when it began.
+    Threads may share an adapter. `refresh` replaces its whole state at once, and nothing else changes it:
+    each call uses the state that was there when the call began.
 
     Parameters
     ----------
     bundle : Bundle
         Label space and observed labels.
     columns : iterable of str, mapping or Binding, length n_observed, optional
-        What the model calls its columns, bound to the observed labels by `bind`: a list of text, an
-        ``id2label`` dictionary, or a `Binding` that was saved. By default the columns are the bundle's
-        observed labels, in the order in which it was built.
+        Names of the model's columns, which `bind` matches with the observed labels: a list of text, an
+        ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels in the
+        order in which the bundle was built.
     by : {"auto", "key", "name", "position"}, default="auto"
-        How `columns` are read.
+        How to read `columns`. outputs
     outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
-        What the model emits. Probabilities are taken as they are and rows need not sum to one; the other two
-        go through the softmax of each row.
+        Kind of the model's outputs. Probabilities are used as given, and rows need not sum to one; for the
+        other two kinds the softmax of each row is used.
     temperature : float, default=1
-        What logits and log-probabilities are divided by before the softmax.
+        Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
-        Exponent of the distances. For any other than 2 a tree with every label allowed scores the vertices
-        on paths between observed labels, where one answer is asked for; with some labels allowed, several
-        answers or candidates it measures the distances of all of them again for each batch of about a
-        thousand rows.
+        Exponent of the distances. For a value other than 2, on a tree whose labels are all allowed, a single
+        answer is searched for among the vertices on paths between observed labels only. With only some labels
+        allowed, with several answers or with candidates, the distances of all labels are measured again for
+        each batch of about a thousand rows.
 
     Raises
     ------
     BindingError
         For columns that are unknown, ambiguous, repeated or missing, all listed.
     InputError
-        For `outputs`, `temperature` and `beta` that break a rule.
+        For values of `outputs`, `temperature` and `beta` that break a rule.
 
     Examples
     --------
@@ -124,22 +124,22 @@ class Adapter:
         stale: Stale = "warn",
         pin: bool | str = False,
     ) -> Self:
-        """Open the bundle at `uri` and bind the columns of a model to it.
+        """Open the bundle at `uri` and match the columns of a model with its observed labels.
 
         Parameters
         ----------
         uri, artifacts_url, offline, verify, stale
-            As for `open_bundle`; `refresh` reads them again.
+            As for `open_bundle`; `refresh` uses them again.
         columns, by, outputs, temperature, beta
             As for `Adapter`.
         pin : bool or str, default=False
-            Ontology version to keep to: its digest or 8 or more of its first digits; True: the one that the
-            bundle was made from. Bundles of another version are refused, here and by `refresh`.
+            Ontology version to keep: its digest, or 8 or more of its first digits; True means the version
+            that the bundle was made from. This method and `refresh` refuse bundles of another version.
 
         Raises
         ------
         GroveError
-            As `open_bundle` and `Adapter`; `BundleError` for another version than the one pinned.
+            As `open_bundle` and `Adapter`; `BundleError` for a version other than the pinned one.
         """
         source = BundleSource(uri, artifacts_url, offline, verify, stale)
         located = source.locate()
@@ -162,20 +162,20 @@ class Adapter:
         temperature: float = 1.0,
         beta: float = 2,
     ) -> Self:
-        """Build the bundle of `graph` in memory (see `build_bundle`); columns are `observed`, in order.
+        """Build the bundle of `graph` in memory (see `build_bundle`); the columns are `observed`, in order.
 
-        The graph is kept: evaluation measures between labels on it.
+        The adapter keeps the graph, on which an evaluation measures distances between labels.
         """
         bundle = build_bundle(graph, observed, metric=metric, labels=labels)
         made = cls(bundle, outputs=outputs, temperature=temperature, beta=beta)
         made._graph = graph
         return made
 
-    # ---- what it holds -----------------------------------------------------------------------------
+    # ---- properties --------------------------------------------------------------------------------
 
     @property
     def bundle(self) -> Bundle:
-        """What it was made from."""
+        """The bundle that the adapter answers from."""
         return self._state.bundle
 
     @property
@@ -185,7 +185,7 @@ class Adapter:
 
     @property
     def keys(self) -> Keys:
-        """Keys of the allowed labels, in canonical order; every index refers to it."""
+        """Keys of the allowed labels, in canonical order; every index refers to this order."""
         return self._state.keys
 
     @property
@@ -195,12 +195,12 @@ class Adapter:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The metric space of a tree or complete bundle; None for a block, which holds no other distances."""
+        """The metric space of a tree or complete bundle; None for a block, which lacks most distances."""
         return self._state.space
 
     @property
     def n_labels(self) -> int:
-        """Number of labels that may be answered."""
+        """Number of allowed labels."""
         return self._state.bundle.n_labels
 
     @property
@@ -215,12 +215,12 @@ class Adapter:
 
     @property
     def outputs(self) -> OutputKind:
-        """What the model emits."""
+        """Kind of the outputs of the model."""
         return self._reader.kind
 
     @property
     def temperature(self) -> float:
-        """What logits and log-probabilities are divided by."""
+        """Divisor of logits and log-probabilities before the softmax."""
         return self._reader.temperature
 
     @property
@@ -236,28 +236,29 @@ class Adapter:
         Parameters
         ----------
         P : array_like of shape (n_samples, n_observed) or (n_observed,), SparseOutputs or scipy.sparse matrix
-            What the model emits, columns as in `observed`; any integer or floating dtype and memory order. A
-            table whose columns are called as in `observed` may have them in any order.
+            Outputs of the model, columns as in `observed`; any integer or floating dtype and memory order. A
+            table whose columns have the names in `observed` may have them in any order.
         candidates : optional
-            The labels that take part, all by default:
+            The labels among which to choose, all by default:
 
-            - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, those that
+            - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
               some weights make best (see `ontology.geometry.locus`);
-            - ``Subtree(key)``: a label of a tree and all below it;
+            - ``Subtree(key)``: a label of a tree and all labels below it;
             - keys, in any order;
-            - a list with one of ``Subtree``, keys or None (all) for each row.
+            - a list that holds for each row a ``Subtree``, keys, or None (all).
 
-            The scorers of the 16 sets used last are kept.
+            The adapter keeps the scorers of the 16 sets used last.
 
         Raises
         ------
         WeightError
-            For a wrong number of columns, and for rows with NaN, infinity, a negative value or zeros alone;
-            the rows are named.
+            For a wrong number of columns, and for rows with NaN, infinity, a negative value or only zeros;
+            the message names the rows.
         BindingError
-            For a table of which some columns are called as in `observed`, others not.
+            For a table in which some column names are in `observed` and others are not.
         InputError, UnknownLabelError, SpaceError
-            For candidates that are unknown, none, or need the tree that a block bundle lacks.
+            For candidates that are unknown, for an empty set of them, and for candidates that need the tree
+            that a block bundle lacks.
 
         Notes
         -----
@@ -268,7 +269,7 @@ class Adapter:
         return state.decoded(best(state, self._reader, P, candidates))
 
     def predict_indices(self, P: Outputs, *, candidates: Candidates | None = None) -> NDArray[np.int64]:
-        """Return what `predict` does as indices into `keys`; shape (n_samples,), dtype=int64."""
+        """Return the answers of `predict` as indices into `keys`; shape (n_samples,), dtype=int64."""
         return best(self._state, self._reader, P, candidates)
 
     def top_k(self, P: Outputs, k: int, *, candidates: Candidates | None = None) -> Ranking:
@@ -302,9 +303,9 @@ class Adapter:
         P
             As for `predict`.
         candidates : optional
-            One set as for `predict`; keys keep their order as the columns to return.
+            One set as for `predict`; keys give the order of the returned columns.
         out : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), optional
-            Where to write, in float64 or float32: a memory map for instance.
+            Array to write to, in float64 or float32, for example a memory map.
 
         Returns
         -------
@@ -315,7 +316,7 @@ class Adapter:
         InputError
             For more than `MAX_VALUES` numbers without `out`; take fewer rows at a time, or name candidates.
         WeightError, UnknownLabelError
-            As for `predict`; for a candidate that is not allowed.
+            As for `predict`, and for a candidate that is not allowed.
         """
         state = self._state
         rows = self.rows(P)
@@ -335,17 +336,17 @@ class Adapter:
     ) -> NDArray[Any]:
         """Return a softmax over labels: ``exp(-V / scale)``, divided by its sum over the columns.
 
-        V is the Fréchet variance of the row divided by its sum. These are scores between 0 and 1 that sum to
-        one and rank labels as `decision_function` does. They are not calibrated: nothing makes the truth
-        `scale` edges away rarer by the factor that stands here.
+        V is the Fréchet variance of the label, divided by the sum of the row. These are scores between 0 and
+        1 that sum to one and rank labels as `decision_function` does. They are not calibrated: a score does
+        not say how often a label is the truth.
 
         Parameters
         ----------
         P, candidates, out
-            As for `decision_function`; the sum runs over the candidates alone.
+            As for `decision_function`; the sum runs over the candidates only.
         scale : float, default=1
-            Positive, in edge-weight units to the power of beta: how much larger V makes a label less probable
-            by a factor of e.
+            Positive, in edge-weight units to the power of beta: a V that is larger by `scale` makes a label
+            less probable by a factor of e.
 
         Returns
         -------
@@ -377,19 +378,19 @@ class Adapter:
         return out
 
     def back_off(self, P: Outputs, margin: float, *, candidates: OneSet | None = None) -> BackedOff:
-        """Return the lowest label of the tree that covers the best answer and all that are nearly as good.
+        """Return the lowest label of the tree that covers the best answer and all nearly as good ones.
 
-        A label is nearly as good where its Fréchet variance is at most the smallest plus `margin` times the
-        sum of the row, ties included. With `margin` 0 that is the best label, or the ancestor shared by those
-        tied with it.
+        A label is nearly as good if its Fréchet variance is at most the smallest plus `margin` times the sum
+        of the row, ties included. With `margin` 0 the result is the best label or, if labels are tied with
+        it, their lowest common ancestor.
 
         Parameters
         ----------
         P, candidates
             As for `predict`; one set of candidates.
         margin : float
-            Not negative, in edge-weight units to the power of beta. From 1 on, a row that is certain of a
-            label on a tree of unit edges has its parent within the margin.
+            Not negative, in edge-weight units to the power of beta. On a tree of unit edges, a margin of 1 or
+            more reaches the parent of a label even for a row that is certain of the label.
 
         Raises
         ------
@@ -400,7 +401,7 @@ class Adapter:
 
         Notes
         -----
-        As `top_k` with k the number of labels within the margin.
+        Cost: as `top_k` with k the number of labels within the margin.
 
         Examples
         --------
@@ -432,11 +433,12 @@ class Adapter:
     ) -> list[tuple[str, ...]]:
         """Return the keys of several labels for each row of independent probabilities.
 
-        For models of several labels: every column is a probability of its own, so that rows need not sum to
-        one, and logits go through the logistic function in place of the softmax. Observed labels of at least
-        `threshold` are active; active labels at most `within` apart are linked, and each group that hangs
-        together is answered by the Fréchet mean of its own probabilities. A row without an active label gets
-        an empty tuple. This is a rule of thumb, no estimate of the most probable set.
+        For models that give a sample several labels: each column is a separate probability, so rows need not
+        sum to one, and logits go through the logistic function instead of the softmax. Observed labels whose
+        probability is at least `threshold` are active. Active labels at most `within` apart are linked, and
+        the answer for each connected group is the Fréchet mean under the probabilities of the group. A row
+        without an active label gets an empty tuple. This is a rule of thumb, not an estimate of the most
+        probable set.
 
         Parameters
         ----------
@@ -445,7 +447,8 @@ class Adapter:
         threshold : float, default=0.5
             Above 0, at most 1.
         within : float, default=2
-            In edge-weight units: on a tree of unit edges 2 links siblings; 0 answers each label by itself.
+            In edge-weight units: on a tree of unit edges 2 links siblings; with 0 each active label is
+            answered separately.
 
         Returns
         -------
@@ -457,7 +460,7 @@ class Adapter:
         WeightError
             For probabilities outside 0..1.
         InputError, SpaceError
-            For a `threshold` or `within` out of range; for active labels whose distances a block lacks.
+            For a `threshold` or `within` out of range, and for active labels whose distances a block lacks.
 
         Examples
         --------
@@ -477,7 +480,7 @@ class Adapter:
         return [state.keys.take(labels) for labels in found]
 
     def explain(self, row: Outputs, *, candidates: OneSet | None = None) -> Explanation:
-        """Return why one row is answered as it is.
+        """Explain the answer to one row.
 
         Parameters
         ----------
@@ -489,13 +492,13 @@ class Adapter:
         Returns
         -------
         explanation : Explanation
-            The answer, the runner-up and the margin between them, the argmax label and the path from there,
-            and what each observed label adds to the variance; ``print`` shows it.
+            The answer, the runner-up and the margin between them, the argmax label and the path from it to
+            the answer, and the amount that each observed label adds to the variance; ``print`` shows it all.
 
         Raises
         ------
         WeightError
-            As for `predict`, and for more or less than one row.
+            As for `predict`, and for any number of rows but one.
 
         Examples
         --------
@@ -518,10 +521,10 @@ class Adapter:
         ((_, weights),) = self._reader.chunks(rows, state.order)
         return explain(state, one_set(state, candidates), weights)
 
-    # ---- what evaluation builds on -----------------------------------------------------------------
+    # ---- used by evaluation ------------------------------------------------------------------------
 
     def whole_space(self) -> MetricSpace | None:
-        """Return the space between all allowed labels; None for a block whose graph is not at hand."""
+        """Return the space between all allowed labels; None for a block without its graph."""
         if self.space is not None or self._graph is None:
             return self.space
         bundle = self.bundle
@@ -529,16 +532,16 @@ class Adapter:
         return metric_space(self._graph, cast("Any", bundle.metric), labels)
 
     def distances(self, indices: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the distances of allowed labels to the observed ones, columns in the order of the bundle."""
+        """Return the distances from allowed labels to observed ones, columns in the order of the bundle."""
         return self._state.distances[indices]
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Column of P for each observed label in the order of the bundle; None where both are one order."""
+        """Column of P for each observed label in the order of the bundle; None if the orders are the same."""
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
-        """Return P as rows of n_observed columns whose values are not yet checked; they have a length."""
+        """Return P as rows of n_observed columns, with a length, whose values are not yet checked."""
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -552,7 +555,7 @@ class Adapter:
         return self._reader.chunks(self.rows(P), self._state.order)
 
     def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield logits in place of weights, without the temperature of the adapter; else as `chunks`."""
+        """Yield logits instead of weights, without the temperature of the adapter; otherwise as `chunks`."""
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
@@ -568,12 +571,12 @@ class Adapter:
     # ---- renewal -----------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
-        """Open the bundle again, where it was loaded from, and answer from it if it is another one.
+        """Look for a new bundle at the loaded address, and answer from it if there is one.
 
-        What a name means is looked up first: where that is the bundle at hand, nothing is opened. The
-        columns of the model stay what they are: each is bound by the key of its observed label. Calls in
-        other threads go on undisturbed, each with the old bundle or with the new one; `pinned` holds one over
-        several calls.
+        A name is looked up first: if it still means the current bundle, nothing is opened. The columns of the
+        model stay the same: each is matched by the key of its observed label. Calls in other threads are not
+        disturbed, and each uses either the old bundle or the new one; `pinned` keeps one bundle for several
+        calls.
 
         Returns
         -------
@@ -585,7 +588,7 @@ class Adapter:
         InputError
             For an adapter that was not made by `load`.
         BundleError
-            For a bundle of another ontology version than the adapter is pinned to (``load(uri, pin=...)``).
+            For a bundle of an ontology version other than the pinned one (``load(uri, pin=...)``).
         GroveError
             As for `load`; the adapter then answers as before.
         """
@@ -608,30 +611,30 @@ class Adapter:
             return changed
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write bundle, columns and settings as a folder, for `from_pretrained`.
+        """Write the bundle, the columns and the settings to a folder, for `from_pretrained`.
 
         Parameters
         ----------
         folder : str or path
-            Created where it is not there; earlier files of an adapter in it are replaced.
+            Created if it does not exist; earlier files of an adapter in it are replaced.
 
         Raises
         ------
         ServiceError
-            Where it cannot be written.
+            If the folder cannot be written.
         """
         settings = {"outputs": self.outputs, "temperature": self.temperature, "beta": self.beta}
         write_folder(folder, self.bundle, {"columns": list(self.observed), **settings})
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save_pretrained` wrote: no network, nothing unpickled, the bundle's sha256 compared.
+        """Read a folder of `save_pretrained`, without network or unpickling, and check the bundle's sha256.
 
         Raises
         ------
         NotFoundError, ArtifactError, BundleError
-            For a folder that lacks a file, holds other bytes than its configuration names, or has a
-            configuration of a newer format or with a field that is missing, unknown or wrong.
+            For a folder that lacks a file or whose bytes do not match its configuration; for a configuration
+            of a newer format, or with a field that is missing, unknown or wrong.
         """
         bundle, config = read_folder(folder)
         try:
@@ -649,7 +652,7 @@ class Adapter:
             ) from error
 
     def pinned(self) -> Self:
-        """Return an adapter that keeps what this one answers from now, whatever `refresh` brings here."""
+        """Return an adapter that keeps the current bundle, even after a `refresh` of this adapter."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._renewal = Renewal()

@@ -1,4 +1,4 @@
-"""FrechetClassifier: any scikit-learn classifier, answering with every label of a bundle; and its scorers."""
+"""FrechetClassifier, which lets any scikit-learn classifier answer with every label of a bundle; scorers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ try:
 except ImportError as error:
     raise MissingExtraError.of("scikit-learn", "sklearn", "FrechetClassifier") from error
 
-# It needs scikit-learn too, and would be named in the error.
+# Imported here because it needs scikit-learn too, and the error above names FrechetClassifier.
 from labelgrove.adapter.classfolds import ClassKFold
 
 __all__ = [
@@ -50,7 +50,7 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """A score over classes that were learned, of a classifier that can answer with more labels than these."""
+    """A score over learned classes only, of a classifier that can also answer with other labels."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,55 +59,56 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     Parameters
     ----------
     estimator : classifier
-        What gives probabilities. A clone of it is fitted; one wrapped in `sklearn.frozen.FrozenEstimator`
-        is used as it is.
+        Classifier that gives probabilities. A clone of it is fitted; a classifier wrapped in
+        `sklearn.frozen.FrozenEstimator` is used as it is.
     bundle : str, path, Bundle, LabelGraph, MetricSpace or None, default=None
         The labels and their distances:
 
         - an address as for `adapter.open_bundle`, or a `Bundle`: the classes of the estimator are among its
-          observed labels. One that is not a class has probability 0;
-        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels, wherever in it they are;
-        - None: the classes themselves, each as far from every other. The answer is then argmax.
+          observed labels. An observed label that is not a class has probability 0;
+        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels, and may be any of its labels;
+        - None: the classes themselves, all at the same distance from each other. The answer is then argmax.
     columns : mapping of class to str, default=None
-        The label of each class of the estimator, by key or by name, where classes are not keys themselves:
+        The label of each class of the estimator, by key or by name, if the classes are not keys:
         ``{0: "n02084071", 1: "n02121808"}`` or the ``id2label`` of a model.
     response_method : {"predict_proba", "decision_function"}, default="predict_proba"
-        What is asked of the estimator. Decision functions need one column for each class (two classes: one
-        number) and are read as logits, which margins of support vector machines are not:
-        `sklearn.calibration.CalibratedClassifierCV` makes probabilities of these.
+        Method of the estimator to call. A decision function needs one column for each class (one number for
+        two classes), and is read as logits. Margins of support vector machines are not logits:
+        `sklearn.calibration.CalibratedClassifierCV` turns them into probabilities.
     temperature : float, default=1.0
-        What logits, or the logarithms of probabilities, are divided by before the softmax. To search for
-        one, hold classes out (`ClassKFold`): what suits the classes that were learned tends to 0, argmax.
+        Logits, or the logarithms of probabilities, are divided by it before the softmax. To search for a
+        value, hold out classes (`ClassKFold`): the best value for the learned classes tends to 0, which is
+        argmax.
     beta : float, default=2
         Exponent of the distances.
     scale : float, default=1.0
-        Scale of `predict_proba`, see `adapter.Adapter.predict_proba`.
+        Scale of `predict_proba`; see `adapter.Adapter.predict_proba`.
     artifacts_url : str, default=None
-        The artifact store of an address; by default that of the settings.
+        The artifact store of an address; by default the store in the settings. Attributes
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels it can return, sorted: keys of the allowed labels in an array of objects. Without a bundle
+        The labels it can return, sorted: keys of the allowed labels in an array of objects. Without a bundle,
         the classes of the estimator.
     source_classes_ : ndarray of shape (n_classes,)
-        The classes the estimator knows, the columns of its probabilities.
+        The classes of the estimator: the columns of its probabilities.
     estimator_ : classifier
         The fitted estimator.
     adapter_ : Adapter
-        What answers. Without a bundle its keys are positions in `classes_`.
+        The adapter that gives the answers. Without a bundle its keys are positions in `classes_`.
     n_features_in_ : int
-        Number of features seen by the estimator, where it says so.
+        Number of features that the estimator saw, if it says so.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where it says so.
+        Names of these features, if the estimator says so.
 
     Notes
     -----
-    Of labels that are tied the first in canonical order wins, which is not the order of `classes_`: after a
-    tie, `predict` need not be the first largest column of `decision_function`.
+    Of tied labels the first in canonical order wins, and canonical order is not the order of `classes_`: with
+    a tie, `predict` need not return the first of the largest columns of `decision_function`.
 
-    A pickle holds the address and the digest of a bundle that was given by its address, and opens it when it
-    is first needed; everything else that is given as `bundle` is pickled with its content.
+    For a bundle that was given by its address, a pickle holds the address and the digest, and the bundle is
+    opened when it is first needed. Any other `bundle` is pickled with its content.
 
     Examples
     --------
@@ -146,27 +147,27 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     # ---- fitting -----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, **params: Any) -> FrechetClassifier:
-        """Fit a clone of the estimator, open the bundle and bind one to the other.
+        """Fit a clone of the estimator, open the bundle, and match the classes with its labels.
 
         Parameters
         ----------
         X : array_like
-            What the estimator takes.
+            Input of the estimator.
         y : array_like of shape (n_samples,)
-            The class of each sample. A frozen estimator looks at neither: ``fit(None, None)`` will do.
+            The class of each sample. A frozen estimator uses neither `X` nor `y`: ``fit(None, None)`` works.
         **params
-            Passed to the ``fit`` of the estimator; where metadata routing is enabled, what it requests.
+            Passed to the ``fit`` of the estimator; with metadata routing, only those that it requests.
 
         Raises
         ------
         BindingError
             For classes that are not labels, before the estimator is fitted.
         InputError
-            For parameters that break a rule, and what `open_bundle` raises.
+            For parameters that break a rule. An address also raises the errors of `open_bundle`.
         """
         estimator = self._clone_of_estimator()
         binding = ClassBinding(self.bundle, self.columns, self.artifacts_url)
-        known = getattr(estimator, "classes_", None)  # a frozen estimator has them before it is fitted
+        known = getattr(estimator, "classes_", None)  # a frozen estimator has classes before fit
         if known is None:
             y = column_or_1d(y, warn=True)
             if self.bundle is not None:
@@ -195,7 +196,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def _clone_of_estimator(self) -> Any:
-        """Return what will be fitted, or raise for parameters that break a rule."""
+        """Return the clone to fit, or raise for parameters that break a rule."""
         if self.response_method not in _METHODS:
             raise InputError(
                 f"response_method: {self.response_method!r} given; choose {' or '.join(map(repr, _METHODS))}"
@@ -203,7 +204,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         if not nonnegative_number("scale", self.scale):
             raise InputError("scale: 0 given; it is positive, and 1 by default")
         check_beta(self.beta)
-        OutputReader(self._outputs_kind(), self.temperature, 1)  # knows the rule of temperatures
+        OutputReader(self._outputs_kind(), self.temperature, 1)  # checks the temperature
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InputError(
                 f"estimator: {self.estimator!r} given; give an instance of a classifier with a fit method"
@@ -233,7 +234,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     @property
     def adapter_(self) -> Adapter:
-        """What answers."""
+        """The adapter that gives the answers."""
         return self._fitted().adapter
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -242,7 +243,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Parameters
         ----------
         X : array_like
-            What the estimator takes.
+            Input of the estimator.
 
         Returns
         -------
@@ -257,12 +258,12 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Parameters
         ----------
         X : array_like
-            What the estimator takes.
+            Input of the estimator.
 
         Returns
         -------
-        decision : ndarray of shape (n_samples, n_labels), or (n_samples,) where there are two labels
-            Columns as in `classes_`; of two labels the second less the first.
+        decision : ndarray of shape (n_samples, n_labels), or (n_samples,) for two labels
+            Columns as in `classes_`; for two labels the score of the second minus the score of the first.
 
         Raises
         ------
@@ -279,7 +280,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Parameters
         ----------
         X : array_like
-            What the estimator takes.
+            Input of the estimator.
 
         Returns
         -------
@@ -300,7 +301,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Parameters
         ----------
         X : array_like
-            What the estimator takes.
+            Input of the estimator.
         y : array_like of shape (n_samples,)
             True labels, by key.
         sample_weight : array_like of shape (n_samples,), optional
@@ -309,19 +310,19 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Raises
         ------
         UnknownLabelError
-            For a truth that the bundle does not hold at all, such as a name in place of a key.
+            For a truth that the bundle does not hold, such as a name instead of a key.
         """
         self._fitted().refuse_unknown(y)
         return float(super().score(X, y, sample_weight=sample_weight))
 
     def _fitted(self) -> ClassAnswers:
-        # check_is_fitted collects tags at every call, which takes longer than a row
+        # check_is_fitted collects tags at every call, which takes longer than answering a row
         if not hasattr(self, "_answers"):
             raise NotFittedError(f"{type(self).__name__}: not fitted yet; call fit first")
         return self._answers
 
     def _given(self, X: Any) -> NDArray[Any]:
-        """Return what the estimator says, one column for each of its classes."""
+        """Return the outputs of the estimator, one column for each of its classes."""
         said = getattr(self.estimator_, self.response_method)(X)
         given = np.asarray(said)
         if given.ndim == 1 and self.response_method == "decision_function":
@@ -336,7 +337,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             given = given if order is None else given.take(order, axis=1)
         return self._answers.outputs(given)
 
-    # ---- what scikit-learn asks --------------------------------------------------------------------
+    # ---- scikit-learn's protocol -------------------------------------------------------------------
 
     def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Any:
         """Tell the transformers within the estimator what to return, as a pipeline does.
@@ -344,7 +345,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            Container of what transformers return; None changes nothing. Answers are arrays whatever it is.
+            Container that transformers return; None changes nothing. The answers are arrays in any case.
         """
         estimators: tuple[Any, ...] = (self.estimator, getattr(self, "estimator_", None))
         for estimator in estimators:
@@ -353,7 +354,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return where metadata goes: of ``fit`` to the estimator, of ``score`` to this one."""
+        """Return the routing of metadata: from ``fit`` to the estimator, from ``score`` to this object."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self.estimator, method_mapping=mapping)
@@ -372,26 +373,26 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
 
 def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = None) -> Any:
-    """Return a scorer for ``scoring=``: the negative of `expected_sq_distance`, of any classifier.
+    """Return a scorer for ``scoring=``: the negative of `expected_sq_distance`, for any classifier.
 
     Parameters
     ----------
     source : str, path, Bundle, LabelGraph or MetricSpace
-        What measures; an address is opened at once.
+        The labels and their distances; an address is opened at once.
     artifacts_url : str, optional
-        The artifact store of an address; by default that of the settings.
+        The artifact store of an address; by default the store in the settings. Attributes
 
     Returns
     -------
     scorer : callable
-        As `sklearn.metrics.make_scorer` makes them; larger is better. Of a `FrechetClassifier` it warns as
-        `neg_expected_sq_distance` does.
+        As from `sklearn.metrics.make_scorer`; larger is better. For a `FrechetClassifier` it gives the same
+        warning as `neg_expected_sq_distance`.
     """
     return _DistanceScorer(measuring_space(opened_source(source, artifacts_url)))
 
 
 class _DistanceScorer:
-    """scikit-learn's own scorer of answers, which sees the classifier too."""
+    """scikit-learn's scorer of predictions, with the warning, which needs the classifier too."""
 
     def __init__(self, space: MetricSpace) -> None:
         self._scorer = make_scorer(expected_sq_distance, greater_is_better=False, space=space)
@@ -417,7 +418,7 @@ class _DistanceScorer:
 def neg_expected_sq_distance(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Score a `FrechetClassifier` in its own space: a scorer, ``scoring=neg_expected_sq_distance``.
+    """Score a `FrechetClassifier` by distances in its space; for use as ``scoring=neg_expected_sq_distance``.
 
     Parameters
     ----------
@@ -433,21 +434,21 @@ def neg_expected_sq_distance(
     Returns
     -------
     score : float
-        Negative mean squared distance; without a bundle the negative share of wrong answers.
+        Negative mean squared distance; without a bundle, the negative share of wrong answers.
 
     Raises
     ------
     InputError
-        For another estimator; `expected_sq_distance_scorer` takes any.
+        For an estimator of another kind; `expected_sq_distance_scorer` takes any.
     UnknownLabelError, SpaceError
         As for `expected_sq_distance`.
 
     Warns
     -----
     ObservedTruthsWarning
-        Where every truth is a class that the classifier learned, and there are other labels. Such a score
-        says nothing of these, and a search by it settles on what harms them: hold classes out, with
-        ``cv=ClassKFold()``.
+        If every truth is a class that the classifier learned, although there are other labels. Such a score
+        says nothing about the other labels, and a search by it chooses parameters that harm them: hold out
+        classes with ``cv=ClassKFold()``.
     """
     within = _classifier_within(estimator)
     if within is None:
@@ -465,7 +466,7 @@ def neg_expected_sq_distance(
 
 
 def _classifier_within(estimator: Any) -> FrechetClassifier | None:
-    """Return the classifier at the end of pipelines and searches; None where it is another."""
+    """Return the `FrechetClassifier` at the end of pipelines and searches; None if there is none."""
     while not isinstance(estimator, FrechetClassifier):
         if isinstance(estimator, Pipeline):
             estimator = estimator[-1]
@@ -477,7 +478,7 @@ def _classifier_within(estimator: Any) -> FrechetClassifier | None:
 
 
 def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
-    """Warn where a score tells nothing of labels that were not learned, and there are some."""
+    """Warn if there are labels that were not learned and the score says nothing about them."""
     learned = classifier._fitted()  # noqa: SLF001  (of this module)
     if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(

@@ -1,4 +1,4 @@
-"""State: one bundle bound to the columns of one model, with its scorers; never changed once made."""
+"""State: one bundle matched with the columns of one model, with its scorers; immutable."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from labelgrove.ontology.keys import Keys, Texts
 __all__ = ["CandidateSet", "State"]
 
 _SETS_KEPT = 16
-_SMALL_ENTRIES = 1 << 17  # distances that are measured faster than a tree is searched for their labels
+_SMALL_ENTRIES = 1 << 17  # up to here measuring all distances is faster than searching a tree
 _COPIED_ENTRIES = 1 << 24
 
 
 class _Picked:
-    """Some rows of others, read when they are asked for."""
+    """Some rows of another array of rows, read when they are requested."""
 
     def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
         self._rows, self._labels = rows, labels
@@ -45,14 +45,14 @@ class _Picked:
 
 @dataclass(eq=False)
 class CandidateSet:
-    """Labels that take part in an answer: how many, and a scorer of these alone.
+    """The labels from which an answer is chosen, with a scorer for them.
 
     Attributes
     ----------
     n_labels : int
     scorer : Scorer
     labels : ndarray of shape (n_labels,), dtype=int64, or None
-        The allowed labels they are, ascending; None where they are all of them.
+        Indices of the candidates among the allowed labels, ascending; None if all labels are candidates.
     """
 
     n_labels: int
@@ -61,47 +61,47 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return what decides on rows of the model as they are; None where nothing is compiled (yet).
+        """Return the compiled decision for unconverted rows of the model; None if nothing is compiled (yet).
 
-        It names candidates: places in `labels`. `order` is that of the one state whose candidates they are.
+        The decision returns positions in `labels`. `order` belongs to the state that owns this set.
         """
         if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(order)
         return self._decision
 
     def score(self, weights: NDArray[np.float64], k: int) -> FrechetResult:
-        """Return the best `k` of them, as allowed labels, in arrays of shape (n_samples, k)."""
+        """Return the best `k` candidates, as indices of allowed labels, in arrays of shape (n_samples, k)."""
         found = self.scorer.score(weights, top=k)
         index = found.index if self.labels is None else self.labels[found.index]
         return FrechetResult(index.reshape(-1, k), found.value.reshape(-1, k), found.n_tied)
 
 
 class State:
-    """What an adapter answers from.
+    """The bundle, columns and scorers from which an adapter answers.
 
     Parameters
     ----------
     bundle : Bundle
         Label space and observed labels.
     columns : iterable of str or None
-        What the model calls its columns; the bundle's observed labels by default.
+        Names of the model's columns; by default the bundle's observed labels.
     by : {"auto", "key", "name", "position"}
-        How columns are read.
+        How to read the columns.
     beta : float
         Exponent of the distances.
 
     Attributes
     ----------
     order : ndarray of shape (n_observed,), dtype=int64, or None
-        Column of the model for each observed label of the bundle; None where they are the same.
+        Column of the model for each observed label of the bundle; None if both are in the same order.
     observed : tuple of str
         Keys of the observed labels in the order of the model's columns.
     space : MetricSpace or None
-        None for a block, which holds no distances but those to observed labels.
+        None for a block, which holds only distances to observed labels.
     distances : Rows
-        From allowed labels to observed ones.
+        Distances from allowed labels to observed ones.
     scorer : Scorer
-        Of all allowed labels.
+        Scores all allowed labels.
     """
 
     def __init__(self, bundle: Bundle, columns: Columns | None, by: By, beta: float) -> None:
@@ -152,7 +152,7 @@ class State:
         return self.space if isinstance(self.space, TreeSpace) else None
 
     def hierarchy(self, what: str) -> TreeSpace:
-        """Return the tree in which `what` asks whose parent is who, or raise `SpaceError`."""
+        """Return the tree for an operation `what` that needs parents, or raise `SpaceError`."""
         if self.tree is None:
             raise SpaceError(
                 f"{what} asks whose parent is who, which a {self.bundle.kind} bundle does not hold; build a "
@@ -167,30 +167,30 @@ class State:
 
     @cached_property
     def every(self) -> CandidateSet:
-        """All allowed labels."""
+        """All allowed labels as a set of candidates."""
         return CandidateSet(self.bundle.n_labels, self.scorer)
 
     @cached_property
     def pairs_scorer(self) -> DenseScorer:
-        """What sums up single pairs of a row and a label."""
+        """Scores single pairs of a row and a label."""
         return DenseScorer(self.distances, beta=self.beta)
 
     def candidates(self, chosen: Chosen) -> CandidateSet:
-        """Return a set of candidates with its scorer, kept for the next call."""
+        """Return a set of candidates with its scorer, which is kept for later calls."""
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the allowed labels that `chosen` means, keys in the order given."""
+        """Return the allowed labels that `chosen` means; keys keep their order."""
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
-        """Return a scorer of `labels` in their order; where they are many, it measures when asked."""
+        """Return a scorer of `labels` in their order; for many labels it measures distances on demand."""
         few = len(labels) * self.bundle.n_observed <= _COPIED_ENTRIES
         rows = self.distances[labels] if few else _Picked(self.distances, labels)
         return DenseScorer(rows, beta=self.beta)
 
     def decoded(self, indices: NDArray[np.int64]) -> list[str]:
-        """Return the keys at `indices`, each distinct one decoded once."""
+        """Return the keys at `indices`; each distinct key is decoded once."""
         if len(indices) == 1:
             return [self.keys[int(indices[0])]]
         distinct, inverse = np.unique(indices, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Tables as text: cells under columns, each written as reports show it."""
+"""Tables as text, with each cell written as reports show it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Span", "Table", "shown"]
 
 
 class Span(NamedTuple):
-    """Two ends, as one cell of a table."""
+    """A cell of a table that shows two ends."""
 
     low: float
     high: float
@@ -23,9 +23,9 @@ class Table:
     ----------
     title : str
     columns : tuple of str
-        The first holds text, the others mostly numbers.
+        Names of the columns; the first column holds text, the others mostly numbers.
     rows : tuple of tuple
-        Cells: text, numbers, a `Span`, or None where there is nothing to say.
+        Cells: text, numbers, a `Span`, or None for a cell without a value.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Table:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as reports show it: four digits of a fraction, all of a whole number.
+    """Return a cell as reports show it: four digits of a fraction, all digits of a whole number.
 
     >>> [shown(cell) for cell in (0.123456, 12345, 23456.78, None, "oak", Span(1.25, 2.0))]
     ['0.1235', '12,345', '23,456.8', '–', 'oak', '1.25 to 2']

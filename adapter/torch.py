@@ -1,8 +1,9 @@
 """FrechetHead: the adapter as the last module of a PyTorch model.
 
-`FrechetHead.forward` gives scores, differentiable and with static shapes, so that `torch.compile` takes it
-whole; `FrechetHead.decide` gives the labels of `Adapter`, ties included. No parameters, only buffers: they
-follow ``.to()`` and stand in ``state_dict``. Devices need float64 (CPU and CUDA have it).
+`FrechetHead.forward` returns differentiable scores with static shapes, so that `torch.compile` can compile
+all of it. `FrechetHead.decide` returns the same labels as `Adapter`, ties included. The head has no
+parameters, only buffers, which ``.to()`` moves and ``state_dict`` holds. The device must support float64, as
+CPU and CUDA do.
 """
 
 from __future__ import annotations
@@ -45,28 +46,28 @@ _TRACEABLE = SimpleNamespace(
     sum=lambda x, *, axis, keepdims: torch.sum(x, axis, keepdim=keepdims),
     expand_dims=lambda x, *, axis: torch.unsqueeze(x, axis),
 )
-"""What `forward` needs of the array API; array-api-compat looks namespaces up, which compilers trip over."""
+"""The array API functions that `forward` needs; compilers fail on array-api-compat's namespace look-ups."""
 
 
-class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type where torch is absent
-    """Turns what a model says of K observed labels into scores of N labels.
+class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without torch
+    """Turns the outputs of a model for K observed labels into scores of N labels.
 
     Parameters
     ----------
     adapter : Adapter or Bundle
-        Label space, observed labels, the order of the model's columns and what the model gives
-        (probabilities, log-probabilities or logits, with their temperature). A later refresh of it does not
-        reach the head.
+        Gives the label space, the observed labels, the order of the model's columns and the kind of its
+        outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of the
+        adapter does not change the head.
     dtype : torch.float32 or torch.float64, default=torch.float64
-        In which `forward` adds up and what it returns, whatever the dtype of its input; `decide` always adds
-        up in float64. Autocast and ``.half()`` change neither.
+        Dtype in which `forward` sums and returns, whatever the dtype of its input; `decide` always sums in
+        float64. Autocast and ``.half()`` change neither.
 
     Attributes
     ----------
     keys : Keys
-        The labels, one for each score.
+        Keys of the labels, one for each score.
     observed : tuple of str
-        The columns.
+        Keys of the observed labels, in the order of the columns.
 
     Raises
     ------
@@ -77,8 +78,9 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
 
     Notes
     -----
-    Memory of the buffers: O(n_labels) on trees and for complete spaces, the matrix of distances for blocks.
-    `forward` returns n_samples x n_labels numbers, and on trees takes a few arrays of that size to do so.
+    The buffers take O(n_labels) memory for trees and complete spaces; for blocks they hold the matrix of
+    distances. `forward` returns n_samples x n_labels numbers, and on trees needs a few temporary arrays of
+    that size.
 
     Examples
     --------
@@ -116,7 +118,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         Parameters
         ----------
         x : Tensor of shape (..., n_observed)
-            What the model gives, in any dtype; not checked for NaN or negative values.
+            Outputs of the model, in any dtype; not checked for NaN or negative values.
 
         Returns
         -------
@@ -138,12 +140,12 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def decide(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the labels that `Adapter.predict_indices` does, as indices into `keys`.
+        """Return the same labels as `Adapter.predict_indices`, as indices into `keys`.
 
         Parameters
         ----------
         x : Tensor of shape (..., n_observed)
-            What the model gives, in any dtype.
+            Outputs of the model, in any dtype.
 
         Returns
         -------
@@ -152,11 +154,11 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         Raises
         ------
         WeightError
-            For rows with NaN, infinity, a negative probability, a log-probability above 0 or zeros alone.
+            For rows with NaN, infinity, a negative probability, a log-probability above 0 or only zeros.
 
         Notes
         -----
-        Rows are taken in batches; no more than about a gigabyte beyond `x` is in use at a time.
+        Rows are read in batches, so that memory beyond `x` stays below about a gigabyte.
         """
         self._check_width(x)
         table = self._table()
@@ -169,20 +171,20 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
         return found.reshape(x.shape[:-1])
 
     def extra_repr(self) -> str:
-        """Return what ``print(model)`` shows of this module."""
+        """Return the text that ``print(model)`` shows for this module."""
         return f"n_observed={len(self.observed)}, n_labels={len(self.keys)}, outputs={self.outputs!r}"
 
     def get_extra_state(self) -> dict[str, Any]:
-        """Return what `state_dict` holds beside the buffers: digest of the bundle, and the columns."""
+        """Return what `state_dict` holds next to the buffers: the digest of the bundle and the columns."""
         return {"bundle": self._digest, "observed": list(self.observed)}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Refuse the state of a head made from another bundle: its indices mean other labels.
+        """Refuse the state of a head that was made from another bundle, where an index means another label.
 
         Raises
         ------
         BundleError
-            Where the bundle or the order of its columns differs.
+            If the bundle or the order of its columns differs.
         """
         if state != self.get_extra_state():
             raise BundleError(
@@ -202,7 +204,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
             raise wrong_width("x", tuple(x.shape) or (0,), len(self.observed), self.observed)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> FrechetHead:
-        """Move the buffers and keep their dtypes: distances in half precision would be other distances."""
+        """Move the buffers and keep their dtypes: half precision would change the distances."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             there = fn(tensor)
@@ -213,7 +215,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # a class of no type 
 
 
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
-    """Weights times squared distances, by blocks of labels; the gradient makes the squares again."""
+    """Weights times squared distances, by blocks of labels; the gradient recomputes the squares."""
 
     @staticmethod
     def forward(
@@ -237,5 +239,5 @@ class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a copy as a tensor; PyTorch computes with few unsigned dtypes."""
+    """Return a copy as a tensor, uint16 as int32 because PyTorch computes with few unsigned dtypes."""
     return torch.from_numpy(np.array(array, dtype=np.int32 if array.dtype == np.uint16 else array.dtype))

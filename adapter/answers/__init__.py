@@ -1,1 +1,1 @@
-"""From weights to answers: candidates, rankings, back-off, sets and explanations."""
+"""Turning weights into answers: candidates, rankings, back-off, sets and explanations."""

@@ -1,4 +1,4 @@
-"""Back-off: where labels are nearly as good as the best, answer with the ancestor that they share."""
+"""Back-off: answer with the common ancestor of the best label and all nearly as good ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ENTRIES_AT_ONCE = 1 << 20
 
 
 def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], margin: float) -> BackedOff:
-    """Answer each row of checked weights with what covers all labels within the margin.
+    """Answer each row of checked weights with the lowest ancestor of all labels within the margin.
 
     Notes
     -----
-    The ranking is asked for twice as many labels until one is beyond the margin; a row all of whose
-    labels are within it costs O(n_labels).
+    The number of ranked labels is doubled until a label is beyond the margin; a row whose labels are all
+    within the margin costs O(n_labels).
     """
     tree = state.hierarchy("back_off").tree
     margin = nonnegative_number("margin", margin)
@@ -52,9 +52,10 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
 
 
 def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest vertex with both `low` and `high` at or below it, all as positions, ``low <= high``.
+    """Return the lowest common ancestor of `low` and `high`, as positions in preorder, ``low <= high``.
 
-    What holds the first and the last of some vertices in preorder holds them all. O(depth) time.
+    A common ancestor of the first and the last of some vertices in preorder is a common ancestor of them all.
+    O(depth) time.
     """
     parent, end = tree.parent, tree.end
     ancestor = low.copy()

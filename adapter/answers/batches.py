@@ -1,4 +1,4 @@
-"""From outputs to answers for any number of rows: a chunk at a time, whichever labels take part."""
+"""Turn outputs into answers for any number of rows, a chunk at a time, and for any set of candidates."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ __all__ = ["best", "one_set", "ranked", "room_for_variances", "variances"]
 _ARRAYS = (np.ndarray, np.memmap)
 _VALUES_AT_ONCE = 1 << 24
 _CONVERTED_AT_ONCE = 1 << 20
-_FEW = 256  # keys of a row that are scored one by one, sooner than a search over all is set up
+_FEW = 256  # up to so many keys of a row are scored one by one, which is faster than a search
 
 
 def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    Arrays of probabilities are decided on as they are, where something compiled is at hand for all labels, or
-    for candidates named by a rule, and nothing is wrong with them; all else is read, checked and ranked, or
-    refused.
+    A valid array of probabilities goes unconverted to a compiled decision, if there is one for all labels or
+    for candidates named by a rule. All other outputs are read, checked and ranked, or refused.
     """
     if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
         among = one_set(state, candidates)
@@ -48,7 +47,7 @@ def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates 
 
 
 def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
-    """Return the best candidate of each row, or None where `ranked` has to look at them."""
+    """Return the best candidate of each row, or None if the rows need `ranked`."""
     decide = among.decision(state.order)
     if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
         return None
@@ -86,7 +85,7 @@ def ranked(
 def _ranked_each(
     state: State, reader: OutputReader, rows: OutputRows, k: int, asked: list[Chosen | None]
 ) -> FrechetResult:
-    """Rank for rows that each have candidates of their own."""
+    """Rank rows that each have their own candidates."""
     _check_k(k, state.bundle.n_labels, "labels")
     result = _room(len(rows), k)
     for start, chunk in reader.chunks(rows, state.order):
@@ -115,7 +114,7 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys listed for each row by the sums of these pairs alone; `number` counts rows."""
+    """Rank the few keys listed for each row by summing only these pairs; `number` counts rows."""
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
     pairs = np.unique(row * n + state.keys.indices(chain.from_iterable(listed), lambda: state.names))
@@ -135,13 +134,13 @@ def one_set(state: State, candidates: OneSet | None) -> CandidateSet:
 def room_for_variances(
     name: str, state: State, n_rows: int, candidates: OneSet | None, out: NDArray[Any] | None, most: int
 ) -> tuple[NDArray[np.int64] | None, NDArray[Any]]:
-    """Return the labels whose variances are wanted (None: all), and an array for them, `out` if given.
+    """Return the labels whose variances are requested (None: all), and an array for them, `out` if given.
 
     Raises
     ------
     InputError
-        For candidates in a set, which gives their columns no order, an array of more than `most` numbers, and
-        an `out` that does not fit.
+        For candidates in a set, which has no order for the columns, for an array of more than `most` numbers,
+        and for an `out` that does not fit.
     """
     if isinstance(candidates, set | frozenset):
         raise InputError(
@@ -169,7 +168,7 @@ def room_for_variances(
 def variances(
     state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the slice, the weights and the variances of a few rows after the other."""
+    """Yield the slice, the weights and the variances of a few rows at a time."""
     scorer = state.scorer if labels is None else state.rows_scorer(labels)
     width = state.bundle.n_labels if labels is None else len(labels)
     step = max(1, _VALUES_AT_ONCE // width)

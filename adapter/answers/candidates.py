@@ -1,4 +1,4 @@
-"""Which labels take part in an answer: all of them, a rule, a subtree, a given set, or a set for each row."""
+"""Candidates for an answer: all labels, a rule, a subtree, a given set, or a set for each row."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Subtree:
-    """A label of a tree and everything below it; `key` need not be an allowed label itself."""
+    """A label of a tree and all labels below it; `key` need not be an allowed label."""
 
     key: str
 
 
 OneSet = Literal["leaves", "locus", "observed"] | Subtree | Iterable[str]
-"""What one set of candidates may be named by."""
+"""The forms in which to give one set of candidates."""
 
 Candidates = OneSet | Sequence[OneSet | None]
 """One set for all rows, or a list with one for each row (None: every label)."""
 
 Chosen = str | Subtree | tuple[str, ...]
-"""A set of candidates as it was asked for, hashable."""
+"""A requested set of candidates, hashable."""
 
 
 class LeastRecentlyUsed(Generic[Value]):
-    """At most `size` values by key, the one used longest ago dropped first; threads may share it.
+    """Keeps at most `size` values by key, and drops the least recently used; threads may share it.
 
-    Two threads that miss the same key both make its value, and one of the two is kept: making one takes long,
-    and nobody waits for another meanwhile.
+    Two threads that miss the same key both make its value, and one of the two values is kept: making a value
+    takes long, and no thread waits for another.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -67,7 +67,7 @@ class LeastRecentlyUsed(Generic[Value]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of `key`, made now where it is not there."""
+        """Return the value of `key`; make it if it is missing."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -85,7 +85,7 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates, hashable; any other form raises `InputError`.
+    """Return one set of candidates in hashable form; any other form raises `InputError`.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -94,15 +94,16 @@ def read_set(candidates: OneSet) -> Chosen:
 
 
 def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen | None]:
-    """Return one set of candidates, or a list with one for each row, each hashable.
+    """Return one set of candidates, or a list with a set for each row, each hashable.
 
-    A list of texts is one set of keys; a list of anything else has one entry for each row, and an empty one
-    no entry for no row.
+    A list of texts is one set of keys; any other list has an entry for each row, so an empty list fits no
+    rows.
 
     Raises
     ------
     InputError
-        For a text that names no rule, an empty set, and a list of sets of another length than the rows.
+        For a text that is not the name of a rule, an empty set, and a list of sets whose length is not the
+        number of rows.
 
     Examples
     --------
@@ -156,25 +157,25 @@ def chosen_labels(
     hierarchy: Callable[[str], TreeSpace],
     locus: Callable[[], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
-    """Return the allowed labels that a set of candidates means; keys in the order given, else ascending.
+    """Return the allowed labels that a set of candidates means: keys in their order, others ascending.
 
     Parameters
     ----------
     chosen : Chosen
-        What `read_candidates` returned.
+        A set from `read_candidates`.
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Returns the tree that says whose parent is who, or raises an error in the name of what asks for it.
+        Returns the tree with the parents, or raises an error that begins with its argument.
     locus : callable
         Computes the locus of the observed labels.
 
     Raises
     ------
     UnknownLabelError
-        For a key that is not an allowed label, or that is nowhere in the tree.
+        For a key that is not an allowed label, or the key of a subtree that is not in the tree.
     InputError, SpaceError
-        Where no allowed label is left, and for rules that ask a hierarchy where there is none.
+        If no allowed label is left, and for rules that need a hierarchy if there is none.
     """
     if isinstance(chosen, tuple):
         return keys.indices(chosen, (lambda: bundle.names) if len(keys) == bundle.n_points else None)

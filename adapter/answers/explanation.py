@@ -1,4 +1,4 @@
-"""Why this answer: which observed labels pulled it where, what came second, and how far it is from argmax."""
+"""Explain an answer: the pull of each observed label, the runner-up, and the path from argmax."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one observed label adds to the Fréchet variance.
+    """The amount that one observed label adds to the Fréchet variance.
 
     Attributes
     ----------
     key : str
-        The observed label.
+        Key of the observed label.
     weight : float
         Its weight in the row.
     distance : float
-        From the answer to it, in edge-weight units.
+        Distance from the answer to the observed label, in edge-weight units.
     pull : float
         ``weight * distance ** beta``: its share of the variance at the answer.
     pull_at_argmax : float or None
-        The same at the argmax label; None where the bundle has no distances from that.
+        The same at the argmax label; None if the bundle has no distances from that label.
     """
 
     key: str
@@ -43,31 +43,32 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How the answer to one row came about; ``str()`` shows it.
+    """The reasons for the answer to one row; ``str()`` shows them.
 
     Attributes
     ----------
     answer : str
         Key of the answer.
     value : float
-        Fréchet variance there.
+        Fréchet variance of the answer.
     n_tied : int
-        Number of labels tied with it, itself included.
+        Number of labels tied with the answer, itself included.
     argmax : str
-        Observed label with the largest weight, the first in canonical order of those tied.
+        Observed label with the largest weight; of tied ones the first in canonical order.
     argmax_value : float or None
-        Fréchet variance there; None where the bundle has no distances from that label.
+        Fréchet variance of the argmax label; None if the bundle has no distances from that label.
     runner_up : str or None
-        The second label of the ranking; None where there is a single candidate.
+        The second label of the ranking; None if there is only one candidate.
     runner_up_value : float or None
     margin : float or None
-        By how much the runner-up is worse for each unit of weight: ``(runner_up_value - value) / sum(row)``.
+        Difference between the variances of runner-up and answer per unit of weight: ``(runner_up_value -
+        value) / sum(row)``.
     path : tuple of str
-        Keys of the labels from the argmax label to the answer, both included; trees only, else empty.
+        Keys of the labels from the argmax label to the answer, both included; empty except on trees.
     names : dict of str to str
-        Name of every key above and below, where the ontology has one that differs.
+        Name of each key in this record, if the ontology has a name that differs from the key.
     contributions : tuple of Contribution
-        Of the observed labels with a positive weight, the largest pull at the answer or at argmax first.
+        One for each observed label with a positive weight, the largest pull at the answer or at argmax first.
     """
 
     answer: str
@@ -173,7 +174,7 @@ def _at_argmax(
 
 
 def _path(state: State, start: int, end: int) -> list[int]:
-    """Return the points from one to another over the tree; nothing where there is none."""
+    """Return the points on the path from `start` to `end` in the tree; empty without a tree."""
     if state.tree is None:
         return []
     tree = state.tree.tree

@@ -1,10 +1,10 @@
-"""Several labels for a row: active observed labels that are near one another share one answer.
+"""Several labels for a row: active observed labels that are close to each other share one answer.
 
-A model of several labels emits independent probabilities (a sigmoid for each class), whose Fréchet mean as a
-whole would lie between things that are both there. So a row is taken apart first: observed labels with a
-probability of at least `threshold` are active; active labels at a distance of at most `within` are linked,
-and each group that hangs together over links is answered by the Fréchet mean of its own probabilities. This
-is a rule of thumb, not an estimate of the most probable set.
+A model that gives a sample several labels has independent probabilities as outputs (a sigmoid for each
+class). The Fréchet mean of the whole row would lie between labels that are both present, so the row is split
+first. Observed labels with a probability of at least `threshold` are active. Active labels at a distance of
+at most `within` are linked, and the answer for each connected group is the Fréchet mean under the
+probabilities of the group. This is a rule of thumb, not an estimate of the most probable set.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def label_sets(
 def _parts(
     weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield the first row and the active labels of runs of rows that have few enough of them together."""
+    """Yield the first row and the active labels of runs of rows; a run has few active labels."""
     start, stop = 0, len(weights)
     while start < len(weights):
         n_active = int(np.count_nonzero(active[start:stop].any(axis=0)))
@@ -90,7 +90,7 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the groups of `members` that hang together over links."""
+    """Return the groups of `members` that links connect."""
     groups = []
     while len(members):
         group = members[:1]

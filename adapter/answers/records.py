@@ -1,4 +1,4 @@
-"""What an adapter answers with: rankings, and the numbers of every label where somebody asks for them."""
+"""The records that an adapter returns: rankings and back-off answers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Ranking:
     indices : ndarray of shape (n_samples, k), dtype=int64
         The same labels as indices into `Adapter.keys`.
     values : ndarray of shape (n_samples, k), dtype=float64
-        Fréchet variance at each, in edge-weight units to the power of beta times the sum of the row: for rows
-        that sum to one and beta 2, the expected squared distance.
+        Fréchet variance of each label, in edge-weight units to the power of beta, times the sum of the row.
+        For rows that sum to one and beta 2 this is the expected squared distance.
     n_tied : ndarray of shape (n_samples,), dtype=int64
         Number of labels tied with the best, itself included.
     """
@@ -34,18 +34,18 @@ class Ranking:
 
 @dataclass(frozen=True)
 class BackedOff:
-    """What is said of each sample when labels that are nearly as good count as one answer.
+    """Answers that cover all labels nearly as good as the best.
 
     Attributes
     ----------
     keys : tuple of n_samples keys
-        The lowest label of the tree that has the best one and all labels within the margin at or below it.
+        The lowest label of the tree that has the best label and all labels within the margin at or below it.
     points : ndarray of shape (n_samples,), dtype=int64
-        The same as indices into ``bundle.points``: an ancestor need not be an allowed label.
+        The same labels as indices into ``bundle.points``: an ancestor need not be an allowed label.
     best : ndarray of shape (n_samples,), dtype=int64
-        The best label of each sample, as `Adapter.predict_indices` has it.
+        The best label of each sample, as from `Adapter.predict_indices`.
     n_within : ndarray of shape (n_samples,), dtype=int64
-        Number of labels within the margin, the best included.
+        Number of labels within the margin, including the best.
     """
 
     keys: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""What a model server loads, and whether it is sound."""
+"""The files that a model server loads, and their checks."""

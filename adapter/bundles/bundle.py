@@ -1,8 +1,8 @@
-"""Bundles: all that scoring needs, in one immutable safetensors file named by its sha256.
+"""Bundles: everything that scoring needs, in one immutable safetensors file named by its sha256.
 
-docs/bundle-format.md is the normative description. Three kinds: ``"tree"`` (O(n_points) arrays, no
-distances), ``"block"`` (the distances of every allowed label to every observed one) and ``"complete"`` (keys
-alone).
+docs/bundle-format.md is the normative description. There are three kinds: ``"tree"`` (O(n_points) arrays, no
+distances), ``"block"`` (the distance from every allowed label to every observed one) and ``"complete"`` (only
+keys).
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _COUNTS = ("n_points", "n_labels", "n_observed")
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A label space tied to the observed labels of one classifier; make one with `build_bundle`.
+    """A label space with the observed labels of one classifier; made by `build_bundle`.
 
     Attributes
     ----------
     kind : {"tree", "block", "complete"}
     points : Keys, length n_points
-        In canonical order: every label of a tree; else the allowed labels and the observed ones.
+        In canonical order: every label of a tree; for other kinds, the allowed labels and the observed ones.
     names : Texts, length n_points
-        Display names of the points; their keys where the ontology has no names.
+        Display names of the points; their keys if the ontology has no names.
     is_allowed : ndarray of shape (n_points,), dtype=bool, or None
-        Which points may be answered; None where all may.
+        Which points are allowed labels; None if all are.
     observed : ndarray of shape (n_observed,), dtype=int64
         Points of the observed labels, in the order in which they were given: the order of a model's columns.
     metric : str
@@ -67,15 +67,15 @@ class Bundle:
     diameter : float
         Largest distance between two allowed labels, in edge-weight units.
     ontology, ontology_digest : str
-        Name and digest of the version it was made from; empty where it was made from a space.
+        Name and digest of the version from which the bundle was made; empty if it was made from a space.
     parent : ndarray of shape (n_points,), dtype=int32, or None
-        Trees: point of each parent, -1 for the root.
+        Trees: the parent of each point, -1 for the root.
     length : ndarray of shape (n_points,), dtype=float64, or None
         Weighted trees: length of the edge to the parent.
     distances : ndarray of shape (n_labels, n_observed), or None
-        Blocks: uint8, uint16, float32 or float64, whichever is the smallest that is exact.
+        Blocks: in the smallest of uint8, uint16, float32 and float64 that is exact.
     is_hierarchy : bool
-        Trees: whether the parents say what is above what, as for `TreeSpace`.
+        Trees: whether the edges to parents form a hierarchy, as for `TreeSpace`.
     """
 
     kind: str
@@ -93,11 +93,11 @@ class Bundle:
     distances: NDArray[Any] | None = None
     is_hierarchy: bool = True
 
-    # ---- what it holds -----------------------------------------------------------------------------
+    # ---- properties --------------------------------------------------------------------------------
 
     @property
     def n_points(self) -> int:
-        """Number of labels held, allowed or not."""
+        """Number of labels in the bundle, allowed or not."""
         return len(self.points)
 
     @cached_property
@@ -107,7 +107,7 @@ class Bundle:
 
     @property
     def allowed(self) -> NDArray[np.int64]:
-        """Points that may be answered, ascending; made when they are asked for."""
+        """Points of the allowed labels, ascending; computed on demand."""
         return np.arange(self.n_points) if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @property
@@ -134,7 +134,7 @@ class Bundle:
         return hashed.hexdigest()
 
     def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
-        """Return the metric space of the bundle; blocks know the distances to observed labels only."""
+        """Return the metric space of the bundle; that of a block has only distances to observed labels."""
         if self.distances is not None:
             keys = self.points if self.is_allowed is None else self.points.subset(self.allowed)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
@@ -148,7 +148,7 @@ class Bundle:
             raise BundleError(f"bundle {self.digest[:12]}: its arrays are not a tree ({error})") from error
 
     def inspect(self) -> dict[str, Any]:
-        """Return what the file says of itself: plain values for a table or JSON.
+        """Describe the file in plain values, for a table or JSON.
 
         Examples
         --------
@@ -204,24 +204,25 @@ class Bundle:
         digest: str | None = None,
         checked: bool = False,
     ) -> Bundle:
-        """Check what `to_arrays` made and return the bundle; the arrays are used as they are.
+        """Check the result of `to_arrays` and return the bundle, which uses the same arrays.
 
         Parameters
         ----------
         arrays, metadata
             Content of the file; arrays may be views of a memory map.
         name : str
-            What messages call the file.
+            Name of the file in messages.
         digest : str, optional
-            The sha256 of its bytes, where it is known; else computed when it is asked for.
+            The sha256 of the file's bytes, if it is known; otherwise it is computed on demand.
         checked : bool
-            Whether these very bytes passed the checks before: no long array is then read.
+            Whether the same bytes have passed the checks before: then no long array is read.
 
         Raises
         ------
         BundleError
-            For another format (a newer one says which package to upgrade), and for an array or field that is
-            missing, foreign, or of a dtype, shape or range that breaks docs/bundle-format.md.
+            For another format (for a newer one the message says which package to upgrade), and for an array
+            or field that is missing, unknown, or of a dtype, shape or range that breaks
+            docs/bundle-format.md.
 
         Notes
         -----
@@ -252,12 +253,12 @@ class Bundle:
         return made
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        """Write the file as a whole (or not at all) and return its digest.
+        """Write the file, whole or not at all, and return its digest.
 
         Raises
         ------
         NotFoundError
-            For a folder that does not exist; `ServiceError` where the file cannot be written.
+            For a folder that does not exist; `ServiceError` if the file cannot be written.
         """
         target, hashed = Path(path), hashlib.sha256()
 
@@ -287,14 +288,14 @@ class Bundle:
 
 
 def read_bundle(path: str | os.PathLike[str]) -> Bundle:
-    """Open a file that `Bundle.save` wrote, memory-mapped; people call `adapter.open_bundle`.
+    """Open a file of `Bundle.save`, memory-mapped; users call `adapter.open_bundle`.
 
     Raises
     ------
     NotFoundError
-        Where there is no such file.
+        If the file does not exist.
     ArtifactError
-        For bytes that are not a safetensors file; `BundleError` for one that is not a bundle.
+        For bytes that are not a safetensors file; `BundleError` for a safetensors file that is not a bundle.
     """
     shown = os.fspath(path)
     try:
@@ -324,36 +325,37 @@ def build_bundle(
     ontology: Mapping[str, str] | None = None,
     diameter: float | None = None,
 ) -> Bundle:
-    """Tie a label space to the observed labels of a classifier.
+    """Build the bundle of a label space and the observed labels of a classifier.
 
     Parameters
     ----------
     source : LabelGraph or MetricSpace
-        A graph is given its `metric_space` first.
+        A graph is first turned into its `metric_space`.
     observed : iterable of str
-        Keys of the classes the model knows, in the order of its columns; they need not be allowed labels.
+        Keys of the model's classes, in the order of its columns; they need not be allowed labels.
     metric, labels
-        As for `ontology.geometry.metric_space`; a space has them already.
+        As for `ontology.geometry.metric_space`; not needed for a space, which has both.
     form : {"auto", "tree", "block"}, default="auto"
-        ``"tree"`` refuses any space but a tree. ``"block"`` measures every distance between an allowed and an
-        observed label, also where a tree would need none: answers are the same, from N times K numbers more.
+        ``"tree"`` refuses any space that is not a tree. ``"block"`` stores every distance between an allowed
+        and an observed label, even for a tree, which does not need them: the answers are the same, and the
+        bundle holds N times K more numbers.
     ontology : mapping with "name" and "digest", optional
-        Version the source was read from; the digest of a graph is its own.
+        Version from which the source was read; for a graph the digest must be the graph's digest.
     diameter : float, optional
-        Largest distance between two allowed labels, where it is known already (a matrix that has no column
-        for every label cannot tell); computed by default.
+        Largest distance between two allowed labels, if it is known (it cannot be computed from a matrix that
+        lacks columns); computed by default.
 
     Returns
     -------
     Bundle
-        ``"tree"``, ``"complete"`` or, for any other metric and where it is asked for, ``"block"``.
+        Of kind ``"tree"``, ``"complete"`` or, for any other metric and on request, ``"block"``.
 
     Raises
     ------
     InputError
-        For no observed label, a set of them, a repeated one (`UnknownLabelError`: one that is not there), a
-        digest that is not the graph's, and a `form` that is unknown (`SpaceError`: ``"tree"`` of a space that
-        is none).
+        For observed labels that are none, a set, or repeated, for a digest that is not the graph's, and for
+        an unknown `form`. `UnknownLabelError` for an observed label that is not in the space; `SpaceError`
+        for the form ``"tree"`` of a space that is not a tree.
 
     Notes
     -----
@@ -394,7 +396,7 @@ def build_bundle(
     columns = _observed(observed)
     if names is not None:
         called = names
-        space.points.indices(columns, lambda: called)  # names given for keys are known here alone
+        space.points.indices(columns, lambda: called)  # its error can explain names given as keys
     as_tree = isinstance(space, TreeSpace) and form != "block"
     points, is_allowed, observed_points = _points(space, columns, every=as_tree)
     arrays: dict[str, Any] = {"kind": "block"}
@@ -426,10 +428,10 @@ def build_bundle(
 def _points(
     space: MetricSpace, columns: list[str], *, every: bool
 ) -> tuple[Keys, NDArray[np.bool_] | None, NDArray[np.int64]]:
-    """Return the labels that the bundle holds, whether each is allowed (None: all), and the observed ones.
+    """Return the points of the bundle, which of them are allowed (None: all), and the observed ones.
 
-    A tree keeps every point, for paths run over them; the other kinds keep what is allowed or observed. A
-    matrix has no order for observed labels that are not allowed: they follow in the order given.
+    A tree keeps every point, because paths run over them; the other kinds keep allowed and observed labels. A
+    matrix has no order for observed labels that are not allowed: they come last, in the given order.
     """
     if isinstance(space, MatrixSpace):
         space.point_index(columns)
@@ -472,7 +474,7 @@ def _taken(names: Texts, space: MetricSpace, points: Keys) -> Texts:
 
 
 def _narrowest(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return distances in float32 where that loses nothing."""
+    """Return distances in float32 if that loses nothing."""
     if distances.dtype != np.float64:
         return distances
     narrow = distances.astype(np.float32)

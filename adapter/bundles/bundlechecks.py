@@ -1,4 +1,4 @@
-"""Does a file obey the bundle format? Every array's dtype, shape and range, checked before it is used."""
+"""Checks of a bundle file: the dtype, shape and range of every array, before it is used."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from labelgrove.ontology.keys import Keys, Texts
 __all__ = ["FORMAT", "NO_HIERARCHY", "UNIT", "BundleChecker"]
 
 FORMAT = "labelgrove/bundle/1"
-"""Raised whenever a file that an older version would misread is written."""
+"""Format of the files; the number rises with each change that older versions would misread."""
 
 UNIT = "edge-weight units"
 """The unit of every distance in a bundle, and of its diameter."""
 
 NO_HIERARCHY = "none"
-"""The metadata field ``hierarchy`` of a tree whose parents do not say what is above what."""
+"""Value of the metadata field ``hierarchy`` for a tree whose edges do not form a hierarchy."""
 
 _COMMON = {"keys.blob", "keys.offsets", "keys.order", "observed.indices"}
 _OPTIONAL = {"names.blob", "names.offsets", "labels.allowed"}
 _REQUIRED = {"tree": {"tree.parent"}, "block": {"block.distances"}, "complete": set[str]()}
-_DIAMETERS = (1e-150, 1e150)  # whose squares are numbers
+_DIAMETERS = (1e-150, 1e150)  # the squares of these are finite and not 0
 _BLOCK_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _HEX = re.compile(r"(?:[0-9a-f]{64})?")
 
@@ -39,18 +39,18 @@ class BundleChecker:
     Parameters
     ----------
     name : str
-        What messages call the file.
+        Name of the file in messages.
     arrays, metadata : mapping
-        Its content.
+        Content of the file.
     checked : bool
-        Whether these very bytes were checked before: what stands in long arrays is then taken as it is, their
-        dtypes and shapes are not.
+        Whether the same bytes were checked before: then the values of long arrays are not checked again, only
+        their dtypes and shapes.
 
     Raises
     ------
     BundleError
-        From the constructor for a foreign or newer format and for arrays that are missing or not of the
-        kind; from each method for its part.
+        From the constructor for an unknown or newer format and for arrays that are missing or do not belong
+        to the kind; from each method for its part.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class BundleChecker:
         """Return a metadata field."""
         if field not in self._metadata:
             raise self._fault(f"metadata: {field!r} is missing")
-        if not self._metadata[field].isprintable():  # it is shown on terminals
+        if not self._metadata[field].isprintable():  # terminals show it
             raise self._fault(f"metadata: {field!r} is {self._metadata[field]!r}; it must be printable text")
         return self._metadata[field]
 
@@ -94,14 +94,14 @@ class BundleChecker:
         return rule
 
     def metric(self) -> str:
-        """Return the distances it stands for; only a block can have those of another kind."""
+        """Return the name of the metric, which for a tree or complete bundle must be that of its kind."""
         metric = self.text("metric")
         if self.kind != "block" and metric != self.kind:
             raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")
         return metric
 
     def is_hierarchy(self) -> bool:
-        """Return whether the parents of a tree say what is above what."""
+        """Return whether the edges of a tree form a hierarchy."""
         if "hierarchy" not in self._metadata:
             return True
         if self.kind != "tree" or self.text("hierarchy") != NO_HIERARCHY:
@@ -112,7 +112,7 @@ class BundleChecker:
         return False
 
     def ontology_digest(self) -> str:
-        """Return the digest of the version it was made from; empty for none."""
+        """Return the digest of the version from which the bundle was made; empty for none."""
         digest = self.text("ontology_digest")
         if not _HEX.fullmatch(digest):
             raise self._fault(
@@ -134,7 +134,7 @@ class BundleChecker:
         return diameter
 
     def points(self) -> Keys:
-        """Return the table of keys: unique, in UTF-8, found by the order it comes with."""
+        """Return the table of keys, which are unique, in UTF-8, and found through the stored order."""
         table = self._table("keys")
         n = len(table)
         order = self._array("keys.order", np.int32, (n,))
@@ -146,7 +146,7 @@ class BundleChecker:
         return Keys(table.blob, table.offsets, order)
 
     def names(self, points: Keys) -> Texts:
-        """Return the table of names; the keys where the file has none."""
+        """Return the table of names; the keys if the file has no names."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return points
         names = self._table("names")
@@ -155,7 +155,7 @@ class BundleChecker:
         return names
 
     def is_allowed(self, n_points: int) -> NDArray[np.bool_] | None:
-        """Return which points may be answered; None where all may."""
+        """Return which points are allowed labels; None if all are."""
         if "labels.allowed" not in self._arrays:
             self._check_count("n_labels", n_points)
             return None
@@ -178,7 +178,7 @@ class BundleChecker:
         return observed
 
     def parent(self, n_points: int) -> NDArray[np.int32]:
-        """Return the parents of a tree; that no loop is among them is checked where the space is built."""
+        """Return the parents of a tree; loops are found later, when the space is built."""
         parent = self._array("tree.parent", np.int32, (n_points,))
         self._check_range("tree.parent", parent, -1, n_points)
         n_roots = int((parent < 0).sum())
@@ -197,7 +197,7 @@ class BundleChecker:
         return length
 
     def distances(self, n_labels: int, n_observed: int) -> NDArray[Any]:
-        """Return the block."""
+        """Return the distances of a block."""
         block = self._array("block.distances", _BLOCK_DTYPES, (n_labels, n_observed))
         if block.dtype.kind == "f" and not self._checked:
             low, high = float(block.min()), float(block.max())

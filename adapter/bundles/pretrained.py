@@ -1,6 +1,6 @@
-"""Folders that hold an adapter: ``config.json`` beside ``bundle.safetensors``, as model hubs share them.
+"""Folders that hold an adapter: ``config.json`` and ``bundle.safetensors``, as model hubs share them.
 
-Nothing in such a folder is run or unpickled, and reading it asks no network. docs/adapter-loading.md lists
+Reading such a folder runs and unpickles nothing, and uses no network. docs/adapter-loading.md lists
 the fields of ``config.json``.
 """
 
@@ -27,14 +27,14 @@ CONFIG_FILE = "config.json"
 BUNDLE_FILE = "bundle.safetensors"
 
 PRETRAINED_FORMAT = "labelgrove/adapter/1"
-"""Raised whenever a folder is written that an older version would misread; so by every new field."""
+"""Format of the folders; the number rises with each change that older versions would misread."""
 
-_LARGEST_CONFIG = 64 * 2**20  # a million columns take about a third of it
+_LARGEST_CONFIG = 64 * 2**20  # a million columns take about a third of this
 
 
 @dataclass(frozen=True)
 class Config:
-    """What ``config.json`` says; every field is required.
+    """The content of ``config.json``; every field is required.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Config:
     sha256 : str
         Digest of the bundle's file.
     ontology, ontology_digest : str
-        Name and digest of the version that the bundle was made from, as the bundle has them.
+        Name and digest of the version from which the bundle was made, as in the bundle.
     columns : list of str
-        Key of the observed label that each column of the model stands for.
+        For each column of the model, the key of its observed label.
     outputs, temperature, beta
         As for `adapter.Adapter`.
     """
@@ -61,10 +61,10 @@ class Config:
 
 
 def write_folder(folder: str | os.PathLike[str], bundle: Bundle, settings: Mapping[str, Any]) -> None:
-    """Write bundle and configuration; `folder` is created, files of these two names are replaced.
+    """Write the bundle and the configuration; `folder` is created, and older files are replaced.
 
-    Each file appears as a whole. The configuration comes last and names the digest of the bundle, so that a
-    reader in between is told that the two do not belong together.
+    Each file appears whole. The configuration is written last and names the digest of the bundle, so that a
+    reader in between gets an error because the two do not match.
     """
     path = Path(folder)
     try:
@@ -85,9 +85,9 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[Bundle, Config]:
     Raises
     ------
     NotFoundError
-        Where a file is not there.
+        If a file does not exist.
     ArtifactError
-        For a bundle whose bytes are not those that the configuration names.
+        For a bundle whose bytes do not have the digest that the configuration names.
     BundleError
         For a configuration of another or newer format, or with fields that are missing, unknown or wrong.
     """
@@ -125,7 +125,7 @@ def _read_config(path: Path) -> Config:
     if not isinstance(found, dict):
         raise BundleError(f"{path}: holds a {type(found).__name__}, expected an object")
     _check_format(path, found.get("format"))
-    given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such
+    given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such fields
     known = [field.name for field in fields(Config)]
     for name in given.keys() - known:
         hint = did_you_mean(name, known)

@@ -1,4 +1,4 @@
-"""How much a model's probabilities are to be trusted, and the temperature that mends them."""
+"""How reliable a model's probabilities are, and the temperature that makes them more so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting a temperature, or a scale and a bias for each class, on samples whose labels are known."""
+"""Fit a temperature, or a scale and a bias for each class, on samples whose labels are known."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ __all__ = ["TemperatureFit", "VectorScaling", "fit_temperature", "fit_vector_sca
 By = Literal["nll", "ece", "error", "squared_distance"]
 
 _MEASURES = {"nll": "nll", "ece": "ece", "error": "distance_error", "squared_distance": "squared_distance"}
-_FAR = ("error", "squared_distance")  # measured on answers of the Fréchet mean, over all samples
+_FAR = ("error", "squared_distance")  # measured on the answers of the Fréchet mean, over all samples
 _LOWEST, _HIGHEST = 2.0**-7, 2.0**7
-_OCTAVES = 14  # from the lowest to the highest
-_STEPS = {"ece": (32, 256), "error": (4, 64), "squared_distance": (4, 64)}  # an octave, at least and at most
-_WORK = 1 << 26  # outputs that are looked at before steps become fewer than the most
+_OCTAVES = 14  # from the lowest to the highest temperature
+_STEPS = {"ece": (32, 256), "error": (4, 64), "squared_distance": (4, 64)}  # least and most for each octave
+_WORK = 1 << 26  # outputs to read before the number of steps is reduced
 _FINE, _ROUNDS, _VALLEYS = 9, 3, 6
-_FEW = 50  # samples below which a fit is hardly worth more than a guess
+_FEW = 50  # with fewer samples a fit is hardly better than a guess
 
 
 @dataclass(frozen=True)
 class TemperatureFit:
-    """A temperature and what it does.
+    """A fitted temperature and its effect.
 
     Attributes
     ----------
     temperature : float
-        What logits are divided by: ``Adapter(..., outputs="logits", temperature=fit.temperature)``.
+        Divisor of the logits: ``Adapter(..., outputs="logits", temperature=fit.temperature)``.
     by : {"nll", "ece", "error", "squared_distance"}
-        What it makes smallest.
+        The measure that the temperature minimizes.
     value, value_before : float
-        That measure at the temperature, and at the adapter's own (1 without an adapter).
+        The measure at the temperature, and at the adapter's temperature (1 without an adapter).
     n_samples, n_unobserved : int
-        Samples, and those of them whose truth is not observed.
+        Number of samples, and of samples whose truth is not observed.
     at_bound : bool
-        Whether it is an end of the range searched, 1/128 to 128: the measure has no smallest value inside.
+        Whether the temperature is an end of the searched range, 1/128 to 128, because the measure has no
+        minimum inside.
     notes : tuple of str
-        What a reader must know.
+        Warnings and remarks for the user.
     """
 
     temperature: float
@@ -67,7 +68,7 @@ class TemperatureFit:
 
     @property
     def samples(self) -> str:
-        """The samples that the measure was taken on, in words."""
+        """A description of the samples on which the measure was taken."""
         if self.by in _FAR:
             return f"{self.n_samples:,} samples, {self.n_unobserved:,} of them with an unobserved truth"
         n_observed = self.n_samples - self.n_unobserved
@@ -81,10 +82,10 @@ class VectorScaling:
     Attributes
     ----------
     scale, bias : tuple of float
-        Of each column, in the model's order.
+        Scale and bias of each column, in the model's order.
     nll, nll_before : float
     n_samples : int
-        Samples whose truth is observed: those it was fitted on.
+        Number of samples whose truth is observed, on which the scaling was fitted.
     notes : tuple of str
     """
 
@@ -96,7 +97,7 @@ class VectorScaling:
     notes: tuple[str, ...]
 
     def apply(self, logits: ArrayLike) -> NDArray[np.float64]:
-        """Return the logits, shape (n, n_columns), scaled and shifted: give them as outputs="logits"."""
+        """Return the logits, shape (n, n_columns), scaled and shifted, for outputs="logits"."""
         given = np.asarray(logits, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != len(self.scale):
             raise InputError(f"logits: shape {given.shape} given, expected (n_samples, {len(self.scale)})")
@@ -120,27 +121,27 @@ def fit_temperature(
     bins: int = BINS,
     scheme: BinScheme = "width",
 ) -> TemperatureFit:
-    """Return the temperature that makes a measure smallest on samples that the model was not trained on.
+    """Return the temperature that minimizes a measure on samples on which the model was not trained.
 
     Parameters
     ----------
     P : array_like of shape (n_samples, n_columns), sparse outputs or OutputFile
-        Logits or log-probabilities; of probabilities the logarithm is taken.
+        Logits or log-probabilities; probabilities are replaced by their logarithms.
     truth : iterable of str, length n_samples
         Key of each sample's label; without `adapter` and `columns`, the number of its column.
     by : {"nll", "ece", "error", "squared_distance"}, default="nll"
-        ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's own argmax;
-        ``"error"``: share of wrong answers of the Fréchet mean (that of argmax is the same at every
+        ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's argmax;
+        ``"error"``: share of wrong answers of the Fréchet mean (the share of argmax is the same at every
         temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
     adapter : Adapter, optional
-        What answers; its kind of outputs is that of P, and its own temperature only what the result is
-        compared with.
+        Gives the answers. P holds its kind of outputs; its temperature only serves as a comparison for the
+        result.
     space : MetricSpace, optional
         For the last two measures, as for `adapter.evaluation.evaluate`.
     columns, outputs : optional
-        Without an adapter: keys of the columns, and what the numbers are.
+        Without an adapter: keys of the columns, and the kind of the outputs.
     bins, scheme : optional
-        Of the expected calibration error.
+        Bins of the expected calibration error.
 
     Returns
     -------
@@ -149,20 +150,21 @@ def fit_temperature(
     Raises
     ------
     WeightError, UnknownLabelError
-        For faulty outputs and truths, as in `adapter.evaluation.evaluate`.
+        For invalid outputs and truths, as in `adapter.evaluation.evaluate`.
     InputError
-        For arguments that do not fit together, and where no sample has an observed truth (``"nll"``,
-        ``"ece"``).
+        For arguments that do not fit together, and, for ``"nll"`` and ``"ece"``, if no sample has an observed
+        truth.
     MissingExtraError
         For ``"nll"`` without scipy.
 
     Notes
     -----
-    ``"nll"`` is smooth with one minimum in 1 / temperature and solved for to a relative 1e-8. The others go
-    in steps, larger ones the fewer the samples: they are searched on a grid whose six lowest valleys are
-    refined three times. Its ratio is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two on few outputs,
-    2^(1/32) and 2^(1/4) on many; a dip between its points can be missed. Of equal values the temperature
-    nearest to 1 is taken. Samples with an unobserved truth count for the last two measures alone.
+    ``"nll"`` is smooth with one minimum in 1 / temperature, which is found to a relative 1e-8. The other
+    measures are step functions, with larger steps for fewer samples. They are searched on a grid whose six
+    lowest valleys are refined three times. The ratio of the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for
+    the other two on few outputs, 2^(1/32) and 2^(1/4) on many; a minimum between grid points can be missed.
+    Of equal values the temperature nearest to 1 is chosen. Samples with an unobserved truth count only for
+    the last two measures.
 
     Examples
     --------
@@ -216,15 +218,15 @@ def fit_vector_scaling(
     outputs: OutputKind = "logits",
     penalty: float = 1e-3,
 ) -> VectorScaling:
-    """Return the scale and bias of each column that make the negative log-likelihood smallest.
+    """Return the scale and bias of each column that minimize the negative log-likelihood.
 
     Parameters
     ----------
     P, truth, adapter, columns, outputs
         As for `fit_temperature`; all numbers must be finite.
     penalty : float, default=1e-3
-        Weight of ``sum((scale - 1)^2 + bias^2)`` beside the mean negative log-likelihood: what keeps columns
-        without a sample where they are.
+        Weight of ``sum((scale - 1)^2 + bias^2)`` relative to the mean negative log-likelihood; it keeps
+        columns without a sample unchanged.
 
     Raises
     ------
@@ -235,7 +237,7 @@ def fit_vector_scaling(
 
     Notes
     -----
-    Reads all rows into memory in float64; L-BFGS from scale 1 and bias 0.
+    Reads all rows into memory in float64, and runs L-BFGS from scale 1 and bias 0.
     """
     if not (isinstance(penalty, int | float) and 0 < penalty < np.inf):
         raise InputError(f"penalty: {penalty!r} given; a positive finite number, 0.001 by default")
@@ -290,12 +292,12 @@ def fit_vector_scaling(
 
 
 def _solved(data: LabeledOutputs) -> float:
-    """Return the temperature at which the derivative of the negative log-likelihood is 0, or an end."""
+    """Return the temperature at which the derivative of the negative log-likelihood is 0, or a bound."""
     optimize = _scipy_optimize()
     data.measure([1.0], {"nll"})  # refuses truths of probability 0
 
     def slope(log_temperature: float) -> float:
-        """Return the derivative by 1 / temperature: the logit expected by the model minus the true one."""
+        """Return the derivative by 1 / temperature: the model's expected logit minus the true logit."""
         total = 0.0
         for of, logits in data.logits():
             column = data.column[of]
@@ -307,10 +309,10 @@ def _solved(data: LabeledOutputs) -> float:
             total += float((expected - rows[np.arange(len(rows)), at]).sum())
         return total
 
-    if slope(0.0) == 0:  # at every temperature where outputs say nothing, or all
+    if slope(0.0) == 0:  # then it is 0 at every temperature: the outputs say nothing, or everything
         return 1.0
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
-    if slope(low) <= 0:  # still too flat at the sharpest
+    if slope(low) <= 0:  # too flat even at the sharpest temperature
         return _LOWEST
     if slope(high) >= 0:
         return _HIGHEST
@@ -318,16 +320,16 @@ def _solved(data: LabeledOutputs) -> float:
 
 
 def _steps(data: LabeledOutputs, by: str) -> int:
-    """Return the number of temperatures to try in each octave: more where there are fewer samples."""
+    """Return the number of temperatures to try in each octave: more for fewer samples."""
     least, most = _STEPS[by]
     return int(np.clip(_WORK // (_OCTAVES * data.n * data.adapter.n_observed), least, most))
 
 
 def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int) -> float:
-    """Return the temperature of the smallest value on a grid that is refined around its lowest places.
+    """Return the temperature of the smallest value on a grid that is refined around its lowest points.
 
-    None of these measures has one valley alone: each sample that changes its bin or its answer is a step. So
-    the grid is fine, and several places are refined, not the best alone.
+    These measures have many valleys, because each sample that changes its bin or its answer makes a step. So
+    the grid is fine, and several points are refined, not only the best.
     """
     low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
     powers = np.linspace(low, high, _OCTAVES * steps + 1)

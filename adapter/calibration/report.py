@@ -1,4 +1,4 @@
-"""All that calibration has to say of one model on one label space, as one record."""
+"""The complete calibration report of a model on a label space, as one record."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ __all__ = ["CalibrationReport", "bin_table", "calibrate"]
 
 
 SAME_SAMPLES = "temperatures were chosen and measured on the same samples; expect less elsewhere"
-"""What is to be known of every figure at a temperature that the samples themselves chose."""
+"""Warning for every figure at a temperature that was chosen on the same samples."""
 
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """A fitted temperature and what surrounds it.
+    """A fitted temperature, with measures at it and at other temperatures.
 
     Attributes
     ----------
     fit : TemperatureFit
     trade_off : TradeOff
-        The fitted temperature is among its temperatures.
+        Measures at several temperatures, including the fitted one.
     equal_mass : Reliability
-        At the default temperature, in bins of equal numbers of samples.
+        Reliability at the default temperature, in bins of equal numbers of samples.
     fitted : Reliability
-        At the fitted temperature, in bins of equal width.
+        Reliability at the fitted temperature, in bins of equal width.
     betas : BetaTable
-        At the default, the ECE-best, the E[d²]-best and the fitted temperature.
+        Exponents at the default, the ECE-best, the E[d²]-best and the fitted temperature.
     outputs : str
-        What the model emits.
+        Kind of the model's outputs.
     """
 
     fit: TemperatureFit
@@ -65,17 +65,17 @@ class CalibrationReport:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know, each once."""
+        """Warnings and remarks for the user, without repetition."""
         return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES)))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know, and what to do next."""
+        """Warnings and remarks for the user, and the next step."""
         return (*self.remarks, self.step)
 
     @property
     def step(self) -> str:
-        """What to do next."""
+        """The next step for the user."""
         before, after = self.change
         own = self.trade_off.temperatures[self.trade_off.default]
         return (
@@ -104,7 +104,7 @@ class CalibrationReport:
         return "\n".join([*lines, *self.remarks])
 
     def summary(self) -> str:
-        """Return what was fitted, in one sentence."""
+        """Return the result of the fit in one sentence."""
         fit = self.fit
         return (
             f"temperature {fit.temperature:.6g} by {fit.by}: {fit.value_before:.4g} -> {fit.value:.4g} over "
@@ -112,7 +112,7 @@ class CalibrationReport:
         )
 
     def temperature_table(self) -> Table:
-        """Return a row for each temperature; the fitted one is named beside those that stand out."""
+        """Return a row for each temperature; the default, best and fitted temperatures are marked."""
         return self.trade_off.table(fitted=self.fit.temperature)
 
     def error_table(self) -> Table:
@@ -138,7 +138,7 @@ def calibrate(
     betas: Iterable[float] = BETAS,
     bins: int = BINS,
 ) -> CalibrationReport:
-    """Fit a temperature and measure what others would do.
+    """Fit a temperature, and measure the effect of others.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def calibrate(
 
 
 def bin_table(found: Reliability, where: str) -> Table:
-    """Return the bins of a reliability diagram that hold samples; `where` ends the title."""
+    """Return the bins of a reliability diagram that hold samples; the title ends with `where`."""
     rows = tuple(
         (Span(found.edges[i], found.edges[i + 1]), count, found.confidence[i], found.accuracy[i])
         for i, count in enumerate(found.counts)

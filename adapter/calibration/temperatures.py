@@ -1,4 +1,4 @@
-"""What a model's outputs give at other temperatures: every measure at every temperature, in one pass."""
+"""Measures of a model's outputs at several temperatures, taken in one pass."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CAVEAT = (
     "no sample has an unobserved truth: calibration on observed classes is not calibration for unobserved "
     "ones, and can make them worse where the observed classes are easy to tell apart"
 )
-"""What a report says where no unobserved class was in the calibration set."""
+"""Warning of a report if the calibration set had no unobserved class."""
 
 Blocks = Iterator[tuple[slice, NDArray[np.float64]]]
 
@@ -49,9 +49,9 @@ class Measured:
     Attributes
     ----------
     squared_distance, distance_error : ndarray of shape (n_temperatures,)
-        E[d^2] of the Fréchet mean, and the share of its answers that are not the truth.
+        E[d^2] of the Fréchet mean, and the share of its wrong answers.
     nll, ece : ndarray of shape (n_temperatures,)
-        Of the model's probabilities, over samples whose truth is observed; NaN where there is none.
+        Measures of the model's probabilities, over samples whose truth is observed; NaN without such samples.
     """
 
     squared_distance: NDArray[np.float64]
@@ -61,25 +61,25 @@ class Measured:
 
 
 class LabeledOutputs:
-    """Outputs with their truths, read again for each question.
+    """Outputs with their truths, read again for each measurement.
 
     Parameters
     ----------
     P : array_like, sparse outputs or OutputFile
-        Not an iterator, which can be read only once.
+        The outputs; not an iterator, because it can be read only once.
     truth : iterable of str
         Key of each sample's label.
     adapter : Adapter, optional
-        Whose outputs these are, and whose labels the truths.
+        Adapter to which the outputs and the labels of the truths belong.
     columns : iterable of str, optional
-        Without an adapter: keys of the columns. Truths are then among them; by default ``"0"``, ``"1"``, ...,
+        Without an adapter: keys of the columns, which include all truths. By default ``"0"``, ``"1"``, ...,
         and a truth may be the number of its column.
     outputs : str
-        Without an adapter: what the numbers are.
+        Without an adapter: kind of the outputs.
     space : MetricSpace, optional
-        That of the adapter's bundle, where this is a block and distances are asked for.
+        Space of the adapter's bundle, if the bundle is a block and distances are requested.
     distances : bool
-        Whether they are.
+        Whether distances are requested.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class LabeledOutputs:
     n : int
         Number of samples.
     column : ndarray of shape (n,), dtype=int64
-        Column of each truth in the order of the bundle; -1 where it is not observed.
+        Column of each truth in the order of the bundle; -1 if the truth is not observed.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class LabeledOutputs:
         return int(np.count_nonzero(self.column >= 0))
 
     def logits(self) -> Blocks:
-        """Yield which samples, and their logits with columns in the order of the bundle."""
+        """Yield a slice of samples and their logits, with columns in the order of the bundle."""
         stop = 0
         for rows in self._blocks:
             stop = rows.first + len(rows)
@@ -147,7 +147,7 @@ class LabeledOutputs:
     def squared(
         self, of: slice, weights: NDArray[np.float64], adapter: Adapter | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the squared distance of the Fréchet mean of each row, and whether it is the truth."""
+        """Return the squared distance from the truth to the Fréchet mean of each row, and whether it is 0."""
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
@@ -162,11 +162,11 @@ class LabeledOutputs:
         bins: int = BINS,
         scheme: BinScheme = "width",
     ) -> Measured:
-        """Return what each temperature gives; of what is not in `what`, NaN.
+        """Return the measures in `what` at each temperature, and NaN for other measures.
 
         Notes
         -----
-        One pass; memory for bins of equal mass: 9 bytes for each sample and temperature.
+        Reads the outputs once. Bins of equal mass take 9 bytes for each sample and temperature.
         """
         check_bins(bins, scheme)
         n = len(temperatures)
@@ -213,7 +213,7 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """Columns of the bundle in canonical order: the first of equal ones is the model's own answer."""
+        """The bundle's columns in canonical order, in which the first of equal columns is the argmax."""
         return np.argsort(self.adapter.bundle.observed)
 
     def _refuse_impossible(
@@ -232,7 +232,7 @@ class LabeledOutputs:
 
 
 class _Bins:
-    """Bins of either scheme, filled a block at a time."""
+    """Bins of equal width or equal mass, filled a block at a time."""
 
     def __init__(self, bins: int, scheme: BinScheme) -> None:
         self._width = WidthBins(bins) if scheme == "width" else None
@@ -283,7 +283,7 @@ def _negative_log_likelihood(
 def _flat(
     P: Any, truth: list[Any], columns: Iterable[str] | None, outputs: OutputKind
 ) -> tuple[Adapter, list[Any]]:
-    """Return an adapter of the columns alone, all at distance 1 from each other, and truths as keys."""
+    """Return an adapter whose labels are the columns, all at distance 1, and truths as keys."""
     if columns is not None:
         keys = listed_keys("columns", columns)
         return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth

@@ -1,4 +1,4 @@
-"""What a temperature buys and costs: curves over temperatures, and a table of exponents and temperatures."""
+"""The trade-off of a temperature: curves over temperatures, and a table of exponents and temperatures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry import MetricSpace
 __all__ = ["BETAS", "TEMPERATURES", "BetaTable", "TradeOff", "beta_table", "trade_off"]
 
 TEMPERATURES = tuple(float(t) for t in 2.0 ** np.arange(-5.0, 5.5, 0.5))
-"""Where nothing else is asked for: from 1/32 to 32, each larger by a factor of the square root of 2."""
+"""Default temperatures: from 1/32 to 32, in steps of a factor of the square root of 2."""
 
 BETAS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Exponents of the paper's ablation."""
@@ -28,23 +28,24 @@ BETAS = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Measures at each temperature, and the temperatures that stand out.
+    """Measures at each temperature, and the default and best temperatures.
 
     Attributes
     ----------
     temperatures : tuple of float
-        Ascending; the default is among them.
+        Ascending; they include the default.
     squared_distance : tuple of float
         E[d^2] of the Fréchet mean.
     accuracy : tuple of float
-        Share of its answers that are the truth.
+        Share of right answers of the Fréchet mean.
     ece : tuple of float or None
-        Of the model's own argmax, over samples whose truth is observed; None where there is none.
+        Calibration error of the model's argmax, over samples whose truth is observed; None without such
+        samples.
     default, distance_best, ece_best : int or None
-        Index of the adapter's own temperature, of the smallest E[d^2] and of the smallest ECE; of equal ones
-        that nearest to the default.
+        Index of the adapter's temperature, of the smallest E[d^2] and of the smallest ECE; of equal values
+        the one nearest to the default.
     reliability : Reliability
-        At the default temperature.
+        Reliability at the default temperature.
     n_samples, n_unobserved : int
     notes : tuple of str
     """
@@ -66,7 +67,7 @@ class TradeOff:
         return asdict(self)
 
     def table(self, *, fitted: float | None = None) -> Table:
-        """Return a row for each temperature, the marked ones named, and `fitted` where it is among them."""
+        """Return a row for each temperature; the default, the best ones and `fitted` are marked."""
         rows = []
         marks = {"default": self.default, "E[d²]-best": self.distance_best, "ECE-best": self.ece_best}
         for i, temperature in enumerate(self.temperatures):
@@ -87,7 +88,7 @@ class BetaTable:
     squared_distance : tuple of tuple of float
         A row for each exponent, a column for each temperature.
     best : tuple of two int
-        Row and column of the smallest; the first of equal ones.
+        Row and column of the smallest value; of equal values the first.
     """
 
     betas: tuple[float, ...]
@@ -100,7 +101,7 @@ class BetaTable:
         return asdict(self)
 
     def table(self) -> Table:
-        """Return a row for each exponent; the title names the smallest."""
+        """Return a row for each exponent; the title names the smallest value."""
         beta, temperature = self.betas[self.best[0]], self.temperatures[self.best[1]]
         title = f"E[d²] by exponent and temperature, least at beta {beta:g} and temperature {temperature:.4g}"
         rows = zip(self.betas, *zip(*self.squared_distance, strict=True), strict=True)
@@ -124,7 +125,7 @@ def trade_off(
     adapter, P, truth, space, bins, scheme
         As for `adapter.calibration.fit_temperature`.
     temperatures : iterable of float
-        The adapter's own is added.
+        Temperatures; the adapter's temperature is added.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def trade_off(
 
     Notes
     -----
-    Two passes over P; each temperature costs as much as answering once.
+    Reads P twice; each temperature costs as much as answering once.
 
     Examples
     --------
@@ -184,15 +185,15 @@ def beta_table(
     betas: Iterable[float] = BETAS,
     temperatures: Iterable[float] = (0.5, 0.7, 1.0, 1.4, 2.0),
 ) -> BetaTable:
-    """Return E[d^2] of the answers that other exponents give at other temperatures.
+    """Return E[d^2] of the answers for each exponent and temperature.
 
-    An exponent other than 2 makes up for outputs that are not calibrated: compare rows at a temperature that
-    was fitted.
+    An exponent other than 2 can compensate for outputs that are not calibrated, so compare exponents at a
+    fitted temperature.
 
     Parameters
     ----------
     adapter, P, truth, space
-        As for `trade_off`; the adapter's own exponent does not matter.
+        As for `trade_off`; the adapter's exponent is ignored.
     betas, temperatures : iterable of float
 
     Raises

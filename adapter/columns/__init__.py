@@ -1,1 +1,1 @@
-"""Which label each column of a model stands for."""
+"""Matching the columns of a model with labels."""

@@ -1,4 +1,4 @@
-"""Which label a column of a model stands for: by key, by name, or by position when asked; never by guess."""
+"""Match the columns of a model with labels: by key, by name, or by position on request; without guessing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 Columns = Iterable[str] | Mapping[int, str] | Mapping[str, str] | Binding
-"""What a model calls its columns: in their order, as an ``id2label`` dictionary, or settled before."""
+"""Names of a model's columns: in their order, as an ``id2label`` dictionary, or as a saved binding."""
 
 
 def bind(
@@ -50,15 +50,15 @@ def bind(
     Parameters
     ----------
     columns : iterable of str, mapping or Binding, length n_columns
-        What the model calls its outputs, in the order of its columns: a list, an array or a series of text; a
+        Names of the model's outputs, in the order of its columns: a list, an array or a series of text; a
         dictionary from 0, 1, ..., as numbers or as text, in any order (``id2label`` of a model hub); or a
-        `Binding`, which binds by key.
+        `Binding`, which is read by key.
     keys : sequence of str, length n_observed
         Keys of the observed labels.
     names : sequence of str, length n_observed, optional
-        Their names.
+        Names of the observed labels.
     by : {"auto", "key", "name", "position"}, default="auto"
-        How columns are read, as for `find_labels`.
+        How to read the columns, as for `find_labels`.
     describe, elsewhere : callable, optional
         As for `find_labels`.
 
@@ -70,8 +70,8 @@ def bind(
     Raises
     ------
     BindingError
-        One error for everything that is wrong: columns that are unknown, ambiguous or repeated, with
-        candidates, and observed labels that no column feeds.
+        One error for all faults: columns that are unknown, ambiguous or repeated, with candidates, and
+        observed labels that no column feeds.
 
     Examples
     --------
@@ -108,28 +108,28 @@ def find_labels(
     elsewhere: Elsewhere | None = None,
     what: str = "column",
 ) -> NDArray[np.int64]:
-    """Return the label that each column stands for; many labels may stay without a column.
+    """Return the label of each column; many labels may have no column.
 
-    This is how the classes of a model are found in an ontology before a bundle is built for them.
+    Use it to find the classes of a model in an ontology, before building a bundle for them.
 
     Parameters
     ----------
     columns : iterable of str, mapping or Binding, length n_columns
-        What the model calls its outputs, as for `bind`.
+        Names of the model's outputs, as for `bind`.
     keys, names : sequence of str, length n_labels
-        Keys and, where there are any, names of the labels.
+        Keys and, if there are any, names of the labels.
     by : {"auto", "key", "name", "position"}, default="auto"
-        ``"auto"`` takes a column that is the key of one label or the name of one label; a column that is the
-        key of one and the name of another is ambiguous. ``"key"`` and ``"name"`` read all columns one way.
-        ``"position"`` ties column i to label i and needs as many columns as labels.
+        ``"auto"`` accepts a column that is the key or the name of exactly one label; a column that is the key
+        of one label and the name of another is ambiguous. ``"key"`` and ``"name"`` read all columns as keys
+        or as names. ``"position"`` matches column i with label i and needs as many columns as labels.
     describe : callable, optional
-        Says more about the label of an index, to tell labels of one name apart in an error: see
+        Describes the label of an index, so that an error can distinguish labels of the same name: see
         `adapter.columns.labelnames.describe_labels`.
     elsewhere : callable, optional
-        Says in an error what a text means that means none of these labels: see
+        Explains in an error a text that means none of these labels: see
         `adapter.columns.labelnames.describe_unobserved`.
     what : str, default="column"
-        What an error calls each of `columns`, where they are no columns.
+        Word that errors use for an entry of `columns`, if the entries are not columns.
 
     Returns
     -------
@@ -160,12 +160,12 @@ def find_labels(
 
 
 def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Binding:
-    """Settle which observed label each column of a model stands for, to be saved beside the model.
+    """Match each column of a model with an observed label, in a form to be saved next to the model.
 
     Parameters
     ----------
     bundle : Bundle
-        Its observed labels are those of the model.
+        Bundle with the observed labels of the model.
     columns, by
         As for `bind`.
 
@@ -227,7 +227,7 @@ def _listed(columns: Columns) -> list[str]:
 
 
 def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
-    """Return what a dictionary from column numbers says, in their order."""
+    """Return the values of a dictionary from column numbers, in the order of the numbers."""
     numbered: dict[int, Any] = {}
     for given, column in columns.items():
         whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
@@ -261,7 +261,7 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
 def _match(
     columns: list[str], known: LabelNames, by: By, what: str = "column"
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Return the labels found, a message for each column without exactly one, and the unknown columns."""
+    """Return the labels found, a message for each column not matched with one label, and unknown columns."""
     counted_off = (
         what == "column" and by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
     )

@@ -1,4 +1,4 @@
-"""A binding kept in a file: which observed label each column of a model stands for, settled once.
+"""Bindings in files: the observed label of each column of a model.
 
 ::
 
@@ -31,29 +31,29 @@ By = Literal["auto", "key", "name", "position"]
 """How columns name labels; ``"auto"``: each column may be a key or a name."""
 
 BINDING_FORMAT = "labelgrove/binding/1"
-"""Raised whenever a file is written that an older version would misread; so by every new field."""
+"""Format of the files; the number rises with each change that older versions would misread."""
 
 _FIELDS = {"format", "bundle", "by", "columns"}
-_LARGEST = 64 * 2**20  # bytes; a million columns
+_LARGEST = 64 * 2**20  # bytes; enough for a million columns
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Columns of a model with the keys of the labels they stand for; made by `make_binding`.
+    """Columns of a model with the keys of their labels; made by `make_binding`.
 
-    It is given where columns are (``Adapter.load(uri, Binding.load(path))``) and then binds by key: what a
-    name means is not asked again. It fits every bundle with these observed labels.
+    Give it instead of columns: ``Adapter.load(uri, Binding.load(path))``. It is then read by key, and names
+    are not looked up again. It fits every bundle with these observed labels.
 
     Attributes
     ----------
     columns : tuple of str, length n_columns
-        What the model calls its columns, in their order.
+        Names of the model's columns, in their order.
     keys : tuple of str, length n_columns
-        Key of the observed label of each.
+        Key of the observed label of each column.
     by : {"auto", "key", "name", "position"}
-        How the columns were read.
+        The way in which the columns were read.
     bundle : str
-        Digest of the bundle it was made with, for readers; another bundle is not a fault.
+        Digest of the bundle with which the binding was made, for information; another bundle is not an error.
     """
 
     columns: tuple[str, ...]
@@ -65,7 +65,7 @@ class Binding:
         return iter(self.keys)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file as a whole, or not at all."""
+        """Write the file, whole or not at all."""
         rows = [{"column": c, "key": k} for c, k in zip(self.columns, self.keys, strict=True)]
         document = {"format": BINDING_FORMAT, "bundle": self.bundle, "by": self.by, "columns": rows}
         target = Path(path)
@@ -80,12 +80,12 @@ class Binding:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Binding:
-        """Read a file that `save` wrote.
+        """Read a file of `save`.
 
         Raises
         ------
         NotFoundError
-            Where there is no such file.
+            If the file does not exist.
         BindingError
             For a file of another or newer format, and for a field that is missing, unknown or wrong.
         """

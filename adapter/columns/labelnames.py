@@ -1,4 +1,4 @@
-"""What labels are called, which of them a text means, and what tells labels of one name apart."""
+"""The names of labels, the label that a text means, and what distinguishes labels of the same name."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ __all__ = [
 ]
 
 Describe = Callable[[int], str]
-"""Says of a label, by its index, what tells it apart from others of the same name."""
+"""Returns for the index of a label what distinguishes it from others of the same name."""
 
 Elsewhere = Callable[[str], str]
-"""Says of a text that means none of the labels what else it means; empty where nothing is known of it."""
+"""Returns what a text that means none of the labels means elsewhere; empty if that is unknown."""
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5
 _LONGEST_DEFINITION = 80
-_MOST_COMPARED = 10_000  # pairs of column and label in one error; beyond, only folded equality is looked for
+_MOST_COMPARED = 10_000  # pairs of column and label in one error; above, only folded texts are compared
 
 
 CLASS_INDICES = "if these are class indices: [classes[i] for i in {name}]; if they are keys: {keys}"
-"""What to do about numbers given for labels."""
+"""Advice for numbers that were given as labels."""
 
-_LISTED = 5  # faults in one error
+_LISTED = 5  # faults listed in one error
 
 
 class LabelNames:
-    """What labels may be called, and which of them a text means.
+    """The keys and names of labels, to find the label that a text means.
 
     Parameters
     ----------
     keys, names : sequence of str, length n_labels
-        Keys and, where there are any, names of the labels.
+        Keys and, if there are any, names of the labels.
     by : {"auto", "key", "name"}
         As for `find_labels`.
     describe, elsewhere : callable, optional
@@ -89,11 +89,11 @@ class LabelNames:
         self._n_compared = 0
 
     def meant(self, text: str) -> Sequence[int]:
-        """Return the labels that a text may mean: one, none, or several where it is ambiguous."""
+        """Return the labels that a text may mean: one, none, or several if it is ambiguous."""
         return self._meant.get(text, ())
 
     def fault(self, text: str) -> str:
-        """Say why a text means no label, or which ones, and what to do about it."""
+        """Return why a text means no label, or the labels that it may mean, and the next step."""
         labels = self.meant(text)
         if not labels:
             if self._elsewhere is not None and (said := self._elsewhere(text)):
@@ -110,7 +110,7 @@ class LabelNames:
         return "\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown])
 
     def shown(self, i: int) -> str:
-        """Return how messages show a label."""
+        """Return the text by which messages show a label."""
         return key_and_name(i, self._keys, self._names)
 
     def _described(self, i: int) -> str:
@@ -137,13 +137,13 @@ def describe_labels(
     parent: Callable[[int], int] | None,
     definition: Callable[[int], str] | None = None,
 ) -> Describe:
-    """Return what tells labels of one name apart: what each stands below, and what it means.
+    """Return a function that distinguishes labels of the same name by parent and definition.
 
     Parameters
     ----------
     keys, names : sequence of str, length n_labels
     parent : callable or None
-        Gives the (primary) parent of a label, -1 for a root; None where there are no parents.
+        Gives the (primary) parent of a label, -1 for a root; None if there are no parents.
     definition : callable, optional
         Gives the definition of a label, which may be empty.
 
@@ -166,7 +166,7 @@ def describe_labels(
 
 
 def describe_points(bundle: Bundle) -> Describe | None:
-    """Return what each label of a bundle stands below; None for a block, which holds no parents."""
+    """Describe each label of a bundle by its parent; None for a block, which holds no parents."""
     parent = bundle.parent
     return None if parent is None else describe_labels(bundle.points, bundle.names, parent.__getitem__)
 
@@ -178,12 +178,12 @@ def describe_observed(bundle: Bundle) -> Describe | None:
 
 
 def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
-    """Say of a text that it means a label which the bundle holds and does not observe."""
+    """Return a function that says if a text means a label of the bundle that is not observed."""
     known: LabelNames | None = None
 
     def elsewhere(text: str) -> str:
         nonlocal known
-        if known is None:  # made for an error alone: a bundle may hold many labels
+        if known is None:  # made only for an error: a bundle may hold many labels
             known = LabelNames(bundle.points, bundle.names, by)
         labels = known.meant(text)
         if not labels:
@@ -198,7 +198,7 @@ def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
 
 
 def describe_graph(graph: LabelGraph, definition: Callable[[int], str] | None = None) -> Describe:
-    """Describe each label of a graph by its parent, and by its definition where definitions are at hand."""
+    """Describe each label of a graph by its parent and, if given, by its definition."""
     parent = (lambda i: int(graph.primary_parent[i])) if graph.directed else None
     return describe_labels(graph.keys, graph.names, parent, definition)
 
@@ -208,15 +208,15 @@ def _fold(text: str) -> str:
 
 
 def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> str:
-    """Return how messages show a label: its key, with its name where it has one of its own."""
+    """Return the text by which messages show a label: its key, and its name if that differs."""
     key = keys[i]
     return f"{key!r} ({names[i]})" if names is not None and names[i] != key else repr(key)
 
 
 def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
-    """Return one message for texts that mean no label, or several: each with its place, the first five.
+    """Return one message for texts that mean no label or several: the first five, each with its place.
 
-    `what` is the argument or file that holds them; `faults` are places and texts, each text once.
+    `what` is the argument or file that holds the texts; `faults` are places and texts, each text once.
     """
     lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []
@@ -225,7 +225,7 @@ def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[
 
 
 def header_hint(text: str) -> str:
-    """Return what to do about the first line of a file, where it alone is no label.
+    """Return advice for a file in which only the first line is not a label.
 
     >>> header_hint("class")
     "if 'class' is a header, delete the line"
@@ -234,7 +234,7 @@ def header_hint(text: str) -> str:
 
 
 def look_like_numbers(texts: Iterable[str], n: int) -> bool:
-    """Whether every text is one of the numbers from 0 to `n` - 1, as if it counted classes or columns.
+    """Return whether every text is a number from 0 to `n` - 1, like an index of classes or columns.
 
     >>> look_like_numbers(["0", "2"], 3), look_like_numbers(["0", "3"], 3), look_like_numbers(["oak"], 3)
     (True, False, False)

@@ -1,1 +1,1 @@
-"""The decision for frameworks that run none of our kernels."""
+"""The decision for frameworks that cannot run our compiled kernels."""

@@ -1,12 +1,11 @@
-"""ArrayAdapter: the adapter's decision on the arrays of any library of the Python array API standard.
+"""ArrayAdapter: the adapter's decision on arrays of any library with the Python array API standard.
 
-NumPy, CuPy, JAX, PyTorch and array-api-strict are told apart by array-api-compat; answers come in the library
-and on the device of the probabilities given. Sums are taken in float64 where the library has it on that
-device. Where it has float32 alone (JAX as it starts), a label may be answered whose Fréchet variance exceeds
-the smallest by up to ``(n_observed + 16) * 2**-22`` of it, and never by more; the labels answered are those
-of `Adapter` wherever the runner-up is farther away, and wherever all sums are whole numbers below 2^24. A
-matrix of distances that float32 does not hold is rounded to it first, and the answer is one for the rounded
-matrix.
+array-api-compat recognizes the library: NumPy, CuPy, JAX, PyTorch or array-api-strict. Answers are in the
+same library and on the same device as the outputs. Sums are taken in float64 if the library has it on that
+device. With float32 only (the default of JAX), the Fréchet variance of the answer may exceed the smallest by
+up to ``(n_observed + 16) * 2**-22`` of it, and never by more. The answers are those of `Adapter` wherever the
+runner-up is farther away, and wherever all sums are whole numbers below 2^24. A matrix of distances that
+float32 does not hold is first rounded to it, and the answers are those for the rounded matrix.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ _SINGLE_DIGITS = 24
 
 
 class ArrayAdapter:
-    """An adapter for arrays that stay in their library and on their device.
+    """An adapter for arrays of other libraries, which computes in their library and on their device.
 
     Parameters
     ----------
     adapter : Adapter
-        Label space, observed labels, the order of the model's columns and what the model gives
-        (probabilities, log-probabilities or logits, with their temperature). A later refresh of it does not
-        reach this object.
+        Gives the label space, the observed labels, the order of the model's columns and the kind of its
+        outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of the
+        adapter does not change this object.
 
     Raises
     ------
@@ -64,7 +63,7 @@ class ArrayAdapter:
 
     Notes
     -----
-    The constants are moved to a device when it is first seen: O(n_labels + n_observed log n_observed) numbers
+    The constants are moved to a device when it is first used: O(n_labels + n_observed log n_observed) numbers
     for trees and complete spaces, the matrix of distances for blocks.
 
     Examples
@@ -92,23 +91,23 @@ class ArrayAdapter:
         Parameters
         ----------
         P : array of shape (n_samples, n_observed) or (n_observed,)
-            What the model gives, in any real dtype, columns as in `observed`; probabilities need not sum to
+            Outputs of the model, in any real dtype, columns as in `observed`; probabilities need not sum to
             one.
 
         Returns
         -------
         indices : array of shape (n_samples,)
-            Integers of the same library, on the same device.
+            Integers in the same library, on the same device.
 
         Raises
         ------
         WeightError
             For a wrong shape, and for rows with NaN, infinity, a negative probability, a log-probability
-            above 0 or zeros alone.
+            above 0 or only zeros.
 
         Notes
         -----
-        Rows are taken in batches, so that memory beyond P stays below about a gigabyte.
+        Rows are read in batches, so that memory beyond P stays below about a gigabyte.
         """
         xp, table, P = self._ready(P)
         return predict_rows(
@@ -127,8 +126,8 @@ class ArrayAdapter:
 
         Notes
         -----
-        On trees the rounding is that of the row's sum times the squared diameter: a variance far below that
-        keeps fewer digits, and 0 may come out as slightly more or less.
+        On trees the rounding error is relative to the row's sum times the squared diameter: a variance far
+        below that has fewer exact digits, and 0 may be returned as slightly more or less.
         """
         xp, table, P = self._ready(P)
         if P.shape[0] * len(self.keys) > MAX_VALUES:
@@ -164,7 +163,7 @@ class ArrayAdapter:
                 if array is None:
                     return None
                 dtype = whole if array.dtype.kind == "i" else real if array.dtype.kind == "f" else None
-                if array.dtype == np.uint16:  # not every library computes with it
+                if array.dtype == np.uint16:  # not every library computes with uint16
                     array, dtype = array.astype(np.int32), xp.int32
                 return xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=device)
 
@@ -194,8 +193,8 @@ def predict_rows(
 ) -> Any:
     """Return the index of the Fréchet mean of each row of P, in batches.
 
-    `weights_of` turns some rows of P into weights as `decide` takes them; they are checked here. What P holds
-    and the keys of its columns are for messages.
+    `weights_of` turns some rows of P into weights for `decide`, which are checked here. The kind of the
+    outputs and the keys of the columns are for messages.
     """
     if not P.shape[0]:
         return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
@@ -210,7 +209,7 @@ def predict_rows(
 
 
 def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-    """Return ``table.totals``, a block of pairs at a time."""
+    """Return ``table.totals``, computed for a block of pairs at a time."""
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:
         return table.totals(xp, weights, sample, candidate)
@@ -221,11 +220,11 @@ def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) ->
 def _refuse_bad(
     xp: Any, weights: Any, P: Any, first: int, outputs: OutputKind, observed: tuple[str, ...]
 ) -> None:
-    """Raise `WeightError` for samples that are not weights; `first` is the number of the first row of P.
+    """Raise `WeightError` for samples that are not valid weights; `first` is the number of the first row.
 
-    The block of rows that holds the first of them is copied to numpy, whose checks have the words.
+    The block of rows with the first fault is copied to numpy, for the checks that make the message.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # as a sum beyond the limits
+    with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits
         fair = fair_samples(xp, weights)
     if bool(xp.all(fair)):
         return
@@ -234,12 +233,12 @@ def _refuse_bad(
     limits = fair_limits(xp, weights)
     block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
     refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
-    # another order of adding up: within the limits there, beyond them here
+    # numpy adds in another order: there the sum was within the limits, here beyond them
     raise WeightError(f"P: the weights of a row sum to {limits[0]:g} to {limits[1]:g}; scale them")
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:
-    """Return rows as a numpy array, in the memory of this machine."""
+    """Return rows as a numpy array in main memory."""
     compat, rows = _compat(), xp.astype(rows, _real(xp, rows))
     if compat.is_torch_array(rows):
         rows = rows.detach()
@@ -249,7 +248,7 @@ def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:
 
 
 def _real(xp: Any, P: Any) -> Any:
-    """Return float64, or float32 where the library has no float64 on the device of P."""
+    """Return float64, or float32 if the library has no float64 on the device of P."""
     info = xp.__array_namespace_info__()
     known = info.dtypes(device=_compat().device(P), kind="real floating")
     return xp.float64 if "float64" in known else xp.float32

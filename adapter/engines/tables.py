@@ -1,26 +1,28 @@
-"""The decision as plain arrays and a few array operations, for engines that run none of our kernels.
+"""The decision in a few array operations, for engines that cannot run our compiled kernels.
 
-What `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share: the constants of an adapter
-(`TreeTable`, `DenseTable`) and the arithmetic over them, written once against the Python array API standard,
-without loops over samples or labels and without a shape that depends on values, but for the finalists.
+`adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share this module: the constants of an adapter
+(`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. It has no
+loops over samples or labels, and only the number of finalists depends on values.
 
-**Trees.** Let v be a node of the skeleton (observed labels, and vertices where ways between them meet), D
-its depth below the first node, m0 and m1 weight and moment of the observed labels below it: differences of
-running sums in preorder. With W, A1 and A2 the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels,
-and P1 and P2 the sums of ``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the edges down to v::
+**Trees.** Let v be a node of the skeleton (observed labels, and vertices where paths between them meet), D
+its depth below the first node, and m0 and m1 the weight and moment of the observed labels below it, which are
+differences of running sums in preorder. With W, A1 and A2 the sums of ``w``, ``w D`` and ``w D^2`` over all
+observed labels, and P1 and P2 the sums of ``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the
+edges of the path down to v::
 
     S(v) = W D + A1 - 2 P1                            first moment
     F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
 
-Sums over ways down are running sums over the nodes in preorder: an edge counts from its node on, until the
-subtree of that node ends. A label that hangs at height h on a vertex t below p, on the edge to its child c,
-has ``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, with B the moment about p of what lies below c.
-A complete space is a star whose legs are one half long and whose hub is not an answer.
+Sums over paths down are running sums over the nodes in preorder: an edge is added at its node and subtracted
+where the subtree of the node ends. A label that hangs at height h on a vertex at distance t below p, on the
+edge to its child c, has ``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, where B is the moment about
+p of the weights below c. A complete space is a star whose edges have length one half and whose hub is not an
+answer.
 
 **Blocks.** The product of weights and squared distances.
 
-Either only filters, within a proven bound of its rounding: finalists are decided by the plain sum and the tie
-rule of `ontology.geometry`.
+Both only filter, within a proven bound of their rounding error: the plain sum and the tie rule of
+`ontology.geometry` decide among the finalists.
 """
 
 from __future__ import annotations
@@ -66,40 +68,42 @@ _LIMITS = {64: TOTALS, 32: (1e-20, 1e20)}
 class TreeTable:
     """Constants of a decision on a tree: O(n_labels + n_observed log n_observed) numbers.
 
-    A field is an array of the engine's; in this list, indices stand for the shapes.
+    Each field is an array of the engine; the parentheses give its shape.
 
     Attributes
     ----------
     columns : (n_observed,)
-        The model's columns in preorder of their labels; what follows is in that order.
+        The model's columns in preorder of their labels; the other arrays of observed labels have this order.
     label_depth : (n_observed,)
-        Depth below the hull's first vertex.
+        Depth of each observed label below the first vertex of the hull.
     low, last : (n_nodes,)
         First and last of the observed labels below a node of the skeleton.
     parent, depth, length, squares : (n_nodes,)
-        The node above (the first has itself), D, the length of the edge to it, and ``D^2 - Dp^2``.
+        The parent node (of the first node, itself), D, the length of the edge to the parent, and
+        ``D^2 - Dp^2``.
     by_end, n_ended : (n_nodes,)
-        Nodes by the end of their subtrees, and how many have ended before each node.
+        Nodes in the order in which their subtrees end, and the number of subtrees that end before each node.
     group_on, group_offset, group_height : (n_groups,)
-        Each group of labels with the same distances: the node below the vertex on which it hangs, how far
-        that vertex is from the node's parent, and the height.
+        For each group of labels with the same distances: the node below the vertex on which the group hangs,
+        the distance of that vertex from the node's parent, and the height.
     group : (n_labels,)
         Group of each label.
     on, offset, height, spread : (n_candidates,)
-        The same of the groups that can win, by their first label, and the unit of rounding error,
+        The same for the groups that can win, ordered by their first label, and the unit of rounding error,
         ``(reach + height)^2``.
     label : (n_candidates,)
-        First label of each.
+        First label of each candidate group.
     turn : (n_candidates,)
-        The vertex where the way from each candidate to the hull turns, as an entry of `turn_depth`.
+        The vertex where the path from each candidate to the hull turns, as an index into `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
-        Depths in the whole tree, of the last one all vertices where ways turn, ascending in preorder. Row by
-        row in the parts of `ontology.geometry.paths.exactsums`, so narrow that the engine loses nothing of a
-        difference.
+        Depths in the whole tree; `turn_depth` holds all vertices where paths turn, ascending in preorder.
+        Each depth is split into the parts of `ontology.geometry.paths.exactsums`, stored one row for each
+        part, so that the engine computes differences of them exactly.
     lowest : (n_levels * n_observed,)
-        Where 2^level + 1 neighboring observed labels meet, as an entry of `turn_depth`, row by row.
+        The vertex where 2^level + 1 neighboring observed labels meet, as an index into `turn_depth`, row by
+        row.
     power, level_start : (n_observed + 1,)
-        Largest power of two up to a number of gaps, and where its row of `lowest` starts.
+        For each number of gaps, the largest power of two up to it, and the start of its row of `lowest`.
     """
 
     columns: Any
@@ -133,7 +137,7 @@ class TreeTable:
     def of(
         cls, tree: RootedTree, observed: NDArray[np.int64], allowed: NDArray[np.int64], digits: int
     ) -> TreeTable:
-        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` by index.
+        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` in index order.
 
         `digits` is the number of binary digits of the engine's floats.
         """
@@ -152,7 +156,7 @@ class TreeTable:
         nodes = skeleton.chain[skeleton.chain_last]
         end = np.searchsorted(nodes, tree.end[nodes])
         by_end = np.argsort(end, kind="stable")
-        node = np.searchsorted(skeleton.chain_last, on)  # whose edge holds the vertex
+        node = np.searchsorted(skeleton.chain_last, on)  # the node whose edge holds the vertex
         offset = hull.depth[on] - skeleton.depth[parent[node]]
         at = hanging.position[wins].astype(np.int64)
         turns, turn = np.unique(np.concatenate([known.turn, hanging.turn[wins]]), return_inverse=True)
@@ -189,17 +193,17 @@ class TreeTable:
 
     @property
     def n_candidates(self) -> int:
-        """Number of labels among which every answer is."""
+        """Number of labels that can be an answer."""
         return int(self.label.shape[0])
 
     @property
     def width(self) -> int:
-        """Numbers that a row of weights takes while it is decided."""
+        """Number of temporary numbers that a decision needs for each row of weights."""
         return 4 * max(self.n_candidates, self.n_terms)
 
     @property
     def n_terms(self) -> int:
-        """Number of additions on the way to a value, for the bound of its rounding."""
+        """Number of additions that lead to a value, for the bound of its rounding error."""
         return int(self.columns.shape[0]) + int(self.low.shape[0])
 
     def variance(self, xp: Any, weights: Any) -> Any:
@@ -208,21 +212,21 @@ class TreeTable:
         return xp.take(value, self.group, axis=0)
 
     def near(self, xp: Any, weights: Any, unit: float) -> Any:
-        """Return which candidates may be tied with the best; `unit` is the rounding unit of the dtype."""
+        """Return which candidates may be tied with the best; `unit` is the dtype's rounding unit."""
         value, total = self._values(xp, weights, self.on, self.offset, self.height)
-        # running sums carry n_terms units of W or W * reach; 32 covers what F and h make of them
+        # running sums have errors of n_terms units of W or W * reach; 32 covers their growth in F and h
         error = total * xp.expand_dims(self.spread * (32 * (self.n_terms + 8) * unit), axis=1)
         limit = xp.min(value + error, axis=0, keepdims=True)
         return value - error <= limit * (1 + _SAFETY * TIE_RELATIVE)
 
     def totals(self, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-        """Return the plain sum of each (sample, candidate) pair, from distances made on the fly."""
+        """Return the plain sum of each (sample, candidate) pair, from distances computed when needed."""
         on = xp.take(self.on, candidate, axis=0)
         low, last = xp.take(self.low, on, axis=0), xp.take(self.last, on, axis=0)
         every = xp.expand_dims(xp.cumulative_sum(xp.ones_like(self.columns), axis=0) - 1, axis=1)
         before = every < low
         below = (every >= low) & (every <= last)
-        # beyond what hangs below the vertex, two labels meet at the least depth among the gaps between them
+        # unless one label hangs below the vertex, two labels meet at the least depth of the gaps between them
         first = xp.where(before, every, last)
         n_gaps = xp.where(before, low, every) - first
         n_gaps = xp.where(below, xp.ones_like(n_gaps), n_gaps)
@@ -244,7 +248,7 @@ class TreeTable:
         return (depth - meet) + (column - meet)
 
     def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
-        """Return F of labels that hang at these heights, `offset` beyond the parents of nodes, and W."""
+        """Return F of labels that hang at these heights, at `offset` from the parents of nodes, and W."""
         depth, length = xp.expand_dims(self.depth, axis=1), xp.expand_dims(self.length, axis=1)
         moments = weights * xp.expand_dims(self.label_depth, axis=1)
         total = xp.sum(weights, axis=0, keepdims=True)
@@ -268,7 +272,7 @@ class TreeTable:
         return xp.take(running, self.last, axis=0) - xp.take(running - values, self.low, axis=0)
 
     def _down(self, xp: Any, values: Any) -> Any:
-        """Return the sum of `values` over the way from the first vertex down to each."""
+        """Return the sum of `values` over the path from the first vertex down to each vertex."""
         ending = xp.take(values, self.by_end, axis=0)
         ended = xp.cumulative_sum(ending, axis=0) - ending
         return xp.cumulative_sum(values, axis=0) - xp.take(ended, self.n_ended, axis=0)
@@ -276,7 +280,7 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Constants of a decision from rows of distances.
+    """Constants of a decision by rows of distances.
 
     Attributes
     ----------
@@ -291,17 +295,17 @@ class DenseTable:
 
     @property
     def n_candidates(self) -> int:
-        """Number of labels among which every answer is: all."""
+        """Number of labels that can be an answer: all of them."""
         return int(self.distances.shape[0])
 
     @property
     def width(self) -> int:
-        """Numbers that a row of weights takes while it is decided."""
+        """Number of temporary numbers that a decision needs for each row of weights."""
         return max(*map(int, self.distances.shape))
 
     @property
     def label(self) -> None:
-        """Candidates are the labels themselves."""
+        """None: the candidates are the labels."""
         return
 
     def variance(self, xp: Any, weights: Any) -> Any:
@@ -314,7 +318,7 @@ class DenseTable:
         return xp.concat([xp.matmul(block, weights) for block in squared], axis=0)
 
     def near(self, xp: Any, weights: Any, unit: float) -> Any:
-        """Return which labels may be tied with the best; `unit` is the rounding unit of the dtype."""
+        """Return which labels may be tied with the best; `unit` is the dtype's rounding unit."""
         value = self.variance(xp, weights)
         relative = 4 * (self.distances.shape[1] + 8) * unit  # all terms are non-negative
         limit = xp.min(value, axis=0, keepdims=True)
@@ -340,7 +344,7 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
     ----------
     adapter : Adapter
     digits : int, default=53
-        Binary digits of the floats that distances on a tree are summed up in: 24 for float32.
+        Binary digits of the floats in which distances on a tree are summed: 24 for float32.
 
     Raises
     ------
@@ -349,7 +353,7 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
 
     Notes
     -----
-    O(n_points) time for trees and complete spaces. A block keeps the bundle's own array of distances.
+    O(n_points) time for trees and complete spaces. A block uses the bundle's array of distances.
     """
     if adapter.beta != 2:
         raise InputError(
@@ -391,14 +395,14 @@ def blocks(count: int, step: int) -> list[slice]:
 
 
 def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> Any:
-    """Return what a model gives as weights; a row that no softmax can read becomes NaN.
+    """Return the outputs of a model as weights; a row without a softmax becomes NaN.
 
     Parameters
     ----------
     xp : namespace
         An array API namespace.
     rows : array of shape (n_samples, n_observed)
-        In the dtype in which sums are taken.
+        In the dtype of the sums.
     outputs, temperature
         As in `Adapter`.
     """
@@ -413,26 +417,26 @@ def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> A
 
 
 def fair_limits(xp: Any, weights: Any) -> tuple[float, float]:
-    """Return the least and the largest sum of a sample's weights, as its dtype holds them."""
+    """Return the least and the largest allowed sum of a sample's weights, in their dtype."""
     return _LIMITS[xp.finfo(weights.dtype).bits]
 
 
 def fair_samples(xp: Any, weights: Any) -> Any:
-    """Return which samples hold weights: finite, not negative, and of a sum within `fair_limits`.
+    """Return which samples hold valid weights: finite, not negative, and with a sum within `fair_limits`.
 
     Parameters
     ----------
     xp : namespace
         An array API namespace.
     weights : array of shape (n_observed, n_samples)
-        Samples side by side, as in `decide`.
+        One column for each sample, as in `decide`.
 
     Returns
     -------
     fair : boolean array of shape (n_samples,)
     """
     smallest, largest = fair_limits(xp, weights)
-    total = xp.sum(weights, axis=0)  # NaN and infinity would show in it
+    total = xp.sum(weights, axis=0)  # NaN and infinity show in the sum
     return (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
 
 
@@ -444,14 +448,14 @@ def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..
     xp : namespace
         An array API namespace.
     table : TreeTable or DenseTable
-        Its arrays belong to that namespace.
+        Table whose arrays belong to `xp`.
     weights : array of shape (n_observed, n_samples)
-        Checked weights, observed labels in the table's order. Samples stand side by side: everything then
-        moves whole rows.
+        Checked weights, observed labels in the table's order. Samples are columns, so that all operations
+        move whole rows.
     unit : float
-        Rounding unit of their dtype.
+        Rounding unit of the weights' dtype.
     totals : callable, optional
-        What to call instead of ``table.totals``, to go through the pairs in blocks.
+        Function to call instead of ``table.totals``, to process the pairs in blocks.
     """
     near = table.near(xp, weights, unit)
     candidate, sample = xp.nonzero(near)
@@ -462,7 +466,7 @@ def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..
     exact = xp.where(every, exact, xp.full_like(exact, float("inf")))
     exact = xp.reshape(exact, near.shape)
     tied = exact <= xp.min(exact, axis=0, keepdims=True) * (1 + TIE_RELATIVE)
-    best = xp.argmax(xp.astype(tied, xp.int32), axis=0)  # the first of the largest
+    best = xp.argmax(xp.astype(tied, xp.int32), axis=0)  # the first tied candidate
     return best if table.label is None else xp.take(table.label, best, axis=0)
 
 
@@ -472,11 +476,11 @@ def _lookup(xp: Any, values: Any, index: Any) -> Any:
 
 
 def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[np.bool_]:
-    """Return which groups may be the best, or tied with it.
+    """Return which groups may be the best, or tied with the best.
 
-    Of two groups on one vertex the higher one is the worse. With heights a < b the variances differ by at
-    least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, relative: F at the vertex is
-    at most S times the reach.
+    Of two groups on one vertex the higher is worse. With heights a < b the relative difference of the
+    variances is at least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because F at
+    the vertex is at most S times the reach.
     """
     height = hanging.height
     least = height[hanging.begin[on]]
@@ -490,7 +494,7 @@ def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[n
 def _range_minima(
     turn: NDArray[np.int64], n_observed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return minima of every 2^level neighbors in `turn`, and power and row for each number of them."""
+    """Return the minima of each 2^level neighbors in `turn`, and power and row for each number of gaps."""
     row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1
     while 2 * width < n_observed:

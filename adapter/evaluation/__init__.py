@@ -1,4 +1,4 @@
-"""How good the answers over a label space are: measures, baselines, intervals and a verdict."""
+"""Evaluation of answers on a label space: measures, baselines, intervals and a verdict."""
 
 from __future__ import annotations
 

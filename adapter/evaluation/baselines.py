@@ -1,4 +1,4 @@
-"""The rules that the Fréchet mean is compared with, and what each answers.
+"""The baselines: rules with which the Fréchet mean is compared.
 
 ====================  =====================================================================================
 ``argmax``            the observed label with the largest probability, that is the least expected 0-1 loss; of
@@ -33,20 +33,20 @@ _CRM_ENTRIES = 1 << 28
 
 
 class Baselines:
-    """The rules that answer with an observed label: they choose a column of the weights.
+    """The rules that answer with an observed label, by choosing a column of the weights.
 
     Parameters
     ----------
     adapter : Adapter
-        Whose observed labels they choose among.
+        Adapter with the observed labels to choose from.
 
     Attributes
     ----------
     label : ndarray of shape (n_observed,), dtype=int64
-        Allowed label of each column in the order of the bundle; -1 for an observed label that is not
-        allowed as an answer.
+        Index of the allowed label of each column in the order of the bundle; -1 for an observed label that is
+        not allowed.
     notes : tuple of str
-        What a reader must know of rules that could not be applied in full.
+        Remarks for the user on rules that could not be applied in full.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -78,21 +78,21 @@ class Baselines:
         self.notes = tuple(notes)
 
     def applies(self, rule: str) -> bool:
-        """Whether a rule has an observed label to choose; all but two always do."""
+        """Return whether a rule has an observed label to choose; only two rules may lack one."""
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns that each rule which scores chooses for each row of weights, best first.
+        """Return the columns that each scoring rule chooses for each row of weights, best first.
 
-        They are k, or as many as there are. `ranking` holds the k best allowed labels of each row, shape
-        (m, k).
+        Each rule chooses k columns, or all if there are fewer. `ranking` holds the k best allowed labels of
+        each row, shape (m, k).
         """
         chosen = {}
         top = min(ranking.shape[1], self._n_inside)
         for rule, adapter in self._adapters.items():
-            if rule == "observed_only" and self._n_inside == adapter.n_labels:  # no label beside the observed
+            if rule == "observed_only" and self._n_inside == adapter.n_labels:  # all labels are observed
                 labels = ranking
             else:
                 labels = adapter.rank(weights, top, candidates="observed").index
@@ -102,10 +102,10 @@ class Baselines:
     def argmax(
         self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the column of argmax in each row, and whether its label is among the `k` of largest weight.
+        """Return the argmax column of each row, and whether its label is among the `k` of largest weight.
 
-        `labels` has an allowed label for each row. The column of argmax is the first of the k; other weights
-        within the tie rule stand in canonical order.
+        `labels` has for each row the allowed label to look for. The argmax column is the first of the k;
+        other columns tied in weight are in canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
@@ -134,12 +134,12 @@ def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def constant_label(space: MetricSpace, training: Mapping[str, int]) -> int:
-    """Return the Fréchet mean of the training labels, each with how often it stands.
+    """Return the Fréchet mean of the training labels, weighted by their counts.
 
     Notes
     -----
-    Trees with all labels allowed: O(n_points). Elsewhere the distances from each distinct training label to
-    all allowed ones, 256 of them at a time.
+    Trees with all labels allowed: O(n_points). Other spaces: the distances from each distinct training label
+    to all allowed labels, for 256 training labels at a time.
     """
     if not training:
         raise InputError("train_truth: no label given; leave it out to take the truth itself")

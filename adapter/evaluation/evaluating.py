@@ -1,7 +1,7 @@
-"""How far from the truth the answers are, and how far those of simpler rules would be.
+"""Measure how far from the truth the answers are, compared with the answers of simpler rules.
 
 Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: without them its
-figures say little. Outputs pass by once, a block of rows at a time.
+figures say little. Outputs are read once, a block of rows at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["evaluate"]
 _TRIAL_ROWS = 4000
 _TRIAL_VALUES = 1 << 23
 _MOST_RESAMPLES = 10**6
-_RIVALS = ("argmax", "constant")  # the rules that a verdict is on
+_RIVALS = ("argmax", "constant")  # the rules that a verdict compares with the Fréchet mean
 
 
 def evaluate(
@@ -58,37 +58,37 @@ def evaluate(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Evaluation:
-    """Measure the answers to `P` against the truth, beside the baselines.
+    """Measure the answers to `P` against the truth, next to the baselines.
 
     Parameters
     ----------
     source : Adapter or MetricSpace
-        What answers. A space is given a bundle with the `observed` labels first.
+        The adapter that answers, or a space, for which a bundle with the `observed` labels is built.
     P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile, or iterator of blocks of rows
-        What the model emits (see `Adapter`), columns as in ``adapter.observed``; probabilities, columns as in
-        `observed`, where a space is given.
+        Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. With a space: probabilities,
+        columns as in `observed`.
     truth : iterable of str, length n_samples
         Key of each sample's label; it must be an allowed label.
     observed : iterable of str, optional
         With a space: keys of the observed labels.
     space : MetricSpace, optional
-        Where the adapter's bundle is a block, and not made by `Adapter.from_graph`: the space it was built
-        from. A block knows the distances to observed labels only, and the distance of an answer to the truth
-        is between any two labels.
+        For an adapter whose bundle is a block, unless `Adapter.from_graph` made it: the space from which the
+        bundle was built. A block has only distances to observed labels, but the distance from an answer to
+        the truth may be between any two labels.
     train_truth : iterable of str, optional
-        Labels of the training samples, of which the constant rule answers the Fréchet mean; by default the
-        truth itself, and the report says so.
+        Labels of the training samples. The constant rule answers with their Fréchet mean. By default the
+        truths are used, and the report says so.
     hierarchy : TreeSpace, optional
-        Tree that ancestors and branches are read from; the space itself where it is the tree of a hierarchy.
+        Tree that gives ancestors and branches; by default the space, if it is the tree of a hierarchy.
     branch_level : int, optional
-        Level of the tree whose labels are the branches; 1 are the children of the root. By default the first
-        level at which no branch holds more than half of the samples.
+        Level of the tree whose labels are the branches; level 1 holds the children of the root. By default
+        the first level at which no branch holds more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
-        Of the bootstrap intervals.
+        Level of the bootstrap intervals.
     resamples, seed : int
-        How often samples are drawn, and the seed of the draws.
+        Number of bootstrap draws, and their seed.
 
     Returns
     -------
@@ -97,23 +97,24 @@ def evaluate(
     Raises
     ------
     UnknownLabelError
-        For truth outside the allowed labels; the rows are named.
+        For truths that are not allowed labels; the message names the rows.
     SpaceError
-        For a block without its space, or with another one, and for a tree that lacks labels.
+        For a block without its space or with another space, and for a tree that lacks labels.
     WeightError
-        For a cell or row of P that breaks a rule; row and column are named.
+        For a cell or row of P that breaks a rule; the message names row and column.
     InputError
         For arguments that do not fit together.
 
     Notes
     -----
     Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
-    rule and branch, and 4,000 rows at most for the trial of other temperatures. Figures are those of P in
-    one piece, whatever the blocks of an iterator.
+    rule and branch, and at most 4,000 rows for the trial of other temperatures. The figures do not depend on
+    the blocks in which an iterator gives P.
 
-    No distance matrix over all labels is made: the distances from truths to observed labels come with the
-    bundle, those from truths to answers are measured in each block (trees: from where both meet). On graphs
-    that are not trees the constant rule measures from each distinct training label.
+    No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
+    and the distances from truths to answers are measured in each block (on trees, through the lowest common
+    ancestor). On graphs that are not trees the constant rule measures distances from each distinct training
+    label.
 
     Examples
     --------
@@ -254,7 +255,7 @@ class _Run:
         self.n = stop
 
     def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
-        """Return what each rule's answers come to."""
+        """Return the measurements of each rule's answers."""
         ranking = self._adapter.rank(weights, min(self._k, self._adapter.n_labels)).index
         constant = np.full(len(truths), self._constant)
         found = {
@@ -278,7 +279,7 @@ class _Run:
     def _of_labels(
         self, truths: NDArray[np.int64], answers: NDArray[np.int64], within: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Measure answers that are any allowed label."""
+        """Measure answers that may be any allowed label."""
         return self._in_tree(
             truths, self._allowed[answers], self.distance(truths, answers), answers == truths, within
         )
@@ -302,7 +303,7 @@ class _Run:
         return self._branch[self._tree.position[self._allowed[truths]]]
 
     def notes(self, n_effective: int, guesses: bool) -> tuple[str, ...]:
-        """Return what a reader must know of the outputs."""
+        """Return remarks for the user on the outputs."""
         notes = list(self.baselines.notes)
         if n_effective < self.n:
             notes.append(
@@ -346,7 +347,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return some samples that other temperatures may be tried on."""
+        """Return some samples on which to try other temperatures."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,

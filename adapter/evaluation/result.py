@@ -1,4 +1,4 @@
-"""What an evaluation found, as records that JSON and all reports are made of."""
+"""The result of an evaluation, as records for JSON and all reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from labelgrove.ontology.errors import InputError
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
 
 RULES = ("frechet_mean", "argmax", "constant", "observed_only", "crm", "nearest_observed")
-"""The rules of a report, in its order."""
+"""The rules, in the order of reports."""
 
 
 @dataclass(frozen=True)
@@ -30,23 +30,24 @@ class Branch:
 
 @dataclass(frozen=True)
 class RuleResult:
-    """One rule: its scores over all samples, and over parts of them.
+    """One rule's scores over all samples, and over parts of the samples.
 
     Attributes
     ----------
     rule : str
     all, observed, unobserved : Scores
-        Over all samples, and over those whose truth is observed or is not.
+        Scores over all samples, over samples with an observed truth, and over the others.
     branches : tuple of Branch
-        In canonical order, those with samples alone; empty without a tree.
+        Branches with samples, in canonical order; empty without a tree.
     severity : tuple of int
         Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
     interval : Interval
-        Of E[d^2].
+        Interval of E[d^2].
     difference : Interval
-        Of E[d^2] minus that of the Fréchet mean, samples paired: above 0 where the Fréchet mean is better.
+        Interval of E[d^2] minus E[d^2] of the Fréchet mean, on paired samples; above 0 if the Fréchet mean is
+        better.
     n_differing : int
-        Samples in which it is not as far from the truth as the Fréchet mean.
+        Number of samples in which the rule and the Fréchet mean are not equally far from the truth.
     """
 
     rule: str
@@ -62,42 +63,43 @@ class RuleResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` found; ``evaluation["frechet_mean"]`` is the result of one rule.
+    """The result of `evaluate`; ``evaluation["frechet_mean"]`` is the result of one rule.
 
     Attributes
     ----------
     n_samples, n_labels, n_observed : int
     n_effective : int
-        Samples that count as evidence: copies of one, the same outputs with the same truth, count as one.
+        Number of samples that count as evidence: copies, with the same outputs and the same truth, count as
+        one.
     diameter : float
-        Of the allowed labels, in edge-weight units.
+        Diameter of the allowed labels, in edge-weight units.
     bundle : str
-        Digest of the bundle that was scored.
+        Digest of the evaluated bundle.
     outputs : str
-        What the model emits.
+        Kind of the model's outputs.
     temperature, beta : float
-        Of the adapter.
+        Temperature and exponent of the adapter.
     constant : str
-        Key that the constant rule answers.
+        Key of the constant rule's answer.
     constant_from : {"the training labels", "the truth itself"}
-        What it is the Fréchet mean of; the latter flatters it.
+        Labels whose Fréchet mean it is; the second makes the rule look better than it is.
     top_k : int
         The k of top-k accuracy.
     branch_level : int or None
         Level of the tree whose labels are the branches; None without a tree.
     level : float
-        Of the intervals.
+        Level of the intervals.
     resamples, seed : int
-        Of the bootstrap.
+        Draws and seed of the bootstrap.
     severity_edges : tuple of float
-        Bins of the histograms, each closed below and open above (the last: closed); of width 1 where all
-        distances are whole numbers.
+        Edges of the bins of the histograms. Bins are closed below and open above (the last: closed), and have
+        width 1 if all distances are whole numbers.
     calibration : Reliability
-        Of the model's own argmax, over the samples whose truth is observed.
+        Reliability of the model's argmax, over the samples whose truth is observed.
     rules : tuple of RuleResult
     verdict : Verdict
     notes : tuple of str
-        What a reader must know, such as a rule that could not be applied.
+        Remarks for the user, such as a rule that could not be applied.
     """
 
     n_samples: int
@@ -140,11 +142,11 @@ class Evaluation:
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
     def render(self, named: Callable[[str], str] = str) -> str:
-        """Return the report as text for people: verdict, tables, notes.
+        """Return the report as text: verdict, tables and notes.
 
         Parameters
         ----------
         named : callable, default=str
-            Turns the key of a label into what is written for it.
+            Turns the key of a label into the text to write for it.
         """
         return as_text(self, named)

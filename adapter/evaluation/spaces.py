@@ -1,4 +1,4 @@
-"""Which metric over the same labels serves a model best, by errors that compare: as parts of diameter^2."""
+"""Compare metrics over the same labels for one model, by errors relative to diameter^2."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class SpaceComparison:
     Attributes
     ----------
     evaluations : tuple of (str, Evaluation)
-        By name, in the order given.
+        Evaluations with the names of their spaces, in the given order.
     """
 
     evaluations: tuple[tuple[str, Evaluation], ...]
 
     @property
     def best(self) -> str | None:
-        """Name of the space whose E[d^2] / diameter^2 is smallest, the first of equal ones."""
+        """Name of the space with the smallest E[d^2] / diameter^2; of equal ones the first."""
         found = [(e["frechet_mean"].all.normalized, name) for name, e in self.evaluations]
         known = [(value, i) for i, (value, _) in enumerate(found) if value is not None]
         return found[min(known)[1]][1] if known else None
@@ -76,16 +76,17 @@ def compare_spaces(
     Parameters
     ----------
     spaces : mapping of str to MetricSpace
-        By name; all of them hold the truths and the observed labels.
+        Spaces by name; each holds the truths and the observed labels.
     P, truth, observed, train_truth
-        As for `adapter.evaluation.evaluate`; P is read once for each space, so it is not an iterator.
+        As for `adapter.evaluation.evaluate`; P is read once for each space, so it cannot be an iterator.
     outputs, temperature
         As for `Adapter`.
 
     Raises
     ------
     InputError
-        For no space, an iterator, and spaces whose allowed labels differ; else as `evaluate`.
+        If no space is given, for an iterator, and for spaces whose allowed labels differ; otherwise as
+        `evaluate`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""An evaluation as tables, and the tables as text for a terminal."""
+"""Write an evaluation as tables, and the tables as text for a terminal."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _MEASURES = {
     "hierarchical_recall": "recall",
     "hierarchical_f": "F",
 }
-"""What each field of `Scores` is called in a table."""
+"""Name of each field of `Scores` in tables."""
 _OF_A_TREE = ("lca_height", "hierarchical_precision", "hierarchical_recall", "hierarchical_f")
 
 _ORACLE = "nearest_observed"
 MOST_BRANCHES = 20
-"""Branches that a table lists at most."""
+"""Most branches that a table lists."""
 
 _MOST_BINS = 60
 
 
 def rule_name(rule: str) -> str:
-    """Return what tables call a rule; what knows the truth is told from the others.
+    """Return the name of a rule in tables, which marks the oracle.
 
     >>> rule_name("crm"), rule_name("nearest_observed")
     ('crm', 'nearest_observed (oracle)')
@@ -59,7 +59,7 @@ def rule_name(rule: str) -> str:
 
 
 def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
-    """Return an evaluation for a terminal; `named` turns the key of a label into what is written for it."""
+    """Return an evaluation for a terminal; `named` turns the key of a label into the text to write for it."""
     lines = [summary(found)]
     tables = [_error_table(found), interval_table(found), _exactness_table(found)]
     if len(found.severity_edges) - 1 <= _MOST_BINS:
@@ -73,7 +73,7 @@ def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
 
 
 def summary(found: Evaluation) -> str:
-    """Return what was measured, in one line."""
+    """Describe in one line what was measured."""
     first = found.rules[0]
     return (
         f"{counted(found.n_samples, 'sample')} ({first.observed.n} with an observed truth, "
@@ -83,7 +83,7 @@ def summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return E[d²] of each rule and how much it is above that of the Fréchet mean, with their intervals."""
+    """Return E[d²] of each rule and its difference from that of the Fréchet mean, with intervals."""
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
@@ -102,7 +102,7 @@ def interval_table(found: Evaluation) -> Table:
 
 
 def severity_table(found: Evaluation) -> Table:
-    """Return how many answers lie in each bin of distance, up to the last that has one."""
+    """Return the number of answers in each bin of distance, up to the last bin that is not empty."""
     edges = found.severity_edges
     whole = all(edge.is_integer() for edge in edges)
     last = max(max((i for i, n in enumerate(r.severity) if n), default=0) for r in found.rules)
@@ -117,9 +117,9 @@ def severity_table(found: Evaluation) -> Table:
 
 
 def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
-    """Return E[d²] of each rule in the largest branches, at most `most` of them, one for each row.
+    """Return E[d²] of each rule in the largest branches, at most `most` of them, one branch for each row.
 
-    `names` says what to write for each branch, in their order; the key by default.
+    `names` gives the text to write for each branch, in their order; the key by default.
     """
     first: Sequence[tuple[int, int]] = sorted(
         ((-b.scores.n, i) for i, b in enumerate(found.rules[0].branches))
@@ -140,7 +140,7 @@ def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = 
 
 
 def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
-    """Return what belongs beside the figures; `named` as for `as_text`."""
+    """Return the remarks on the figures; `named` as for `as_text`."""
     sure = found.calibration
     said = [f"constant: {named(found.constant)!r}, the Fréchet mean of {found.constant_from}"]
     if sure.ece is not None:
@@ -156,7 +156,7 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 
 def price(found: Evaluation) -> str:
-    """Return what a smaller E[d²] than that of argmax is paid with; nothing where it costs nothing."""
+    """Return the cost at which E[d²] is smaller than that of argmax; empty if there is none."""
     mean, argmax = found["frechet_mean"], found["argmax"]
     if not mean.interval.mean < argmax.interval.mean:
         return ""
@@ -183,7 +183,7 @@ def _percent(share: float) -> str:
 def measures_table(
     found: Evaluation, title: str, scores: Iterable[tuple[tuple[Any, ...], Scores]], heads: tuple[str, ...]
 ) -> Table:
-    """Return every measure of some scores, one row for each, after the cells that say whose they are."""
+    """Return a table of scores: a row for each record, with all measures after the cells that name it."""
     names = [name for name in _MEASURES if found.branch_level is not None or name not in _OF_A_TREE]
     columns = (_MEASURES[name].format(k=found.top_k) for name in names)
     rows = ((*cells, *(getattr(s, name) for name in names)) for cells, s in scores)

@@ -1,4 +1,4 @@
-"""The truth of each sample as a label of an adapter, and what measures how far an answer is from it."""
+"""Find the truth of each sample among an adapter's labels, and its distance to an answer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
 
 class LabelDistances:
-    """Distances between allowed labels of an adapter, pair by pair.
+    """Measures distances between allowed labels of an adapter, pair by pair.
 
     Parameters
     ----------
     adapter : Adapter
-        Whose labels they are.
+        Adapter with the labels.
     space : MetricSpace
-        What measures them.
+        Measures the distances.
     tree : Ancestry, optional
-        That of `space`, where it is at hand.
+        Ancestry of `space`, if it is known.
     """
 
     def __init__(self, adapter: Adapter, space: MetricSpace, tree: Ancestry | None = None) -> None:
@@ -44,22 +44,22 @@ class LabelDistances:
             self._tree = tree if own else Ancestry(space, adapter.bundle.points)
 
     def __call__(self, truths: NDArray[np.int64], answers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far each answer is from its truth, both indices of allowed labels."""
+        """Return the distance from each answer to its truth, both given as indices of allowed labels."""
         if self._tree is None:
             return pair_distances(self._space, truths, _point_indices(self._space, answers))
         return self._in_tree(self._tree, self._allowed[truths], self._allowed[answers])
 
     def is_allowed(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which points of the bundle are allowed labels; the others are observed alone."""
+        """Return which points of the bundle are allowed labels; the others are only observed."""
         return np.isin(points, self._allowed)
 
     def from_points(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far every allowed label is from points of the bundle, shape (n_labels, n_points)."""
+        """Return the distances of all allowed labels to points of the bundle, shape (n_labels, n_points)."""
         found = self._space.distances(None, self._space.point_index(self._points.take(points)))
         return np.asarray(found, dtype=np.float64)
 
     def to_points(self, allowed: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how far each allowed point of the bundle is from a point, be it allowed or observed."""
+        """Return the distance from each allowed point of the bundle to its partner, allowed or observed."""
         if self._tree is not None:
             return self._in_tree(self._tree, allowed, points)
         labels, column = np.searchsorted(self._allowed, allowed), self._column[points]
@@ -81,7 +81,7 @@ class LabelDistances:
 def resolved(
     source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
 ) -> tuple[Adapter, MetricSpace]:
-    """Return the adapter of what was given, and the space between all of its labels."""
+    """Return the adapter for the given source, and the space between all of its labels."""
     for name, given in (("source", source), ("space", space)):
         if given is not None and not isinstance(given, Adapter | MetricSpace):
             raise InputError(f"{name}: {type(given).__name__} given; give what metric_space(graph) returns")
@@ -111,7 +111,7 @@ def resolved(
 
 
 def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
-    """Return keys as a list of text; `name` is what messages call them."""
+    """Return keys as a list of text; `name` is their name in messages."""
     if isinstance(keys, str):
         raise InputError(f"{name}: {keys!r} is one text; give one key for each sample")
     if not isinstance(keys, Iterable):
@@ -127,7 +127,7 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
 
 
 def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[np.int64]:
-    """Return the allowed label of each sample; errors tell labels that are unknown from other `points`."""
+    """Return the allowed label of each sample; errors distinguish unknown labels from other `points`."""
     index = {key: adapter.keys.find(key) for key in set(truth)}
     outside = [i for i, key in enumerate(truth) if index[key] < 0]
     unknown: dict[str, int] = {}
@@ -147,7 +147,7 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
 
 
 def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
-    """Return the message for texts that are not keys, each with its first row, among all texts given."""
+    """Return the message for texts that are not keys, each with its first row; `given` is all texts."""
     called = LabelNames(adapter.keys, adapter.names, "name")
 
     def elsewhere(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Where a bundle comes from, which copy of it is nearest, and whether that is still good."""
+"""Finding a bundle, its nearest copy, and whether the copy is still good."""

@@ -1,14 +1,14 @@
-"""Artifacts read through nearer copies: a folder of this machine, then Redis, then the artifact store.
+"""Caches of artifacts: read from a folder on this machine, then from Redis, then from the artifact store.
 
-Each copy is compared with its sha256 when it comes in, and whenever it is read through here;
-`adapter.loading.source` takes a bundle whose file has not changed since it was checked as it is
-(`adapter.loading.stamps`). A copy that is missing, damaged or out of reach is a miss: the next place is
-asked, and what came from there takes its place. Of the store's own errors none is hidden; of a cache's
-troubles none is an error, only a warning in the log, one per place and process.
+Each copy is compared with its sha256 when it arrives and whenever it is read through this module;
+`adapter.loading.source` does not check a bundle again whose file has not changed since it was checked
+(`adapter.loading.stamps`). A copy that is missing, damaged or out of reach is a miss: the next place is read,
+and its copy replaces the bad one. Errors of the store are always raised. A fault of a cache is never an
+error, only a warning in the log, one per place and process.
 
-A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store has the folder
-``$GROVE_HOME/cache`` in front of it. Redis holds ``grove:zstd:<sha256>``: the length as eight bytes, little
-end first, then one zstd frame.
+A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store is cached in the
+folder ``$GROVE_HOME/cache``. An entry in Redis has the key ``grove:zstd:<sha256>`` and holds the length as
+eight bytes, little-endian, then one zstd frame.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ __all__ = [
 ]
 
 VALUE_CAP = 64 * 2**20
-"""Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s it takes half a second, before compression."""
+"""Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s this much takes half a second, uncompressed."""
 FOLDER_CAP = 10 * 2**30
-"""Bytes that the folder may hold, or a quarter of its disk if that is less; the longest unused go first."""
+"""Bytes that the folder may hold, or a quarter of its disk if less; old copies are deleted by last use."""
 
 _CONNECT_S, _ANSWER_S = 1.0, 2.0
-_REST_S = 10.0  # a Redis that did not answer is not asked again for so long
-_TURN_S = 120.0  # the turn saves work and nothing else: a frozen holder must not stop the others
+_REST_S = 10.0  # wait before trying a Redis again that did not answer
+_TURN_S = 120.0  # the turn only saves work: a frozen holder must not stop the others
 _POLL_S = 0.01
 _LENGTH_BYTES = 8
 _LARGEST_ENTRY = VALUE_CAP + VALUE_CAP // 128
-"""Bytes read of an entry: a frame of zstd is at most so much longer than what it holds."""
+"""Most bytes read of an entry: a zstd frame is at most so much longer than its content."""
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
@@ -77,9 +77,9 @@ _Answer = TypeVar("_Answer")
 def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
     """Return `store` with the caches of `settings` in front of it; nothing is connected or created yet.
 
-    The result is a store like any other. Reading an artifact goes through the caches; all else, the index
-    included, goes straight to `store`. Arrays are views of a read-only memory map of the local copy; where
-    that cannot be written they lie in memory.
+    The result is a store like any other. Reading an artifact goes through the caches; everything else,
+    including the index, goes straight to `store`. Arrays are views of a read-only memory map of the local
+    copy; if that cannot be written, they are in memory.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
 def redis_entry(url: str, digest: str, settings: Settings) -> CachedStore:
     """Return a store that holds one artifact: the entry of `digest` in the Redis at `url`, and local copies.
 
-    Reading it raises `NotFoundError` where there is no such entry, `ArtifactError` for one with other bytes,
-    and `ServiceError` where Redis does not answer.
+    Reading it raises `NotFoundError` if there is no such entry, `ArtifactError` for an entry with other
+    bytes, and `ServiceError` if Redis does not answer.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def redis_entry(url: str, digest: str, settings: Settings) -> CachedStore:
 
 
 def check_cache(settings: Settings) -> str:
-    """Return a line on the cache in use, once it is fit to be one.
+    """Check that the cache in use is fit to be a cache, and return a line that describes it.
 
     Raises
     ------
@@ -147,12 +147,12 @@ def check_cache(settings: Settings) -> str:
 
 
 def cache_facts(settings: Settings) -> dict[str, str]:
-    """Return what the Redis of ``GROVE_CACHE_URL``, which must be set, says of itself.
+    """Return the facts that the Redis of ``GROVE_CACHE_URL``, which must be set, reports.
 
     Raises
     ------
     SettingsError
-        If it is the broker's, or other hosts can reach it and it asks for no password.
+        If it is the Redis of the broker, or other hosts can reach it without a password.
     ServiceError
         If it does not answer.
     """
@@ -172,7 +172,7 @@ def cache_facts(settings: Settings) -> dict[str, str]:
 
 
 def answers_anyone(url: str) -> bool:
-    """Whether a Redis that other hosts can reach answers without the password of its URL."""
+    """Return whether a Redis that other hosts can reach answers without the password of its URL."""
     if is_this_host(url):
         return False
     parts = urlsplit(url)
@@ -183,7 +183,7 @@ def answers_anyone(url: str) -> bool:
     try:
         with redis.Redis.from_url(bare, **options) as client:
             client.ping()
-    except redis.RedisError:  # it asks for a password; whether it is there at all is asked elsewhere
+    except redis.RedisError:  # it needs a password; another check finds whether it runs at all
         return False
     return True
 
@@ -200,11 +200,11 @@ class CachedStore(ArtifactStore):
         self._names = seen_names(folder, store.where)
 
     def copy_path(self, digest: str) -> Path | None:
-        """Return where the local copy lies, or would lie."""
+        """Return the path of the local copy, which may not exist."""
         return self._local.local_path(digest)
 
     def keep(self, data: bytes) -> str:
-        """Keep a local copy of `data`, wherever it came from, and return its digest."""
+        """Keep a local copy of `data` and return its digest."""
         digest = hashlib.sha256(data).hexdigest()
         with self._turn(digest):
             if self._held(digest) is None:
@@ -212,7 +212,7 @@ class CachedStore(ArtifactStore):
         return digest
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return what the store's index says of `name`, and remember it for the time without a network."""
+        """Return the store's index document of `name`, and keep it for use without a network."""
         document = self._store.read_index(name)
         try:
             if document is None:
@@ -224,17 +224,17 @@ class CachedStore(ArtifactStore):
         return document
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the bytes of an artifact from the nearest good copy, which is kept from then on."""
+        """Return the bytes of an artifact from the nearest good copy, and keep them locally."""
         held = self._held(digest)
         if held is None:
             with self._turn(digest):
-                held = self._held(digest)  # another may have fetched it while we waited
+                held = self._held(digest)  # another thread may have fetched it during the wait
                 if held is None:
                     held = self._kept(digest, self._fetched(digest))
         return held
 
     def _held(self, digest: str) -> bytes | mmap.mmap | None:
-        """Return the local copy where there is a good one; a damaged one is replaced by what is fetched."""
+        """Return the local copy, or None if it is missing or damaged."""
         try:
             data = self._local.content(digest)
         except (LookupError, ArtifactError, ServiceError):
@@ -251,7 +251,7 @@ class CachedStore(ArtifactStore):
         return data
 
     def _kept(self, digest: str, data: bytes) -> bytes | mmap.mmap:
-        """Publish `data` in the folder and return it from there; `data` itself where that cannot be done."""
+        """Publish `data` in the folder and return it from there, or return `data` if that fails."""
         try:
             if self._make_room(len(data)):
                 self._local.put_bytes(data)
@@ -262,12 +262,12 @@ class CachedStore(ArtifactStore):
         return data
 
     def _make_room(self, size: int) -> bool:
-        """Drop the longest unused copies until `size` more bytes fit; whether they do."""
+        """Delete the least recently used copies until `size` more bytes fit; return whether they fit."""
         make_folder(self._folder)
         cap = min(FOLDER_CAP, shutil.disk_usage(self._folder).total // 4)
         found = []
         for path in self._folder.glob("sha256/*/*"):
-            with contextlib.suppress(FileNotFoundError):  # another process makes room too
+            with contextlib.suppress(FileNotFoundError):  # another process may make room too
                 status = path.stat()
                 used = max(status.st_atime_ns, status.st_mtime_ns)
                 found.append((used, status.st_size, path))
@@ -275,14 +275,14 @@ class CachedStore(ArtifactStore):
         for _, length, path in sorted(found):
             if excess <= 0:
                 break
-            path.unlink(missing_ok=True)  # maps of it stay whole
+            path.unlink(missing_ok=True)  # memory maps of it stay valid
             (self._folder / "checked" / path.name).unlink(missing_ok=True)
             excess -= length
         return excess <= 0
 
     @contextlib.contextmanager
     def _turn(self, digest: str) -> Iterator[None]:
-        """Wait while another thread or process of this machine fetches what begins with the same digits."""
+        """Wait while another thread or process of this machine fetches a digest that begins alike."""
         locks = self._folder / "locks"
         with contextlib.ExitStack() as stack:
             try:
@@ -295,10 +295,10 @@ class CachedStore(ArtifactStore):
                 _warn_once(str(self._folder), f"{error}; an artifact may be fetched more than once")
             yield
 
-    # ---- all else is the store's -------------------------------------------------------------------
+    # ---- passed on to the store --------------------------------------------------------------------
 
     def local_path(self, digest: str) -> Path | None:
-        """Return what the store says: where it keeps the file itself on this machine, or None."""
+        """Return the path at which the store keeps the file on this machine, or None."""
         return self._store.local_path(digest)
 
     def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
@@ -327,10 +327,10 @@ class CachedStore(ArtifactStore):
 
 
 class RedisCache:
-    """Artifacts in one Redis: asked with short timeouts, trusted only after their sha256, never an error.
+    """Artifacts in one Redis, read with short timeouts and checked by sha256; faults are not errors.
 
-    A connection lives for one question. That costs two or three milliseconds, beside tens for a value of
-    megabytes, and leaves nothing that a fork, an idle hour or a restarted server could spoil.
+    Each request makes a new connection. That costs two or three milliseconds, compared with tens of them for
+    a value of megabytes, and leaves no state that a fork, an idle hour or a restarted server could break.
     """
 
     def __init__(self, url: str) -> None:
@@ -350,7 +350,7 @@ class RedisCache:
         self._rests_until = 0.0
         try:
             with self._client() as client:
-                client.connection_pool.make_connection()  # not connected: it only takes the options
+                client.connection_pool.make_connection()  # does not connect, only checks the options
         except (TypeError, ValueError, redis.RedisError) as error:
             raise SettingsError(
                 f"GROVE_CACHE_URL: {self.where!r} is not a Redis URL ({masked(str(error))}); "
@@ -358,7 +358,7 @@ class RedisCache:
             ) from None
 
     def get(self, digest: str) -> bytes | None:
-        """Return the artifact, or None where a good copy cannot be had at once."""
+        """Return the artifact, or None if no good copy can be read at once."""
 
         def begin_of_entry(client: redis.Redis) -> bytes | None:
             with client.pipeline(transaction=False) as pipe:
@@ -377,7 +377,7 @@ class RedisCache:
         return data
 
     def entry(self, digest: str) -> bytes:
-        """Return the artifact; say why where that cannot be done."""
+        """Return the artifact, or raise an error that says why it cannot be read."""
         data = self.get(digest)
         if data is not None:
             return data
@@ -400,7 +400,7 @@ class RedisCache:
             self._ask(lambda client: client.set(_key(digest), value))
 
     def facts(self) -> dict[str, str]:
-        """Return what the server says of itself and its memory; `ServiceError` where it does not answer."""
+        """Return the server's report on itself and its memory; `ServiceError` if it does not answer."""
         try:
             with self._client() as client:
                 return {**client.info("server"), **client.info("memory")}
@@ -414,9 +414,9 @@ class RedisCache:
         try:
             with self._client() as client:
                 return question(client)
-        except self._redis.ResponseError as error:  # it answers: out of memory, or not permitted
+        except self._redis.ResponseError as error:  # it answers: out of memory, or no permission
             _warn_once(self.where, str(error))
-        except (self._redis.RedisError, OSError, ValueError) as error:  # ValueError: it speaks no Redis
+        except (self._redis.RedisError, OSError, ValueError) as error:  # ValueError: not a Redis server
             self._rests_until = time.monotonic() + _REST_S
             _warn_once(self.where, str(error))
         return None
@@ -434,33 +434,33 @@ class RedisCache:
 
     def _unpacked(self, stored: bytes) -> bytes | None:
         length = int.from_bytes(stored[:_LENGTH_BYTES], "little")
-        if length > VALUE_CAP:  # before so much memory is taken
+        if length > VALUE_CAP:  # checked before so much memory is allocated
             return None
         try:
             unpacked: bytes = self._arrow.decompress(
                 stored[_LENGTH_BYTES:], decompressed_size=length, codec="zstd", asbytes=True
             )
-        except (OSError, ValueError):  # no frame of zstd, or one of another length
+        except (OSError, ValueError):  # not a zstd frame, or one of another length
             return None
         return unpacked
 
 
 @functools.lru_cache(maxsize=8)
 def _redis_at(url: str) -> RedisCache:
-    """Return one object for each URL, so that a server that does not answer is given a rest by all."""
+    """Return one object for each URL, so that all callers avoid a server that does not answer."""
     return RedisCache(url)
 
 
 def _runs_as(url: str) -> str | None:
-    """Return the identity of the running server at `url`; None where it does not answer."""
+    """Return the identity of the running server at `url`; None if it does not answer."""
     try:
         return RedisCache(url).facts()["run_id"]
-    except (ServiceError, SettingsError):  # the broker has a check of its own
+    except (ServiceError, SettingsError):  # the broker has another check
         return None
 
 
 def for_client(url: str) -> str:
-    """Return the URL as the client spells it: settings also take Celery's spelling of a socket file."""
+    """Return the URL as the client expects it: settings also accept Celery's spelling of a socket file."""
     if not url.startswith("redis+socket:"):
         return url
     return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
@@ -486,7 +486,7 @@ def _key(digest: str) -> str:
 def _locked(descriptor: int) -> bool:
     try:
         return try_lock(descriptor)
-    except PlatformError:  # then an artifact may be fetched more than once
+    except PlatformError:  # without a lock an artifact may be fetched more than once
         return True
 
 
@@ -495,6 +495,6 @@ _warned: dict[str, object] = {}
 
 def _warn_once(place: str, trouble: str) -> None:
     mine = object()
-    if _warned.setdefault(place, mine) is not mine:  # one step, so that of several threads one speaks
+    if _warned.setdefault(place, mine) is not mine:  # setdefault is atomic: one thread warns
         return
     _log.warning("cache %s: %s (said once; what it cannot give comes from the store)", place, masked(trouble))

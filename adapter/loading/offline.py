@@ -1,7 +1,7 @@
-"""Without a network: copies that were kept before, and the index documents last seen.
+"""Loading without a network: from copies and index documents that were kept earlier.
 
-The cache keeps ``names/<store>/index/<ontology>.json`` beside the artifacts: what the index of a store said
-when it was last asked. ``<store>`` is the beginning of the sha256 of the store's address.
+Next to the artifacts, the cache keeps ``names/<store>/index/<ontology>.json``, the index document of a store
+as it was last read. ``<store>`` is the beginning of the sha256 of the store's address.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["FetchedStore", "OfflineStore", "fetched_file", "seen_names"]
 
 
 def seen_names(folder: Path, where: str) -> LocalStore:
-    """Return the store in the cache at `folder` whose index is what that of the store `where` last said."""
+    """Return the store in the cache at `folder` that has the last read index of the store `where`."""
     return LocalStore(folder / "names" / hashlib.sha256(where.encode()).hexdigest()[:16])
 
 
 class OfflineStore(LocalStore):
-    """What the cache at `folder` holds of the store `where`; nothing else is asked."""
+    """The part of the store `where` that the cache at `folder` holds; nothing else is read."""
 
     def __init__(self, folder: Path, where: str) -> None:
         super().__init__(folder)
@@ -33,7 +33,7 @@ class OfflineStore(LocalStore):
         self._names = seen_names(folder, where)
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the copy that is kept on this machine; there is no other place to ask."""
+        """Return the copy on this machine; no other place is read."""
         try:
             return super().content(digest)
         except NotFoundError:
@@ -48,7 +48,7 @@ class OfflineStore(LocalStore):
             ) from None
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return what the index said of `name` when it was last asked; never asked is `NotFoundError`."""
+        """Return the index document of `name` as it was last read; `NotFoundError` if it was never read."""
         document = self._names.read_index(name)
         if document is None:
             known = ", ".join(map(repr, self._names.index_names())) or "none"
@@ -60,14 +60,14 @@ class OfflineStore(LocalStore):
 
 
 class FetchedStore(OfflineStore):
-    """One artifact that `fetch` gets from `where`; what it gets is compared with its digest."""
+    """One artifact that `fetch` gets from `where`, compared with its digest."""
 
     def __init__(self, folder: Path, where: str, fetch: Callable[[], bytes]) -> None:
         super().__init__(folder, where)
         self._fetch = fetch
 
     def content(self, digest: str) -> bytes:
-        """Return what `fetch` gets, once its digest is the one asked for."""
+        """Return the bytes that `fetch` gets, or raise if they do not have the requested digest."""
         data = self._fetch()
         found = hashlib.sha256(data).hexdigest()
         if found != digest:
@@ -84,9 +84,9 @@ def fetched_file(url: str) -> bytes:
     Raises
     ------
     NotFoundError, ServiceError
-        Where there is no such file, and where it cannot be asked for.
+        If the file does not exist, and if the service cannot be reached.
     MissingExtraError, InputError
-        For a URL whose driver is not installed, or that fsspec does not know.
+        For a URL whose driver is not installed, or whose form fsspec does not know.
     """
     folder, _, name = url.rpartition("/")
     shown = masked(url)

@@ -1,6 +1,6 @@
-"""Where a bundle comes from: a file, a URL, a digest, or a name in the static index of the artifact store.
+"""Open a bundle by its address: a file, a URL, a digest, or a name in the artifact store's static index.
 
-Nothing here asks a database: a model server needs the artifact store alone, and without a network its cache.
+No database is used: a model server needs only the artifact store or, without a network, its cache.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_
 __all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
 
 Verify = Literal["once", "always"]
-"""When the bytes of an artifact are compared with its digest; see `open_bundle`."""
+"""How often the bytes of an artifact are compared with its digest; see `open_bundle`."""
 
 Stale = Literal["warn", "refuse", "ignore"]
-"""What to do about a bundle of an ontology version that is no longer the current one."""
+"""Treatment of a bundle whose ontology version is no longer the current one."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAMED = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/([a-z0-9][a-z0-9._-]{0,63})(?:@(latest|[0-9a-f]{8,64}))?")
 _HEX = re.compile(r"[0-9a-f]+")
-_SHORTEST = 8  # digits from which on a text looks like a digest that was cut
+_SHORTEST = 8  # fewest digits that look like the beginning of a digest
 _FORMS = (
     "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a URL (file:, s3://, "
     "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
@@ -52,14 +52,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Located:
-    """What an address leads to just now.
+    """The bundle to which an address leads at present.
 
     Attributes
     ----------
     mark : tuple
-        Equal to an earlier one only where the bundle is the same; empty where opening it alone would tell.
+        Equal to an earlier mark only if the bundle is the same; empty if only opening the bundle would show
+        it.
     open : callable
-        Opens it.
+        Opens the bundle.
     """
 
     mark: tuple[Any, ...]
@@ -68,7 +69,7 @@ class Located:
 
 @dataclass(frozen=True)
 class BundleSource:
-    """An address and how it is read; the arguments are those of `open_bundle`."""
+    """An address and the way to read it; the arguments are those of `open_bundle`."""
 
     uri: str | os.PathLike[str]
     artifacts_url: str | None = None
@@ -82,7 +83,7 @@ class BundleSource:
                 raise InputError(f"{name}: {value!r} given; choose {' or '.join(map(repr, get_args(known)))}")
 
     def locate(self) -> Located:
-        """Resolve the address; no bundle is read, unless it is a URL without a digest, which opening reads.
+        """Resolve the address without reading the bundle.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class BundleSource:
         if re.match(r"[a-z][a-z0-9+.-]*://", uri):
             return self._url(uri)
         if uri.startswith((".", "~")) or os.path.isabs(uri) or uri.endswith(".safetensors"):
-            return _file(os.path.expanduser(uri))  # an unknown ~user stays as it is, and is not found
+            return _file(os.path.expanduser(uri))  # an unknown ~user is left as it is, and not found
         if _DIGEST.fullmatch(uri):
             return self._artifact(self._store(), uri)
         named = _NAMED.fullmatch(uri)
@@ -118,7 +119,7 @@ class BundleSource:
 
     def _named(self, ontology: str, name: str, at: str | None) -> Located:
         store = self._store()
-        if at and _DIGEST.fullmatch(at):  # that one, whatever the name means by now
+        if at and _DIGEST.fullmatch(at):  # that artifact, whatever the name means now
             return self._artifact(store, at)
         document = _document(store, ontology)
         digest = _look_up(store, document, ontology, name)
@@ -146,7 +147,7 @@ class BundleSource:
         return Located(located.mark, opened)
 
     def _near(self, uri: str) -> str:
-        """Return which named bundles may be meant by what is no address, as the end of a message."""
+        """Return the named bundles that a wrong address may mean, as the end of a message."""
         wanted = uri.lower()
         try:
             store = self._store()
@@ -156,7 +157,7 @@ class BundleSource:
                 for name, entry in _bundles(store.read_index(ontology) or {}).items()
                 if isinstance(entry, dict)
             }
-        except GroveError:  # what is wrong with the address is said all the same
+        except GroveError:  # the caller reports the wrong address in any case
             return ""
         short = wanted.rpartition("@")[2]
         near = [one for one, digest in named.items() if _HEX.fullmatch(short) and digest.startswith(short)]
@@ -202,7 +203,7 @@ class BundleSource:
 
         def opened() -> Bundle:
             data = fetched_file(address)
-            arrays, metadata = read_safetensors(data, name=shown)  # what is not a bundle is not kept
+            arrays, metadata = read_safetensors(data, name=shown)  # before keeping it, to keep only bundles
             Bundle.from_arrays(arrays, metadata, name=shown)
             return self._artifact(cached, cached.keep(data)).open()
 
@@ -227,7 +228,7 @@ class BundleSource:
                 *read_safetensors(data, name=name), name=name, digest=digest, checked=True
             )
         seen = stamps.seen(path)
-        if seen is None:  # not here yet: it is fetched, and then read from where it is kept
+        if seen is None:  # not on this machine yet: fetch it, then read the kept copy
             store.open_arrays(digest)
             seen = stamps.seen(path)
         bundle = Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
@@ -268,9 +269,9 @@ def open_bundle(
     verify: Verify = "once",
     stale: Stale = "warn",
 ) -> Bundle:
-    """Open a bundle, its bytes checked, memory-mapped where it lies on this machine.
+    """Open a bundle and check its bytes; a file on this machine is memory-mapped.
 
-    What is not on this machine is fetched once and kept: see `adapter.loading.cache`.
+    A bundle that is not on this machine is fetched once and kept: see `adapter.loading.cache`.
 
     Parameters
     ----------
@@ -278,37 +279,38 @@ def open_bundle(
         - a path object, or text that is absolute, begins with ``.`` or ``~``, or ends in ``.safetensors``:
           a file;
         - ``file:///...``: the same;
-        - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. With ``#sha256=DIGEST``
-          behind it, or where it is called as its digest is, it is fetched only if there is no local copy;
-        - ``redis://host:port/db/DIGEST``: the cache's entry of a digest in that Redis;
+        - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. If ``#sha256=DIGEST``
+          follows or the file is named by its digest, it is fetched only if there is no local copy;
+        - ``redis://host:port/db/DIGEST``: the cache entry of a digest in that Redis;
         - 64 hexadecimal digits: an artifact of the store;
-        - ``ontology/bundle`` or ``ontology/bundle@latest``: what the index of the store says under that name;
-        - ``ontology/bundle@DIGEST``: with 64 digits that artifact, whatever the name means by now; with 8 or
-          more, what the name means, if its digest begins with them.
+        - ``ontology/bundle`` or ``ontology/bundle@latest``: the bundle that the store's index has under that
+          name;
+        - ``ontology/bundle@DIGEST``: with 64 digits, that artifact, whatever the name means now; with 8 or
+          more, the bundle of that name if its digest begins with them.
 
-        What a text means never depends on which files happen to exist.
+        The meaning of a text never depends on which files exist.
     artifacts_url : str, optional
-        The artifact store; by default that of the settings (``GROVE_ARTIFACTS_URL``).
+        The artifact store; by default the store in the settings (``GROVE_ARTIFACTS_URL``).
     offline : bool, optional
-        True: only files and folders of this machine are read, and names mean what they meant when the index
-        was last asked. By default what ``GROVE_OFFLINE`` says (1 or 0; 0 unless set).
+        True: only files and folders on this machine are read, and a name means what it meant when the index
+        was last read. By default the value of ``GROVE_OFFLINE`` (1 or 0; 0 unless set).
     verify : {"once", "always"}, default="once"
-        Artifacts are compared with their digest, and checked by the rules of the format, when they come in.
-        ``"once"``: not again while device, inode, size and time of change of the file are the same;
-        ``"always"``: whenever they are opened.
+        Artifacts are compared with their digest, and checked by the rules of the format, when they arrive.
+        ``"once"``: not again while the device, inode, size and time of change of the file stay the same;
+        ``"always"``: again whenever they are opened.
     stale : {"warn", "refuse", "ignore"}, default="warn"
-        For a name: whether the log is told, or `BundleError` raised, when the bundle was made from another
-        version of the ontology than the index names as current.
+        For a name: whether to log a warning, raise `BundleError` or do nothing if the bundle was made from a
+        version of the ontology other than the current one in the index.
 
     Raises
     ------
     InputError
-        For text of no such form.
+        For text of none of these forms.
     NotFoundError
-        For a file, digest, ontology or bundle that is not there; names in reach are listed.
+        For a file, digest, ontology or bundle that does not exist; the message lists the known names.
     ArtifactError
-        For bytes that are not what their digest promises, and a file that cannot be read; `BundleError` where
-        they are not a bundle of this format, or a stale one is refused.
+        For bytes that do not match their digest, and for a file that cannot be read; `BundleError` if they
+        are not a bundle of this format, or if a stale bundle is refused.
     ServiceError
         For a store or Redis that cannot be reached.
 
@@ -326,7 +328,7 @@ def _file(path: str) -> Located:
     try:
         status = os.stat(path)
         mark: tuple[Any, ...] = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    except (OSError, ValueError):  # opening says what is wrong
+    except (OSError, ValueError):  # opening reports the fault
         mark = ()
     return Located(mark, lambda: read_bundle(Path(path)))
 
@@ -358,7 +360,7 @@ def _look_up(store: ArtifactStore, document: dict[str, Any], ontology: str, name
 
 
 def _bundles(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what an index document says of bundles by name; nothing where it is malformed."""
+    """Return the bundles of an index document by name; an empty dictionary if it is malformed."""
     bundles = document.get("bundles")
     return bundles if isinstance(bundles, dict) else {}
 
@@ -369,7 +371,7 @@ def _entry(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _fault(uri: str) -> str:
-    """Return what keeps a text from being the address that it looks like; else which forms there are."""
+    """Return why a text is not the address that it looks like, or the list of forms."""
     name, at, _ = uri.partition("@")
     if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
         return "names and digests are written in lower case"

@@ -1,9 +1,9 @@
-"""Stamps: which files were compared with their digest, were found sound, and have not changed since.
+"""Stamps record files that passed every check and have not changed since.
 
-Hashing 82 MB takes longer than all else in opening them. A file that was read in full and passed every check
-is therefore stamped: its device, inode, size and time of last change stand in ``checked/<digest>`` in the
-folder of the cache. As long as they are the same, its content is taken as checked. Whoever may write that
-folder is trusted by this, and so is the disk; to trust neither, open with ``verify="always"``.
+Hashing a file of 82 MB takes longer than all other steps of opening it. A file that was read in full and
+passed every check therefore gets a stamp: ``checked/<digest>`` in the folder of the cache holds its device,
+inode, size and time of last change. While they stay the same, the content counts as checked. This trusts the
+disk and everyone who may write to that folder; to trust neither, open with ``verify="always"``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, write_whol
 __all__ = ["Stamps", "mark_used", "settle"]
 
 _RULES = 1
-"""Raised whenever `bundlechecks` refuses what it let through: older stamps then say nothing."""
+"""Version of the rules; it rises when `bundlechecks` gets stricter, which makes older stamps invalid."""
 
 _SETTLED_NS = 100_000_000
-"""A file changed later than so long before it is looked at gets no stamp: within one tick of the clock of the
-file system another change would leave the same time."""
+"""A file gets no stamp if it was changed less than this time ago: another change within one tick of the file
+system's clock would leave the same time."""
 
 
 class Stamps:
@@ -33,14 +33,14 @@ class Stamps:
     Parameters
     ----------
     folder : Path
-        That of the cache.
+        Folder of the cache.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "checked"
 
     def open(self, path: Path, digest: str) -> mmap.mmap | None:
-        """Return a read-only map of the file at `path` if it bears the stamp of `digest`, else None."""
+        """Return a read-only map of the file at `path` if it has a valid stamp for `digest`, else None."""
         try:
             stamp = (self._folder / digest).read_text(encoding="ascii")
             with open_plain(path) as file:
@@ -48,12 +48,12 @@ class Stamps:
                 if stamp != _line(status) or status.st_size == 0:
                     return None
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):  # no stamp, no file, or one that cannot be read: the long way says so
+        except (OSError, ValueError):  # no stamp, or no readable file: the full check reports it
             return None
         return data
 
     def seen(self, path: Path) -> str | None:
-        """Return what a stamp of `path` would say just now; None where a stamp would prove nothing."""
+        """Return the current stamp of `path`; None if a stamp would prove nothing."""
         try:
             status = path.stat()
         except OSError:
@@ -62,11 +62,11 @@ class Stamps:
         return _line(status) if settled else None
 
     def record(self, path: Path, digest: str, seen: str | None) -> None:
-        """Stamp the file at `path`, which was checked after it was `seen`, unless another lies there by now.
+        """Stamp the file at `path`, which was checked after it was `seen`, unless it has changed.
 
-        Where the folder cannot be written, the file is checked again next time.
+        If the folder cannot be written, the file is checked again next time.
         """
-        if seen is None or self.seen(path) != seen:  # what was seen is not what was checked
+        if seen is None or self.seen(path) != seen:  # the file that was checked may not be the one seen
             return
         with contextlib.suppress(OSError):
             make_folder(self._folder)
@@ -74,17 +74,17 @@ class Stamps:
 
 
 def mark_used(path: Path) -> None:
-    """Set the time of access, by which the cache knows what was used longest ago, and no other."""
+    """Set the time of access, from which the cache finds the least recently used files, and no other time."""
     _set_times(path, back_ns=0)
 
 
 def settle(path: Path) -> None:
-    """Date a file that nobody else writes a second back, so that any change from now on shows in its time."""
+    """Set the time of a file that nobody else writes one second back, so that a later change shows."""
     _set_times(path, back_ns=10 * _SETTLED_NS)
 
 
 def _set_times(path: Path, *, back_ns: int) -> None:
-    with contextlib.suppress(OSError), open(path, "rb") as file:  # not another file of the same name
+    with contextlib.suppress(OSError), open(path, "rb") as file:  # not another file of that name
         status = os.fstat(file.fileno())
         os.utime(file.fileno(), ns=(time.time_ns(), status.st_mtime_ns - back_ns))
 

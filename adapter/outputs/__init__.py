@@ -1,1 +1,1 @@
-"""One gate for what a model gives: outputs of any form and files of truths, read and checked."""
+"""Reading and checking the outputs of a model, in any form, and files of truths."""

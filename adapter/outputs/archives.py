@@ -1,4 +1,4 @@
-"""Arrays in files that somebody else wrote, damaged or harmful: what is refused before it costs memory."""
+"""Checks of array files that may be damaged or malicious, made before they cost memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from labelgrove.adapter.plainfile import open_plain
 
 try:
     from lzma import LZMAError
-except ImportError:  # a Python without it opens no such archive
+except ImportError:  # a Python without lzma cannot open such an archive
     LZMAError = zlib.error  # type: ignore[assignment, misc]
 
 __all__ = ["FAULTS", "npy_header", "refuse_bomb", "refuse_long_header"]
 
 FAULTS: tuple[type[Exception], ...] = (
-    ArithmeticError,  # of blocks without rows
-    AttributeError,  # of a format that is no text
+    ArithmeticError,  # for blocks without rows
+    AttributeError,  # for a format field that is not text
     EOFError,
-    KeyError,  # of a member that is missing
+    KeyError,  # for a missing member
     LZMAError,
     MemoryError,
     OSError,
-    RuntimeError,  # also of recursion; encrypted members, unknown compressions
+    RuntimeError,  # for recursion, encrypted members and unknown compressions
     SyntaxError,
     TypeError,
     ValueError,
@@ -35,17 +35,17 @@ FAULTS: tuple[type[Exception], ...] = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What numpy, scipy and zipfile let through from bytes that lie, beside their own errors."""
+"""Errors that numpy, scipy and zipfile raise for corrupt bytes."""
 
-_LONGEST_HEADER = 10_000  # bytes; numpy refuses longer ones as well, but after it has read them
+_LONGEST_HEADER = 10_000  # bytes; numpy refuses longer headers too, but only after reading them
 _FREE_BYTES = 16 * 2**20
 _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; else leave it at its beginning.
+    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; else rewind the file.
 
-    numpy reads as many bytes as are claimed, up to 4 GiB, before it looks at them.
+    numpy reads as many bytes as the header claims, up to 4 GiB, before it checks them.
     """
     head = file.read(12)
     file.seek(0)
@@ -55,9 +55,9 @@ def refuse_long_header(file: IO[bytes]) -> None:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether column after column is stored, and dtype of a ``.npy`` file, left behind it.
+    """Return the shape, whether the order is by columns, and the dtype of a ``.npy`` file.
 
-    Raises one of `FAULTS` for any other bytes.
+    The file is left at the end of its header. Raises one of `FAULTS` for any other bytes.
     """
     refuse_long_header(file)
     version = np.lib.format.read_magic(file)
@@ -69,9 +69,10 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def refuse_bomb(path: str | os.PathLike[str]) -> None:
-    """Raise `ValueError` for a ``.npz`` file that is read as a whole and would fill the memory.
+    """Raise `ValueError` for a ``.npz`` file that would fill the memory if it were read whole.
 
-    Its arrays may take 200 times the bytes of the file, 16 MiB in any case, and no two have one name.
+    The arrays may take up to 200 times the size of the file (16 MiB are always allowed), and their names must
+    differ.
     """
     with open_plain(path) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()

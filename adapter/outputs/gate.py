@@ -1,7 +1,7 @@
-"""The gate: which rules the outputs of a model must keep, and the words for each that they break.
+"""The gate: the rules that the outputs of a model must obey, and the error message of each rule.
 
-Arrays, sparse matrices, files and the tensors of a framework all pass through here, so that one mistake has
-one wording wherever it enters. Each message begins with the name of its source: ``P``, or the file.
+Arrays, sparse matrices, files and the tensors of a framework all pass through here, so that a mistake gives
+the same message in every form of input. Each message begins with the name of its source: ``P``, or the file.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def rows_at_once(n_columns: int) -> int:
 
 
 def wrong_axes(name: str, shape: tuple[int, ...]) -> WeightError:
-    """Return the error of outputs that are not a table of rows and columns."""
+    """Return the error for outputs that are not a table of rows and columns."""
     return WeightError(f"{name}: shape {tuple(shape)} given; give a row of numbers for each sample")
 
 
 def wrong_width(
     name: str, shape: tuple[int | None, ...], n_columns: int, columns: tuple[str, ...] = ()
 ) -> WeightError:
-    """Return the error of a table with another number of columns; `columns` are named.
+    """Return the error for a table with a wrong number of columns; the message names `columns`.
 
-    Rows that nobody has counted are None in `shape`.
+    In `shape`, None stands for an unknown number of rows.
     """
     named = f", in this order: {first_few(columns)}" if columns else ""
     transposed = "; it looks transposed: give P.T" if len(shape) == 2 and shape[0] == n_columns else ""
@@ -64,9 +64,9 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error of a truth that is not as long as the outputs, of `n_rows` rows or `more`.
+    """Return the error for a truth that is not as long as the outputs, which have `n_rows` rows or `more`.
 
-    `name` is what holds the truth; None stands for rows that nobody has counted yet.
+    `name` is the argument or file that holds the truth; an `n_rows` of None is an unknown number of rows.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(
@@ -76,7 +76,7 @@ def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: 
 
 
 def ragged(name: str, detail: object) -> WeightError:
-    """Return the error of rows of different lengths."""
+    """Return the error for rows of different lengths."""
     return WeightError(f"{name}: rows of different lengths ({detail}); give rows of one length")
 
 
@@ -89,7 +89,7 @@ def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
 def wrong_dtype(
     name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
 ) -> WeightError:
-    """Return the error of a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"`` ones."""
+    """Return the error for a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"``."""
     if boolean:
         advice = "convert it with .astype(float) if its values are meant"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
@@ -107,7 +107,7 @@ def bad_cell(
     rule: str = "a number, not NaN, in every cell",
     more: str = "",
 ) -> WeightError:
-    """Return the error of a cell that breaks a rule; its column is named."""
+    """Return the error for a cell that breaks a rule; the message names its column."""
     named = f" ({columns[column]!r})" if columns else ""
     return WeightError(f"{name}: row {row}, column {column}{named} holds {held}{more}; a row holds {rule}")
 
@@ -127,17 +127,17 @@ def refuse_faults(
     Parameters
     ----------
     kind : {"probabilities", "log_probabilities", "logits"}
-        What the numbers are.
+        Kind of the numbers.
     block : ndarray of shape (n_rows, n_columns)
         Of any real dtype, columns in the order of the model.
     name : str
-        The source, with which messages begin.
+        Name of the source; messages begin with it.
     first : int
         Number of the first row, counted over all of the source.
     columns : tuple of str
         Keys of the columns.
     independent : bool
-        Whether each number is a probability of its own: nothing is above 1, and a row may be all zero.
+        Whether each number is a separate probability: no number is above 1, and a row may be all zero.
     limits : tuple of float
         Least and largest sum of a row of probabilities.
 
@@ -180,7 +180,7 @@ def refuse_faults(
 def _cell_faults(
     kind: OutputKind, rows: NDArray[np.float64], independent: bool
 ) -> list[tuple[NDArray[np.bool_], str]]:
-    """Return the cells that break each rule, and what a row holds instead."""
+    """Return for each rule the cells that break it and the text of the rule."""
     faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
     if kind == "probabilities":
         faults.append((np.isinf(rows), "finite numbers"))

@@ -1,4 +1,4 @@
-"""Which numbers a model gives, probabilities, log-probabilities or logits, and whether they look like it."""
+"""The kinds of outputs: probabilities, log-probabilities and logits; whether numbers look like their kind."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 __all__ = ["IF_LOGITS", "IF_LOGITS_OR_LOGS", "KINDS", "LARGEST_LOG", "KindSeen", "OutputKind"]
 
 OutputKind = Literal["probabilities", "log_probabilities", "logits"]
-"""What the numbers of a model are."""
+"""Kind of the outputs of a model."""
 
 KINDS = ("probabilities", "log_probabilities", "logits")
 
 LARGEST_LOG = 0.01
-"""Largest log-probability: what rounding in float16 may leave above zero."""
+"""Largest log-probability: rounding in float16 may leave so much above zero."""
 
 IF_LOGITS = "if these are logits, say outputs='logits' (grove: --emits logits)"
 IF_LOGITS_OR_LOGS = (
     f"{IF_LOGITS}, which applies the softmax; if log-probabilities, outputs='log_probabilities' "
     "(grove: --emits log_probabilities)"
 )
-"""What to do about numbers that cannot be weights."""
+"""Advice for numbers that cannot be weights."""
 
-_ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a word
+_ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a note
 
 
 class KindSeen:
-    """Whether outputs look like the `kind` that they are said to be, judged by the rows that pass by.
+    """Judges from the rows that it is shown whether outputs look like their stated `kind`.
 
     >>> seen = KindSeen("probabilities")
     >>> seen.add(np.array([[0.5, 0.5], [0.5, 0.0], [1.0, 1.0]]))
@@ -40,15 +40,15 @@ class KindSeen:
         self._kind = kind
         self._n = self._n_odd = 0
         self._low, self._high = np.inf, -np.inf
-        self._within = True  # in 0..1, all of them
+        self._within = True  # all numbers are in 0..1
 
     def add(self, block: NDArray[Any]) -> None:
-        """Look at the rows of a block that passed the checks."""
+        """Add the rows of a block that passed the checks."""
         if not len(block) or self._kind == "log_probabilities" or not self._within:
             return
         self._n += len(block)
         if self._kind == "logits" and not (block.min() >= 0 and block.max() <= 1 + _ODD):
-            self._within = False  # and sums may overflow
+            self._within = False  # logits are not in 0..1, and their sums may overflow
             return
         sums: NDArray[np.float64] = block.sum(axis=1, dtype=np.float64)
         odd = sums[np.abs(sums - 1) > _ODD]
@@ -57,7 +57,7 @@ class KindSeen:
             self._low, self._high = min(self._low, float(odd.min())), max(self._high, float(odd.max()))
 
     def note(self) -> str | None:
-        """Return a note for the reader; None where outputs look as they should."""
+        """Return a note for the user; None if the outputs look like their kind."""
         if self._kind == "logits" and self._n and self._within and not self._n_odd:
             return (
                 "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "

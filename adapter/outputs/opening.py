@@ -1,4 +1,4 @@
-"""Open a file of outputs, whatever its form: dense ones stay in the file, sparse ones are read."""
+"""Open a file of outputs in any format: dense outputs stay in the file, sparse outputs are read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def open_outputs(
     Parameters
     ----------
     path : Path
-        As `OutputFile` or `adapter.outputs.sparsefiles.read_sparse` read it.
+        A file for `OutputFile` or `adapter.outputs.sparsefiles.read_sparse`.
     array, id_column, labels, keys
-        As for `OutputFile`; an `array` that is named holds dense outputs.
+        As for `OutputFile`; an array named by `array` holds dense outputs.
 
     Returns
     -------

@@ -8,7 +8,8 @@
 ``.csv``           a header with the names of the columns, then numbers, line after line
 =================  ==================================================================================
 
-One column of the last two may name the samples instead (``id_column``). Nothing is ever unpickled.
+In ``.parquet`` and ``.csv`` files a column may instead hold the names of the samples (``id_column``). Nothing
+is ever unpickled.
 """
 
 from __future__ import annotations
@@ -43,55 +44,56 @@ __all__ = ["FORMATS", "OutputFile", "is_number", "load_npy", "without_names"]
 T = TypeVar("T")
 
 FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
-"""Endings of the names of files that are read."""
+"""File name endings of the supported formats."""
 
 _ID_COLUMNS = ("id", "", "__index_level_0__")
-"""Names of columns that number or name samples; pandas calls its index so, in .csv and in .parquet files."""
+"""Names of columns that number or name samples; pandas writes an index under the last two."""
 
 _LONGEST_LINE = 1 << 24
-"""Characters of a line of a .csv file; a longer one is not part of a table, and is not read to its end."""
+"""Most characters in a line of a .csv file; a longer line is not part of a table, and is not read whole."""
 
 _IDS_AT_ONCE = 1 << 16
 
-_GIVE_BACK: int | None = getattr(mmap, "MADV_DONTNEED", None)  # not where there is no madvise
+_GIVE_BACK: int | None = getattr(mmap, "MADV_DONTNEED", None)  # None where madvise is missing
 
 
 class OutputFile:
-    """A file with a row of numbers for each sample, read from front to back as often as asked.
+    """A file with a row of numbers for each sample, which can be read from start to end repeatedly.
 
     Parameters
     ----------
     path : str or path
-        Its ending says the format; see above.
+        Its ending gives the format; see above.
     array : str, optional
-        Which array of a ``.npz`` or ``.safetensors`` file; not needed where it has one of two axes alone.
+        Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
+        two axes.
     id_column : str, optional
-        Which column of a ``.csv`` or ``.parquet`` file names the samples; it holds anything.
+        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; it may hold anything.
     labels : container of str, optional
-        What columns may be called. Given, a column that is none of them names the samples if it is called
-        ``id``, or as pandas calls an index.
+        Names that columns may have. If given, a column with another name names the samples if it is called
+        ``id`` or has the name that pandas gives an index.
     keys : collection of str, optional
-        Keys of the labels of which each has a column. Given, they are names in the first line of a ``.csv``
-        file even where all of them are numbers, unless these could be probabilities.
+        Keys of the labels, each of which has a column. If given, the first line of a ``.csv`` file that holds
+        them is a header even if all keys are numbers, unless these could be probabilities.
 
     Attributes
     ----------
     path : Path
     columns : tuple of str or None
-        Names of the columns with numbers: of ``.csv`` and ``.parquet`` files.
+        Names of the columns with numbers, for ``.csv`` and ``.parquet`` files.
     id_column : str or None
-        Name of the column that names the samples, where there is one; see `ids`.
+        Name of the column that names the samples, if there is one; see `ids`.
     n_rows : int or None
-        Number of rows; None for ``.csv``, where only reading tells.
+        Number of rows; None for ``.csv``, where it is known only after reading.
     n_columns : int
 
     Raises
     ------
     NotFoundError
-        Where there is no such file.
+        If the file does not exist.
     InputError
-        For a file that is empty or damaged, of another format, or whose array does not hold numbers in two
-        axes, and for an `id_column` that it does not have.
+        For a file that is empty, damaged or of another format, whose array does not hold numbers in two axes,
+        or that lacks `id_column`.
     MissingExtraError
         For ``.parquet`` without pyarrow.
 
@@ -153,18 +155,18 @@ class OutputFile:
     def blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         """Yield all rows, at most `n_rows` at a time, as arrays of shape (m, n_columns).
 
-        Of a mapped file no more than a block is in memory at a time.
+        Only one block of a mapped file is in memory at a time.
 
         Raises
         ------
         InputError
-            For a cell that is not a number; line or row, and column, are named.
+            For a cell that is not a number; the message names the line or row, and the column.
         """
         if self._array is not None:
             for start in range(0, len(self._array), n_rows):
                 yield self._array[start : start + n_rows]
                 if self._mapped is not None and _GIVE_BACK is not None:
-                    self._mapped.madvise(_GIVE_BACK)  # else memory holds all that was read
+                    self._mapped.madvise(_GIVE_BACK)  # otherwise all blocks read so far stay in memory
         elif self.path.suffix == ".npz":
             yield from self._npz_blocks(n_rows)
         elif self.path.suffix == ".parquet":
@@ -173,20 +175,20 @@ class OutputFile:
             yield from self._csv_blocks(n_rows)
 
     def ids(self) -> Iterator[str] | None:
-        """Return the names of the samples as the file is read again; None where no column holds them."""
+        """Return the names of the samples, read from the file again; None if no column holds them."""
         if self._id is None:
             return None
         return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()
 
     def read(self) -> NDArray[Any]:
-        """Return all rows at once: a memory map where the format has one."""
+        """Return all rows at once: as a memory map if the format allows one."""
         if self._array is not None:
             return self._array
         parts = list(self.blocks(4096))
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
     def _refuse_what_is_no_file(self) -> None:
-        """Raise for what cannot be read twice, or would be waited for."""
+        """Raise for a path that cannot be read twice or would block, such as a pipe."""
         try:
             open_plain(self.path).close()
         except FileNotFoundError:
@@ -214,7 +216,7 @@ class OutputFile:
         return self._others(header)
 
     def _others(self, cells: Sequence[T]) -> tuple[T, ...]:
-        """Return the cells of a row, or its columns, without that of the ids."""
+        """Return the cells of a row, or the columns, without the column of the ids."""
         if self._id is None:
             return tuple(cells)
         return (*cells[: self._id], *cells[self._id + 1 :])
@@ -407,17 +409,17 @@ class OutputFile:
 
 
 def without_names(path: Path, id_column: str) -> InputError:
-    """Return the error of an `id_column` of a file whose columns have no names."""
+    """Return the error for an `id_column` given for a file whose columns have no names."""
     return InputError(f"id_column: {id_column!r} given for {path}, whose columns have no names; leave it out")
 
 
 def _are_keys(numbers: Sequence[str], keys: Collection[str]) -> bool:
-    """Whether numbers are the keys, in any order, and no row of probabilities."""
+    """Return whether numbers are the keys, in any order, and not a row of probabilities."""
     return sorted(numbers) == sorted(keys) and not all(0 <= float(cell) <= 1 for cell in numbers)
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell of a table can be read as a number."""
+    """Return whether a cell of a table can be read as a number."""
     try:
         float(cell)
     except ValueError:
@@ -426,17 +428,17 @@ def is_number(cell: str) -> bool:
 
 
 def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
-    """Load the array of a ``.npy`` file, never unpickling.
+    """Load the array of a ``.npy`` file without unpickling.
 
     Raises
     ------
     NotFoundError, InputError
-        Where there is no such file; for bytes that are not an array.
+        If the file does not exist; for bytes that are not an array.
     """
     try:
         with open_plain(path) as file:
             refuse_long_header(file)
-        with np.errstate(over="ignore"):  # numpy multiplies the shape before it refuses it
+        with np.errstate(over="ignore"):  # numpy multiplies a shape before it refuses it
             array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None

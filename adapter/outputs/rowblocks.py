@@ -1,6 +1,6 @@
-"""Outputs as blocks of rows, whether they lie in memory, in a file, or come as a stream.
+"""Outputs as blocks of rows, from memory, from a file or from a stream.
 
-Whatever the pieces in which rows arrive, they leave in blocks of one size, so that no figure depends on how a
+Rows may arrive in pieces of any size, and leave in blocks of one size, so that no result depends on how a
 stream was cut.
 """
 
@@ -22,11 +22,11 @@ __all__ = ["BlockSource", "OutputStream", "RowBlocks"]
 
 @runtime_checkable
 class BlockSource(Protocol):
-    """Outputs that are read a few rows at a time, as often as asked, such as an `OutputFile`."""
+    """Outputs that can be read repeatedly, a few rows at a time, such as an `OutputFile`."""
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows; None where only reading tells."""
+        """Number of rows; None if it is known only after reading."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class BlockSource(Protocol):
 
 
 OutputStream = Outputs | BlockSource | Iterator[Any]
-"""Outputs, a source of blocks, or an iterator of blocks of rows: read once, from front to back."""
+"""Outputs, a source of blocks, or an iterator of blocks of rows; read once, from start to end."""
 
 
 class RowBlocks:
@@ -49,21 +49,21 @@ class RowBlocks:
     Parameters
     ----------
     reader : OutputReader
-        Knows what the numbers are, and how many columns there are.
+        Has the kind of the outputs and the number of columns.
     columns : tuple of str
         Keys of the columns, for messages.
     P : array_like, SparseOutputs, scipy.sparse matrix, BlockSource or iterator of any of the first three
-        The outputs. All but an iterator can be gone through again.
+        The outputs. All forms but an iterator can be read again.
 
     Attributes
     ----------
     n_rows : int or None
-        Number of rows, where it is known before they are read.
+        Number of rows; None if it is not known before reading.
 
     Raises
     ------
     WeightError
-        For outputs of another shape, or that do not hold real numbers.
+        For outputs of a wrong shape, or that do not hold real numbers.
     """
 
     def __init__(self, reader: OutputReader, columns: tuple[str, ...], P: OutputStream) -> None:
@@ -82,7 +82,7 @@ class RowBlocks:
             self.n_rows = len(self._given)
 
     def __iter__(self) -> Iterator[DenseRows]:
-        """Yield all rows, 4,096 at a time (fewer of more than 1,024 columns, and in the last block)."""
+        """Yield all rows, 4,096 at a time; fewer in the last block and for more than 1,024 columns."""
         size, first = rows_at_once(self._reader.n_columns), 0
         for block in _cut(self._parts(size), size):
             yield DenseRows(block, self._columns, self._name, first)

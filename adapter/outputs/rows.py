@@ -1,7 +1,7 @@
-"""Outputs of any form as rows: dense arrays, tables that name their columns, and what lists a few classes.
+"""Outputs of any form as rows: dense arrays, tables that name their columns, and lists of a few classes.
 
 Dense arrays of any real dtype and memory order, and sparse outputs (`SparseOutputs`, scipy.sparse matrices),
-give the same rows to the last bit: a sparse part is written out before anything is computed from it.
+give the same rows to the last bit: sparse rows are made dense before anything is computed from them.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ _MOST_EMPTY_ROWS = 10**7
 
 @dataclass(frozen=True)
 class SparseOutputs:
-    """The few outputs of each row that a large model lists, such as its best 100 classes.
+    """A few outputs for each row, listed by a large model, such as its best 100 classes.
 
     Attributes
     ----------
     indices : array_like of shape (n_samples, m), dtype=int
-        Columns of the model, in any order, each once in a row; -1 lists nothing, whatever its value.
+        Columns of the model, in any order, each once in a row. An index of -1 is an unused place, whatever
+        its value.
     values : array_like of shape (n_samples, m)
-        What the model says of them: probabilities, log-probabilities or logits. A column that is not listed
-        has probability 0.
+        Outputs of these columns: probabilities, log-probabilities or logits. A column that is not listed has
+        probability 0.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class SparseOutputs:
 
 @dataclass(frozen=True)
 class DenseRows:
-    """Rows written out in full, their values not yet checked.
+    """Dense rows whose values are not yet checked.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class DenseRows:
     columns : tuple of str
         Keys of the columns, for messages.
     name : str
-        What messages call the source.
+        Name of the source in messages.
     first : int
         Number of the first row, counted over all of the source.
     """
@@ -94,7 +95,7 @@ class DenseRows:
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Rows of which row r lists ``column[begin[r]:begin[r + 1]]``, their values not yet checked."""
+    """Rows whose values are not yet checked; row r lists ``column[begin[r]:begin[r + 1]]``."""
 
     begin: NDArray[Any]
     column: NDArray[Any]
@@ -108,7 +109,7 @@ class SparseRows:
         return len(self.begin) - 1
 
     def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
-        """Return some rows in full, columns in `order`; what a row does not list is `absent`."""
+        """Return some rows as dense rows, columns in `order`; unlisted values are `absent`."""
         begin = self.begin[of.start : of.stop + 1].astype(np.int64)
         column, value = self.column[begin[0] : begin[-1]], self.value[begin[0] : begin[-1]]
         row = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
@@ -141,16 +142,16 @@ OutputRows = DenseRows | SparseRows
 """Outputs of known shape whose values are not yet checked."""
 
 Outputs = ArrayLike | SparseOutputs | OutputRows
-"""What every method of an adapter takes, next to scipy.sparse matrices and tables: see `named_order`."""
+"""Input of the methods of an adapter, which also take scipy.sparse matrices and tables: see `named_order`."""
 
 
 def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows:
-    """Return outputs as rows; `columns` are named where their number is wrong.
+    """Return outputs as rows; the message for a wrong number of columns names `columns`.
 
     Raises
     ------
     WeightError
-        For another shape, and a dtype that does not hold real numbers.
+        For a wrong shape, and for a dtype that does not hold real numbers.
     BindingError
         As for `named_order`.
     """
@@ -179,7 +180,7 @@ def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows
 def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> SparseRows:
     indices = np.atleast_2d(_array("indices", given.indices, "iu"))
     values = np.atleast_2d(_array("values", given.values))
-    endless = indices.size == 0 and len(indices) > _MOST_EMPTY_ROWS  # they cost a file nothing
+    endless = indices.size == 0 and len(indices) > _MOST_EMPTY_ROWS  # empty rows take no space in a file
     if indices.ndim != 2 or indices.shape != values.shape or endless:
         raise WeightError(
             f"P: indices of shape {indices.shape} and values of shape {values.shape}; both are "
@@ -190,15 +191,15 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
 
 
 def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
-    """Return where a table has each of `columns`; None for what is to be read by position.
+    """Return the position in a table of each of `columns`; None for outputs to be read by position.
 
-    Tables are what names its columns: data frames of pandas and polars, tables of pyarrow. One that has a
-    column of each name is read by these names, one that has none of them by position.
+    Tables have named columns: data frames of pandas and polars, tables of pyarrow. A table with all the names
+    is read by name, a table with none of them by position.
 
     Raises
     ------
     BindingError
-        For a table that has some of the columns, or one of them twice, or others beside them.
+        For a table that has some of the columns only, or a column twice, or additional columns.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
     """
     if isinstance(given, np.ndarray | list | tuple):
         return None
-    labels = getattr(given, "column_names", None)  # of pyarrow, where `columns` are those themselves
+    labels = getattr(given, "column_names", None)  # pyarrow, whose `columns` holds the data
     labels = labels if isinstance(labels, list) else getattr(given, "columns", None)
     if not isinstance(labels, Iterable):
         return None
@@ -231,16 +232,16 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
 
 
 def by_rows(matrix: Any) -> Any:
-    """Return a scipy.sparse matrix by rows, every index checked.
+    """Return a scipy.sparse matrix in row format, with every index checked.
 
-    scipy itself takes indices as they are, its compiled loops would follow them out of the matrix, and it
-    would add up what coordinates name again.
+    scipy does not check indices: its compiled loops would follow them out of the matrix, and it would sum the
+    values of repeated coordinates.
 
     Raises
     ------
     WeightError
-        For indices that do not fit the matrix, and where a row lists a column twice, as far as the change
-        would hide it.
+        For indices that do not fit the matrix, and for a row that lists a column twice if the conversion
+        would hide this.
     """
     try:
         matrix = _sound(matrix)
@@ -258,7 +259,7 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Return a scipy.sparse matrix that shares its arrays with this one; what does not fit is an error."""
+    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`; a misfit is an error."""
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
     if matrix.format == "dia":
@@ -269,9 +270,9 @@ def _sound(matrix: Any) -> Any:
         for index in (matrix.indptr, matrix.indices):
             if index.dtype.kind != "i":
                 raise TypeError(f"indices of dtype {index.dtype}")
-        matrix = copy.copy(matrix)  # scipy puts other arrays in the place of odd ones as it checks them
+        matrix = copy.copy(matrix)  # scipy replaces odd arrays as it checks them
         matrix.check_format(full_check=True)
-        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy takes differences, which overflow
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy computes differences, which overflow
             raise ValueError("indptr must be a non-decreasing sequence")
     return matrix
 
@@ -290,7 +291,7 @@ def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
         array = np.asarray(given)
     except ValueError as error:
         raise ragged(name, error) from None
-    except (TypeError, RuntimeError) as error:  # what tensors on a device and with gradients raise
+    except (TypeError, RuntimeError) as error:  # raised by tensors on a device or with gradients
         raise WeightError(
             f"{name}: of type {type(given).__name__}, which numpy cannot read ({error}); give "
             "numbers in the memory of this machine, without gradients"

@@ -1,4 +1,4 @@
-"""Outputs in files of which each row lists a few classes: two arrays, or a matrix that scipy saved."""
+"""Files of outputs in which each row lists a few classes: two arrays, or a matrix that scipy saved."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 
 
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
-    """Return sparse outputs, or None for a file that holds none: dense outputs, or nothing that can be read.
+    """Return sparse outputs, or None for a file that holds dense outputs or cannot be read.
 
     Parameters
     ----------
     path : Path
         A ``.npz`` or ``.safetensors`` file with the arrays ``indices`` and ``values``, both of shape
-        (n_samples, m), as for `adapter.SparseOutputs`; or a ``.npz`` file of ``scipy.sparse.save_npz``.
+        (n_samples, m), as for `adapter.SparseOutputs`; or a ``.npz`` file written by
+        ``scipy.sparse.save_npz``.
 
     Raises
     ------
     InputError
-        For an archive that is damaged or unpacks to too much, and for a matrix that scipy refuses.
+        For an archive that is damaged or too large when unpacked, and for a matrix that scipy refuses.
     MissingExtraError
-        For one where scipy is not installed.
+        For such a matrix without scipy.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def _safetensors(path: Path) -> SparseOutputs | None:
         with open_plain(path) as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         arrays, _ = read_safetensors(data, name=str(path))
-    except (OSError, ValueError, ArtifactError):  # whoever reads dense outputs says what is wrong
+    except (OSError, ValueError, ArtifactError):  # the reader of dense outputs reports the fault
         return None
     return SparseOutputs(arrays["indices"], arrays["values"]) if arrays.keys() == _LISTED else None
 
@@ -66,7 +67,7 @@ def _npz(path: Path) -> SparseOutputs | Any | None:
     try:
         with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
             names = set(archive.files)
-    except FAULTS:  # whoever reads dense outputs says what is wrong
+    except FAULTS:  # the reader of dense outputs reports the fault
         return None
     if names == _LISTED:
         try:
@@ -79,12 +80,12 @@ def _npz(path: Path) -> SparseOutputs | Any | None:
 
 
 def read_scipy(path: Path) -> Any:
-    """Return the matrix of a ``.npz`` file of ``scipy.sparse.save_npz`` by rows, every index checked.
+    """Read a file of ``scipy.sparse.save_npz`` as a matrix in row format, with every index checked.
 
     Raises
     ------
     NotFoundError, InputError
-        Where there is no such file; for one that holds no sound matrix, or unpacks to too much.
+        If the file does not exist; if it does not hold a valid matrix, or is too large when unpacked.
     MissingExtraError
         Without scipy.
     """
@@ -107,7 +108,7 @@ def read_scipy(path: Path) -> Any:
 
 
 def _refuse_fractions(path: Path) -> None:
-    """Raise `ValueError` for indices that are not whole numbers: scipy would cut them off, with warnings."""
+    """Raise `ValueError` for indices that are not whole numbers: scipy would truncate them with a warning."""
     with open_plain(path) as file, zipfile.ZipFile(file) as archive:
         for name in archive.namelist():
             if name.removesuffix(".npy") in _WHOLE:

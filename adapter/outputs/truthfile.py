@@ -1,4 +1,4 @@
-"""The truth about samples as people keep it: a file with one label for each."""
+"""Read files of truths, with one label for each sample."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["read_truth", "read_truth_keys"]
 
 _HEADERS = ("truth", "label", "y")
-"""What the column of labels may be called in the first line of a ``.csv`` file, in any case."""
+"""Names that the header of a ``.csv`` file may give the column of labels, in upper or lower case."""
 
 
 def read_truth(path: Path) -> list[str]:
     """Read one label key per sample: ``.npy`` strings, the first cells of ``.csv``, else whole lines of text.
 
-    A key may hold a comma, so only ``.csv`` is split at them; lines without text do not count.
+    A key may contain a comma, so only lines of ``.csv`` files are split at commas; blank lines do not count.
     """
     return [text for _, text in _entries(path, None)]
 
@@ -47,21 +47,21 @@ def read_truth_keys(
     points: Container[str] = (),
     n_rows: int | None = None,
 ) -> list[str]:
-    """Read one label per sample, and return its key; labels are given by key or name, as columns are.
+    """Read one label per sample, given by key or name, and return the keys.
 
     Parameters
     ----------
     path : Path
-        As `read_truth` reads it; a ``.csv`` file may begin with a line that calls one column ``truth``,
-        ``label`` or ``y``, and has no label itself: that column holds the truth.
+        File as for `read_truth`. A ``.csv`` file may begin with a header that holds no label and names one
+        column ``truth``, ``label`` or ``y``: that column holds the truth.
     bundle : Bundle
-        Whose labels they are.
+        Bundle that has the labels.
     by : {"auto", "key", "name"}, default="auto"
-        ``"auto"`` takes what is the key of one label or the name of one label.
+        ``"auto"`` accepts text that is the key or the name of exactly one label.
     points : container of str, default=()
-        Keys that are known beside those of the bundle: those of a space that a block was cut from.
+        Known keys in addition to the bundle's: for a block, the keys of the space that it was cut from.
     n_rows : int, optional
-        How many labels there have to be, where that is known.
+        Required number of labels, if it is known.
 
     Returns
     -------
@@ -70,11 +70,11 @@ def read_truth_keys(
     Raises
     ------
     BindingError
-        For text that means several labels; each is listed once, with its first line and the candidates.
+        For text that means several labels; each text is listed once, with its first line and the candidates.
     UnknownLabelError
-        For text that means none; each is listed once, with its first line and what is close to it.
+        For text that means no label; each text is listed once, with its first line and similar labels.
     InputError
-        For a file of another form, and for another number of labels than `n_rows`.
+        For a file of a wrong form, and for a number of labels other than `n_rows`.
     """
     known = LabelNames(bundle.points, bundle.names, by, describe_points(bundle))
     listed = _entries(path, known)
@@ -101,7 +101,7 @@ def read_truth_keys(
 
 
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
-    """Return (line number, text) of each sample; `known` labels tell a header from a label."""
+    """Return (line number, text) of each sample; `known` serves to tell a header from a label."""
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
@@ -129,7 +129,7 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
 
 
 def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
-    """Return the cells of the column that the header calls the truth, else the first cells."""
+    """Return the cells of the column that the header names as the truth, otherwise the first cells."""
     rows = _csv_rows(path)
     if not rows:
         return []
@@ -159,7 +159,7 @@ def _place(path: Path, line: int) -> str:
 def _advice(
     path: Path, bundle: Bundle, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
-    """Return what else may be the matter with labels that are unknown."""
+    """Return advice on why labels may be unknown."""
     if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
         written = "give them as the ontology writes them"
         return [CLASS_INDICES.format(name="truth", keys=written)]
@@ -179,7 +179,7 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _text(path: Path) -> str:
-    """Return the text of a UTF-8 file, its line ends as they are."""
+    """Return the text of a UTF-8 file with its line ends unchanged."""
     try:
         with open_plain(path) as file:
             return decoded(file)

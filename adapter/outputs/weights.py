@@ -1,4 +1,4 @@
-"""From rows to weights: outputs checked and read into float64, a chunk of rows at a time."""
+"""Check outputs and convert them to weights in float64, a chunk of rows at a time."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class OutputReader:
     Parameters
     ----------
     kind : {"probabilities", "log_probabilities", "logits"}
-        ``"probabilities"`` are taken as they are, rows need not sum to one; the others go through the softmax
-        of each row divided by `temperature`.
+        ``"probabilities"`` are used as given, and rows need not sum to one. For the other kinds the softmax
+        of each row divided by `temperature` is used.
     temperature : float
         Positive; above 1 flattens, below 1 sharpens.
     n_columns : int
@@ -62,22 +62,23 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first row and the weights of each chunk; column i is ``order[i]`` of the model.
+        """Yield the first row and the weights of each chunk; column i is column ``order[i]`` of the model.
 
         Parameters
         ----------
         rows : OutputRows
-            Returned by `rows`.
+            Result of `rows`.
         order : ndarray of shape (n_columns,), dtype=int64, optional
-            The model's own order by default.
+            By default the order of the model.
         independent : bool, default=False
-            Whether each number is a probability of its own, as in a model of several labels for a row: logits
-            then go through the logistic function, nothing is above 1, and a row may be all zero.
+            Whether each number is a separate probability, as in a model that gives a row several labels:
+            logits then go through the logistic function, no probability is above 1, and a row may be all
+            zero.
 
         Raises
         ------
         WeightError
-            For the first cell or row that breaks a rule, see `adapter.outputs.gate.refuse_faults`.
+            For the first cell or row that breaks a rule; see `adapter.outputs.gate.refuse_faults`.
         """
         return self._read(rows, order, self._chances if independent else self._weights, independent)
 
@@ -94,12 +95,12 @@ class OutputReader:
         convert: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
         independent: bool,
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield what `convert` makes of each chunk; where it is None, the chunk breaks a rule."""
+        """Yield each chunk converted by `convert`, which returns None for a chunk that breaks a rule."""
         # without conversion, values are only moved: rounding does not depend on the order of columns
         step = rows_at_once(self.n_columns)
         for start in range(0, len(rows), step):
             of = slice(start, min(start + step, len(rows)))
-            with np.errstate(over="ignore"):  # of long doubles; infinity is refused below
+            with np.errstate(over="ignore"):  # for long doubles; infinity is refused below
                 part = rows.part(of, order, self.absent).astype(np.float64, order="C")
             found = convert(part)
             if found is None:
@@ -107,7 +108,7 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Return the error of rows that break a rule, their columns in the order of the model."""
+        """Return the error for rows that break a rule, with columns in the order of the model."""
         refuse_faults(
             self.kind,
             rows.part(of, None, self.absent),
@@ -116,7 +117,7 @@ class OutputReader:
             columns=rows.columns,
             independent=independent,
         )
-        # rounding: in the order of the bundle the sum of a row is beyond a limit, and here it is not
+        # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
         return WeightError(f"{rows.name}: the weights of a row sum to a limit of float64; scale them")
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -138,7 +139,7 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Whether rows with these largest numbers are logits or log-probabilities."""
+        """Return whether rows with these largest numbers are logits or log-probabilities."""
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -147,7 +148,7 @@ class OutputReader:
         return part if self._are_logs(part.max(axis=1)) else None
 
     def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return a probability for each number, taken by itself."""
+        """Return a separate probability for each number."""
         if self.kind == "probabilities":
             return part if part.min() >= 0 and part.max() <= 1 else None
         largest = part.max()
@@ -171,8 +172,8 @@ def as_logits(
 ) -> NDArray[np.float64]:
     """Return rows that passed the checks as logits, columns in `order`.
 
-    Logits and log-probabilities are taken as given; of probabilities the logarithm is taken, minus infinity
-    where they are 0.
+    Logits and log-probabilities are returned as given. Probabilities are replaced by their logarithms, 0 by
+    minus infinity.
     """
     logits = (rows if order is None else rows.take(order, axis=1)).astype(np.float64)
     if kind != "probabilities":

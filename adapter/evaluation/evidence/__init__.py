@@ -1,1 +1,1 @@
-"""What samples can tell: intervals, differences between rules, and the verdict."""
+"""Evidence in the samples: intervals, differences between rules, and the verdict."""

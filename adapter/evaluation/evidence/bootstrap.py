@@ -1,11 +1,11 @@
-"""Paired bootstrap intervals of means, from samples that pass by once, in memory that does not grow.
+"""Paired bootstrap intervals of means, from one pass over the samples, in constant memory.
 
-A mean that looks certain may only lack the sample that would have changed it: a rule that gains a little on
-nearly every sample and loses much on few shows no loss at all until it has met one. So each draw weights the
-samples at random and adds one more sample, at the least value it could have for the lower end, and at the
-largest for the upper one [1]_ [2]_. For values of two kinds that is the exact interval of a share [3]_; for
-others no distribution between these extremes is known whose mean it misses more often than it says, whatever
-its skew. Where samples are many it is the Bayesian bootstrap.
+A mean may look certain only because a rare sample is missing: a rule that gains a little on nearly every
+sample and loses much on a few shows no loss until one of the few occurs. So each draw weights the samples at
+random and adds one more sample, with the least possible value for the lower end and the largest possible
+value for the upper end [1]_ [2]_. For values of two kinds this is the exact interval of a share [3]_. For
+other values, no distribution between these extremes is known whose mean the interval misses more often than
+stated, whatever its skew. For many samples it is the Bayesian bootstrap.
 
 References
 ----------
@@ -40,28 +40,30 @@ class Interval:
     high: float
 
     def excludes_zero(self) -> bool:
-        """Whether zero lies outside."""
+        """Whether zero is outside the interval."""
         return self.low > 0 or self.high < 0
 
 
 class PairedBootstrap:
-    """Weights samples at random, each with all its values at once, so that differences keep their pairing.
+    """Weights samples at random; all values of a sample get the same weight, so differences stay paired.
 
-    Up to 8,192 samples are weighted one by one. More are thrown into 8,192 groups at random, whichever order
-    they come in, and groups are weighted: a mean is then a ratio of sums, as widely spread as with samples.
+    Up to 8,192 samples are weighted one by one. More samples are assigned at random to 8,192 groups, in
+    whatever order they arrive, and the groups are weighted: a mean is then a ratio of sums, with the same
+    spread as for samples.
 
     Parameters
     ----------
     n_samples : int
-        How many will be added.
+        Number of samples to be added.
     n_values : int
-        Values of each sample.
+        Number of values of each sample.
     seed : int
-        Of the groups and the draws.
+        Seed of the groups and the draws.
 
     Notes
     -----
-    8,192 * (n_values + 1) numbers, and 8,192 draws for each resample, whatever the number of samples.
+    Holds 8,192 * (n_values + 1) numbers, and draws 8,192 weights for each resample, for any number of
+    samples.
 
     Examples
     --------
@@ -86,7 +88,7 @@ class PairedBootstrap:
             self._sums[start : start + len(values)] += counted
             return
         hashed = _hashed(np.arange(start, start + len(values)), self._seed)
-        group = (hashed % self._n_groups).astype(np.int64)  # NumPy 2.0 and 2.1 count no unsigned numbers
+        group = (hashed % self._n_groups).astype(np.int64)  # NumPy 2.0 and 2.1 cannot count unsigned ones
         for j, column in enumerate(counted.T):
             self._sums[:, j] += np.bincount(group, column, minlength=self._n_groups)
 
@@ -106,14 +108,14 @@ class PairedBootstrap:
         contrasts : ndarray of shape (n_contrasts, n_values)
             Weights of the means; ``[0, 1, -1]`` is a difference.
         extremes : ndarray of shape (n_contrasts, 2)
-            The least and the largest value that each sum could have in a sample.
+            The least and the largest possible value of each sum in a sample.
         resamples : int
-            Draws; 1000 give ends that a second seed moves by a few hundredths of the width. With fewer than
-            ``2 / (1 - level) - 1`` no draw is far enough out, and the ends are the extremes.
+            Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. With
+            fewer than ``2 / (1 - level) - 1``, no draw is far enough out, and the ends are the extremes.
         level : float
-            Share of draws between the ends, such as 0.95; half of the rest lies beyond each.
+            Share of draws between the ends, such as 0.95; half of the other draws lie beyond each end.
         repeats : float, default=1
-            How many samples say as much as one that is independent of the others (the design effect).
+            Number of samples that give as much evidence as one independent sample (the design effect).
         """
         if not isinstance(level, float) or not 0 < level < 1:
             raise InputError(f"level: {level!r} given; a share between 0 and 1, such as 0.95")
@@ -126,7 +128,7 @@ class PairedBootstrap:
             drawn = slice(first, min(first + step, resamples))
             shape = drawn.stop - first, self._n_groups + 1
             weights = rng.standard_exponential(shape)
-            if repeats > 1:  # of a total that stands for as many samples as are independent
+            if repeats > 1:  # the total weight of as many samples as are independent
                 weights[:, 1:] = rng.standard_gamma(1 / repeats, (shape[0], self._n_groups))
             total, more = weights[:, 1:] @ sums, weights[:, :1]
             weight = (weights[:, 1:] @ counts)[:, None] + more
@@ -142,21 +144,21 @@ class PairedBootstrap:
         return [Interval(*map(float, each)) for each in zip(mean, lowest, highest, strict=True)]
 
     def deviations(self, contrasts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation, between samples, of each weighted sum; as in `intervals`."""
+        """Return the standard deviation of each weighted sum between samples; sums as in `intervals`."""
         _, sums, counts = self._centered(contrasts)
         return np.asarray(np.sqrt((sums * sums).sum(axis=0) / counts.sum()))
 
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean of each sum; what each group has above it, summed; and the size of each group."""
+        """Return the mean of each sum, the summed deviations of each group from it, and the group sizes."""
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()
         return mean, sums - counts[:, None] * mean, counts
 
 
 def _hashed(number: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Return 64 mixed bits for each number (splitmix64): the same wherever a block of samples begins."""
+    """Return 64 mixed bits for each number (splitmix64), whatever the block that holds the number."""
     offset = np.uint64((seed + 1) * 0xD1342543DE82EF95 % 2**64)
     mixed = (number.astype(np.uint64) + offset) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

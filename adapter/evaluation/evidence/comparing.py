@@ -1,4 +1,4 @@
-"""How sure the mean error of each rule is, and its difference to the Fréchet mean, told from a stream."""
+"""Intervals for the mean error of each rule and its difference from the Fréchet mean's, from a stream."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["Compared", "Comparison"]
 
 @dataclass(frozen=True)
 class Compared:
-    """What the samples say.
+    """The evidence in the samples.
 
     Attributes
     ----------
     intervals : mapping of str to Interval
-        Of E[d^2] of each rule.
+        Interval of E[d^2] of each rule.
     gains : mapping of str to Gain
-        Of the Fréchet mean against each rule; against itself they are 0.
+        Gain of the Fréchet mean over each rule; over itself it is 0.
     evidence : Evidence
-        What all of it rests on.
+        The samples on which the intervals are based.
     repeats : float
-        How many samples say as much as one.
+        Number of samples that give as much evidence as one.
     """
 
     intervals: Mapping[str, Interval]
@@ -47,13 +47,13 @@ class Comparison:
     ----------
     adapter : Adapter
     distance : LabelDistances
-        Of its space.
+        Distances in the adapter's space.
     truths : ndarray of shape (n_samples,), dtype=int64
         Allowed label of each sample.
     rules : sequence of str
         ``"frechet_mean"`` among them.
     seed : int
-        Of the intervals.
+        Seed of the intervals.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Comparison:
         start : int
         weights : ndarray of shape (m, n_observed)
         answers : sequence of ndarray of shape (m,)
-            For each rule the points of the bundle that it answers.
+            For each rule, its answers as points of the bundle.
         squared : ndarray of shape (m, n_rules)
-            Their squared distances to the truth.
+            Squared distances from the answers to the truth.
         """
         self._bootstrap.add(start, squared)
         self._repeats.add(start, weights)
@@ -99,7 +99,7 @@ class Comparison:
             met.add(answers[self._own], points)
 
     def compared(self, resamples: int, level: float) -> Compared:
-        """Return the intervals, and what they rest on; arguments as for `PairedBootstrap.intervals`."""
+        """Return the intervals and their evidence; arguments as for `PairedBootstrap.intervals`."""
         n, rules = len(self._truths), self._rules
         repeats = self._repeats.design_effect(self._truths)
         each = np.eye(len(rules))

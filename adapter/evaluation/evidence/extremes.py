@@ -1,4 +1,4 @@
-"""The least and the largest that the errors of two rules could differ by, whichever label the truth is."""
+"""The least and the largest possible difference between the errors of two rules, for any truth."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from labelgrove.adapter.evaluation.truths import LabelDistances
 
 __all__ = ["Extremes"]
 
-_ENTRIES = 1 << 20  # differences that are held at a time: one for each label and pair of answers
+_ENTRIES = 1 << 20  # differences held at a time: one for each label and pair of answers
 
 
 class Extremes:
-    """Finds how far the errors of two rules may differ on answers that were met.
+    """Finds how far the errors of two rules may differ on the pairs of answers that occurred.
 
-    Labels that were not met as a truth are possible too: every allowed label is taken for the truth of every
-    pair of answers. Where that is too much it is done for the pairs that are farthest apart. The others, a
-    distance of r apart, make no more of a difference than the triangle inequality allows, ``r (2 D - r)``
-    with a diameter of D, or ``r (2 D + r)`` where the other rule answers a label that is not allowed.
+    Labels that did not occur as a truth are possible too, so every allowed label is tried as the truth of
+    every pair of answers. If that is too much, it is done only for the pairs that are farthest apart. For the
+    other pairs, at a distance r, the triangle inequality bounds the difference by ``r (2 D - r)`` with a
+    diameter of D, or by ``r (2 D + r)`` if the other rule's answer is not an allowed label.
 
     Parameters
     ----------
     distance : LabelDistances
-        Of the space.
+        Distances in the space.
     diameter : float
-        Of the allowed labels.
+        Diameter of the allowed labels.
 
     Notes
     -----
-    Up to 2^20 differences are held, and at least those of one pair. How samples are cut into blocks changes
-    nothing.
+    Holds up to 2^20 differences, and at least those of one pair. The result does not depend on how samples
+    are cut into blocks.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Extremes:
         Parameters
         ----------
         means, points : ndarray of shape (m,), dtype=int64
-            Points of the bundle that the Fréchet mean answers, and that the other rule answers.
+            Answers of the Fréchet mean and of the other rule, as points of the bundle.
         """
         new = np.unique(np.column_stack([means, points]), axis=0)
         apart = np.concatenate([self._apart, self._distance.to_points(new[:, 0], new[:, 1])])
@@ -72,7 +72,7 @@ class Extremes:
         self._pairs, self._apart = pairs[kept], apart[first][kept]
 
     def found(self) -> tuple[float, float]:
-        """Return the least and the largest of what the other rule's d² has above the mean's, or 0 beyond."""
+        """Return the least and the largest of the other rule's d² minus the mean's, with 0 included."""
         points, at = np.unique(self._pairs, return_inverse=True)
         squared = self._distance.from_points(points) ** 2
         means, others = at.reshape(self._pairs.shape).T

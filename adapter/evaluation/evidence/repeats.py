@@ -1,4 +1,4 @@
-"""How many samples say as much as one: copies of a sample add no evidence."""
+"""Count copies of samples, which add no evidence."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["Repeats"]
 
 
 class Repeats:
-    """Finds samples that are copies: the very same outputs, and always with the same truth.
+    """Finds samples that are copies: exactly the same outputs, and always with the same truth.
 
-    Outputs that come with several truths are those of a model that says little, and each sample counts. So
-    does a sample that is sure of one class: any number of samples may be.
+    The same outputs with several truths come from a model that says little, so each such sample counts. A
+    sample that is certain of one class counts too, because any number of samples may be.
 
     Parameters
     ----------
     n_samples : int
-        How many will be added.
+        Number of samples to be added.
 
     Notes
     -----
-    8 bytes for each sample.
+    Takes 8 bytes for each sample.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class Repeats:
             self._digests[start + i] = int.from_bytes(digest, "little")
 
     def design_effect(self, truths: NDArray[np.int64]) -> float:
-        """Return among how many copies a sample stands in the mean, itself included: Kish's design effect.
+        """Return Kish's design effect: the mean over samples of the number of their copies, itself included.
 
         Parameters
         ----------

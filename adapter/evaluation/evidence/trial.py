@@ -1,4 +1,4 @@
-"""Whether another temperature puts the Fréchet mean ahead: half of some samples chooses it, half tells."""
+"""Try whether another temperature puts the Fréchet mean ahead: half of the samples choose, half test."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Trial:
     ----------
     adapter : Adapter
     distance : LabelDistances
-        Of its space.
+        Distances in the adapter's space.
     logits : ndarray of shape (m, n_observed), dtype=float64
-        Of the samples, columns in the order of the bundle.
+        Logits of the samples, columns in the order of the bundle.
     truths : ndarray of shape (m,), dtype=int64
         Allowed label of each sample.
     answers, squared : mapping of str to ndarray of shape (m,)
-        Of each rule that the Fréchet mean is compared with: points of the bundle that it answers, and their
+        For each rule with which the Fréchet mean is compared: its answers as points of the bundle, and their
         squared distances to the truth.
     seed, resamples, level, repeats
-        Of intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
+        For the intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
     """
 
     adapter: Adapter
@@ -51,11 +51,11 @@ class Trial:
     repeats: float
 
     def mended(self) -> Mended | None:
-        """Return a temperature at which the Fréchet mean is surely ahead, or None.
+        """Return a temperature at which the Fréchet mean is significantly ahead, or None.
 
-        Every second sample chooses the temperature, and the others tell whether it helps: the intervals of
-        the differences to each rival, and to the temperature as it is, lie above 0. A low temperature alone
-        makes the Fréchet mean argmax, which is not a gain.
+        Every second sample serves to choose the temperature, the others to test it: the intervals of the
+        differences from each rival, and from the current temperature, must be above 0. A low temperature only
+        turns the Fréchet mean into argmax, which is not a gain.
         """
         own = self.adapter.temperature
         labels = {

@@ -1,4 +1,4 @@
-"""Whether the Fréchet mean should be used for a model on a label space: the figures in one sentence."""
+"""The verdict: one sentence on whether to use the Fréchet mean for a model on a label space."""
 
 from __future__ import annotations
 
@@ -42,34 +42,37 @@ USE, CALIBRATE, REFUSE, UNDECIDED, THIN = (
 ANSWERS = (USE, CALIBRATE, REFUSE, UNDECIDED, THIN)
 
 FEWEST_DIFFERING = 10
-"""Samples in which two rules err differently, below which nothing is told of their difference."""
+"""Fewest samples in which two rules err differently that allow a statement on their difference."""
 
 _FEWEST = 30  # samples
-_RARE = 0.01  # how often a model that is better than chance may look as if it were not
-_SURE = 0.05  # how often a model that only guesses may look as if it were better
-_OFF = 0.1  # difference between confidence and accuracy that is worth a word
+_RARE = 0.01  # how often a model that is better than chance may look no better
+_SURE = 0.05  # how often a model that only guesses may look better than chance
+_OFF = 0.1  # difference between confidence and accuracy that is worth a remark
 _NAMES = {"argmax": "argmax", "constant": "a constant answer"}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do, and why.
+    """The recommended action and its reason.
 
     Attributes
     ----------
     answer : str
         ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
-        ``"calibrate first"``: it is behind one of them, and surely ahead of both at another temperature.
-        ``"do not use it here"``: it loses to one of them, and no temperature tried puts it surely ahead; or
-        it is behind one of them, and argmax is no better than chance, which another order of rows or columns
-        makes of any model.
-        ``"no difference shown"``: there are samples enough, and an interval holds 0.
-        ``"too little to tell"``: the samples are too few, too much alike, or one more could turn the balance.
+        ``"calibrate first"``: it is behind one of them, and significantly ahead of both at another
+        temperature.
+        ``"do not use it here"``: it loses to one of them, and at no tried temperature is it significantly
+        ahead; or it is behind one of them, and argmax is no better than chance, as happens to any model if
+        rows or columns are in a wrong order.
+        ``"no difference shown"``: there are enough samples, and an interval contains 0.
+        ``"too little to tell"``: the samples are too few or too much alike, or one more sample could change
+        the verdict.
     reason : str
     temperature : float or None
-        With ``"calibrate first"``: what logits, or the logarithms of probabilities, may be divided by.
+        With ``"calibrate first"``: a divisor for the logits, or for the logarithms of probabilities.
     enough : int or None
-        With ``"too little to tell"``: about how many samples like these would tell, where more of them would.
+        With ``"too little to tell"``: about how many samples like these would be enough; None if more of them
+        would not help.
     """
 
     answer: str
@@ -83,18 +86,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Gain:
-    """What the Fréchet mean saves against one rule.
+    """The gain of the Fréchet mean over one rule.
 
     Attributes
     ----------
     interval : Interval
-        E[d^2] of the rule minus that of the Fréchet mean: positive where the mean is better.
+        E[d^2] of the rule minus that of the Fréchet mean: positive if the Fréchet mean is better.
     n_differing : int
-        Samples in which the two are not equally far from the truth.
+        Number of samples in which the two are not equally far from the truth.
     deviation : float
         Standard deviation of the difference between samples.
     extremes : tuple of two floats
-        The least and the largest difference that a sample could have.
+        The least and the largest possible difference in a sample.
     """
 
     interval: Interval
@@ -105,17 +108,17 @@ class Gain:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What all intervals rest on.
+    """The samples on which all intervals are based.
 
     Attributes
     ----------
     n_samples : int
     n_effective : int
-        Samples that count: copies of one count as one.
+        Number of samples, with copies of a sample counted as one.
     truths : tuple of str
-        Keys of two labels among the truths; of one where there is no other.
+        Keys of two labels among the truths, or of one if all truths are the same.
     level : float
-        Of the intervals.
+        Level of the intervals.
     resamples : int
     """
 
@@ -128,7 +131,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Mended:
-    """A temperature, and E[d^2] before and with it on samples that did not choose it."""
+    """A temperature, and E[d^2] without and with it on samples that did not serve to choose it."""
 
     temperature: float
     before: float
@@ -150,9 +153,9 @@ def judged(
     gains : mapping of {"argmax", "constant"} to Gain
     evidence : Evidence
     sure : Reliability
-        Of samples whose truth is observed.
+        Reliability on the samples whose truth is observed.
     mended : callable
-        Returns a temperature that puts the Fréchet mean ahead; asked only where it is behind.
+        Returns a temperature that puts the Fréchet mean ahead; called only if it is behind.
     guesses : bool, default=False
         Whether argmax is `no_better_than_chance`.
     """
@@ -180,7 +183,7 @@ def judged(
                 "than either",
                 found.temperature,
             )
-        if guesses:  # before any temperature: it would be fitted to outputs of other rows or columns
+        if guesses:  # no temperature is tried: it would be fitted to rows or columns in a wrong order
             return Verdict(
                 REFUSE,
                 f"its E[d²] is {loses}{doubt}; argmax is no better than chance where the truth is observed: "
@@ -209,17 +212,17 @@ def judged(
 
 
 def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
-    """Whether argmax is right no more often than guesses among `n_observed` labels are, not by bad luck.
+    """Return whether argmax is right no more often than guesses among `n_observed` labels, beyond bad luck.
 
-    Guesses are right as often, or more often, in more than one of twenty such sets; and a model that is right
-    twice as often as a guess (of two labels: three times of four) would be as bad in fewer than one of a
-    hundred. The second keeps it from being said of samples that are too few to tell the two apart. Both are
-    tails of the binomial distribution.
+    Two conditions must hold. Guesses would be right as often, or more often, in more than one of twenty such
+    sets of samples. A model that is right twice as often as a guess (with two labels: three times of four)
+    would do as badly in fewer than one of a hundred. The second condition excludes sets that are too small to
+    distinguish the two. Both use tails of the binomial distribution.
 
     Parameters
     ----------
     sure : Reliability
-        Of samples whose truth is observed.
+        Reliability on the samples whose truth is observed.
     n_observed : int
 
     Examples
@@ -238,9 +241,9 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
 
 
 def _at_least(k: int, n: int, p: float) -> float:
-    """Return how often `n` trials succeed `k` times or more, each with the chance `p`; 1 for k up to n p.
+    """Return the probability of `k` or more successes in `n` trials of chance `p`; 1 for k up to n p.
 
-    Beyond the mean the terms only fall, and those that no longer count are left out.
+    Beyond the mean the terms only fall, and negligible terms are left out.
 
     >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
     (0.020695, 1.0)
@@ -270,7 +273,7 @@ def _thin(reason: str, enough: int | None) -> Verdict:
 
 
 def _too_thin(evidence: Evidence) -> Verdict | None:
-    """Return the verdict on samples that tell nothing, whatever they are; None for others."""
+    """Return the verdict on samples that cannot show anything; None for other samples."""
     n, effective = evidence.n_samples, evidence.n_effective
     if n < _FEWEST:
         return Verdict(
@@ -302,16 +305,16 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 
 
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
-    """Whether chance explains a difference: it is within what samples like these differ by anyway."""
+    """Return whether chance explains a difference, because samples like these differ by as much anyway."""
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
 
 
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
-    """Return about how many samples like these would leave zero outside, to two digits; None if none would.
+    """Return how many samples like these would exclude zero, to two digits; None if no number would.
 
-    Their sum has to outweigh its own spread and what a sample at its worst takes away as often as the level
-    allows, ``log(2 / (1 - level))`` times: as many have to pass without one, for it to be as rare.
+    The sum of the samples has to exceed its spread, plus ``log(2 / (1 - level))`` times the loss in the worst
+    possible sample. So many samples must pass without such a loss before it is as rare as the level requires.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:
@@ -325,7 +328,7 @@ def _enough(gain: Gain, evidence: Evidence) -> int | None:
 
 
 def _beside(rule: str, interval: Interval) -> str:
-    """Say how E[d^2] of the Fréchet mean stands to that of a rule."""
+    """Describe E[d^2] of the Fréchet mean compared with that of a rule."""
 
     def side(value: float) -> str:
         return f"{abs(value):.4g} {'smaller' if value > 0 else 'larger'}"
@@ -344,7 +347,7 @@ def _beside(rule: str, interval: Interval) -> str:
 
 
 def applied(outputs: str, temperature: float) -> str:
-    """Return how a model's outputs are answered at a temperature; probabilities go by their logarithm.
+    """Return the advice to answer at a temperature; probabilities are replaced by their logarithms.
 
     >>> applied("logits", 2.0)
     "to answer at temperature 2: outputs='logits', temperature=2 (grove: --emits logits --temperature 2)"
@@ -368,7 +371,7 @@ def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float
 
 
 def _confidence(sure: Reliability) -> str:
-    """Say that the model is not calibrated where its truth is observed."""
+    """Say that the model is not calibrated on the samples whose truth is observed."""
     if sure.n < _FEWEST or sure.mean_confidence is None or sure.mean_accuracy is None:
         return ""
     gap = sure.mean_confidence - sure.mean_accuracy

@@ -1,1 +1,1 @@
-"""How far answers are from the truth, and how far confidence is from accuracy."""
+"""Measures of the distance from answers to the truth, and from confidence to accuracy."""

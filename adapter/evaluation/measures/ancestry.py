@@ -1,4 +1,4 @@
-"""What a tree says of an answer and its truth: where they meet, how high that is, what they share."""
+"""Relations of an answer to its truth in a tree: lowest common ancestor, its height, shared ancestors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Ancestry"]
 
 
 class Ancestry:
-    """The vertices of a tree by preorder position, with what evaluation asks of pairs of them.
+    """The vertices of a tree by preorder position, with the measures of pairs that evaluation needs.
 
     Parameters
     ----------
     space : TreeSpace
         The tree.
     keys : Keys
-        Labels that pairs are made of; each must be a point of the tree.
+        Labels of the pairs; each must be a point of the tree.
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class Ancestry:
     position : ndarray of shape (n_keys,), dtype=int64
         Preorder position of each of `keys`.
     level : ndarray of shape (n_points,), dtype=int64
-        Number of edges up to the root, by position: also the number of ancestors of a vertex, itself included
-        and the root left out.
+        Number of edges up to the root, by position. It is also the number of ancestors of a vertex, including
+        the vertex and excluding the root.
     height : ndarray of shape (n_points,), dtype=int64
         Number of edges down to the deepest vertex below, by position.
 
@@ -41,7 +41,7 @@ class Ancestry:
 
     Notes
     -----
-    O(n_points log n_points) memory: four bytes for each vertex and power of two.
+    Takes O(n_points log n_points) memory: four bytes for each vertex and power of two.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Ancestry:
         for v in range(n - 1, 0, -1):
             heights[parents[v]] = max(heights[parents[v]], heights[v] + 1)
         self.level, self.height = np.array(levels), np.array(heights)
-        # row k holds the smallest parent among 2^k neighbors: range minima are meeting points
+        # row k holds the smallest parent among 2^k neighbors: range minima are common ancestors
         least = [tree.parent.astype(np.int32)]
         while 2 ** len(least) <= n:
             last, half = least[-1], 2 ** (len(least) - 1)
@@ -98,7 +98,7 @@ class Ancestry:
     def distance(
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance of each pair from where it meets: the very number of the space itself."""
+        """Return the distance of each pair through its common ancestor, exactly as in the space."""
         return rounded(self._tree.way(a, b, meet))
 
     def branch(self, level: int) -> NDArray[np.int64]:
@@ -122,9 +122,9 @@ class Ancestry:
         return np.where((inside >= 0) & (position < self._tree.end[above]), above, position)
 
     def parting(self, positions: NDArray[np.int64]) -> int:
-        """Return the first level, from 1 on, at which no branch holds more than half of some positions.
+        """Return the first level, from 1 on, at which no branch holds more than half of the positions.
 
-        Where there is none, the level whose largest branch is smallest, the first of equal ones.
+        If there is none, return the level whose largest branch is smallest; of equal ones the first.
         """
         deepest = int(self.level.max())
         largest = {}

@@ -1,6 +1,6 @@
-"""How far confidence is from accuracy: expected calibration error and the bins of a reliability diagram.
+"""Calibration measures: expected calibration error and the bins of a reliability diagram.
 
-The confidence of a row is its largest probability, and it is right where the model's own argmax is the truth.
+The confidence of a row is its largest probability, and a row is right if the model's argmax is the truth.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from labelgrove.ontology.errors import InputError
 __all__ = ["BINS", "BinScheme", "Reliability", "WidthBins", "check_bins", "expected_calibration_error"]
 
 BINS = 15
-"""Bins where nothing else is asked for."""
+"""Default number of bins."""
 
 _MOST_BINS = 10**6
 
@@ -36,15 +36,15 @@ class Reliability:
     edges : tuple of float
         Ends of the bins, each open below and closed above.
     counts : tuple of int
-        Samples in each bin.
+        Number of samples in each bin.
     confidence, accuracy : tuple of float or None
         Mean confidence and share of right answers in each bin; None in an empty one.
     mean_confidence, mean_accuracy : float or None
-        Over all samples.
+        Means over all samples.
     ece : float or None
         Expected calibration error: the mean over samples of ``|accuracy - confidence|`` of their bin.
     largest_gap : float or None
-        The largest of these differences.
+        The largest difference ``|accuracy - confidence|`` of a bin.
     """
 
     scheme: str
@@ -71,7 +71,7 @@ class Reliability:
         correct : array_like of shape (n,), dtype=bool
         bins : int, default=15
         scheme : {"width", "mass"}, default="width"
-            With ``"mass"`` samples of equal confidence share a bin, so that there may be fewer.
+            With ``"mass"``, samples of equal confidence share a bin, so there may be fewer bins.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Reliability:
 
 
 class WidthBins:
-    """Bins of equal width that samples are added to in blocks."""
+    """Bins of equal width, to which samples are added in blocks."""
 
     def __init__(self, bins: int = BINS) -> None:
         self._counts, self._confidence, self._correct = np.zeros((3, bins))
@@ -125,7 +125,7 @@ class WidthBins:
         self._correct += np.bincount(at, correct, minlength=bins)
 
     def reliability(self) -> Reliability:
-        """Return the bins as they stand."""
+        """Return the current bins."""
         return _reliability("width", self._edges, self._counts, self._confidence, self._correct)
 
 
@@ -146,7 +146,7 @@ def expected_calibration_error(
 
 
 def check_bins(bins: int, scheme: str = "width") -> None:
-    """Raise `InputError` unless bins can be made."""
+    """Raise `InputError` for an invalid number of bins or scheme."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins: {bins!r} given; a positive whole number, 15 by default")
     if bins > _MOST_BINS:

@@ -1,4 +1,4 @@
-"""Distance to the truth of answers that are given as keys."""
+"""Mean squared distance to the truth, for answers given as keys."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def expected_sq_distance(
     y_pred : array_like of str, shape (n_samples,)
         Keys of the answers: allowed labels.
     space : MetricSpace
-        What measures.
+        Measures the distances.
     sample_weight : array_like of shape (n_samples,), optional
-        How much each sample counts; all the same by default.
+        Weight of each sample; equal by default.
 
     Raises
     ------
     UnknownLabelError
-        For labels outside the space, all of them counted.
+        For labels outside the space; the message counts them all.
     SpaceError
-        For truths that the matrix of a space has no column for.
+        For truths without a column in the matrix of a space.
     InputError
-        For arrays of different lengths or none at all.
+        For arrays of different lengths or without samples.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def expected_sq_distance(
 
 
 def mean_over_samples(values: NDArray[np.generic], sample_weight: ArrayLike | None) -> float:
-    """Return the mean of one value for each sample, weighted where weights are given."""
+    """Return the mean over samples, weighted if weights are given."""
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     return float(np.average(values.astype(np.float64), weights=weights))
 

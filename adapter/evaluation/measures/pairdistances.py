@@ -1,4 +1,4 @@
-"""How far each answer is from its truth, in any metric space, without a matrix over all labels."""
+"""Distances from answers to their truths in any metric space, without a matrix over all labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labelgrove.ontology.geometry import MetricSpace
 
 __all__ = ["pair_distances"]
 
-_SOURCES_AT_ONCE = 256  # single-source searches whose distances are held at a time
+_SOURCES_AT_ONCE = 256  # single-source searches whose distances are in memory together
 
 
 def pair_distances(
@@ -22,7 +22,7 @@ def pair_distances(
     Parameters
     ----------
     space : MetricSpace
-        What measures.
+        Measures the distances.
     row : ndarray of shape (n,), dtype=int64
         Allowed labels.
     column : ndarray of shape (n,), dtype=int64
@@ -35,8 +35,8 @@ def pair_distances(
 
     Notes
     -----
-    Measured from each distinct row or each distinct column, whichever are fewer, 256 of them at a time to
-    what they are paired with.
+    Distances are measured from each distinct row or each distinct column, whichever are fewer, to their
+    partners, 256 at a time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is counted of each rule while samples pass by, and what the counts come to."""
+"""Scores of each rule, from sums that grow with each block of samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_BINS = 1000
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over some samples; None where there is no sample, or where nothing says it.
+    """Means over some samples; None without samples or without the data for a measure.
 
     Attributes
     ----------
@@ -28,18 +28,19 @@ class Scores:
     mean_distance : float or None
         E[d], in edge-weight units.
     normalized : float or None
-        E[d^2] / diameter^2; None also where the diameter is 0.
+        E[d^2] / diameter^2; None also if the diameter is 0.
     accuracy : float or None
         Share of answers that are the truth.
     top_k_accuracy : float or None
-        Share of samples whose truth is among the first k answers; None for rules that rank nothing.
+        Share of samples whose truth is among the first k answers; None for rules without a ranking.
     lca_height : float or None
-        Mean height of the lowest common ancestor of answer and truth: edges from there down to the deepest
-        label below it. With a tree only, as what follows.
+        Mean height of the lowest common ancestor of answer and truth: the number of edges from it down to the
+        deepest label below it. This and the following fields need a tree.
     hierarchical_precision, hierarchical_recall, hierarchical_f : float or None
-        With the set of ancestors of a label, itself included and the root left out: what the sets of answers
-        and truths share, as a part of the sets of the answers, of the truths, and twice that as a part of
-        both, each summed over all samples. None where the sum divided by is 0.
+        Compare the sets of ancestors of answer and truth, each including the label and excluding the root.
+        All sizes are summed over the samples. Precision is the size of the intersections divided by the size
+        of the answers' sets, and recall is the same divided by the size of the truths' sets. F is twice the
+        size of the intersections divided by the sum of the sizes of both. None if the divisor is 0.
     """
 
     n: int
@@ -56,20 +57,20 @@ class Scores:
 
 @dataclass(frozen=True)
 class TruthAndAnswer:
-    """One rule's answers to a block of samples, in numbers.
+    """One rule's answers to a block of samples, with their measurements.
 
     Attributes
     ----------
     points : ndarray of shape (m,), dtype=int64
-        What is answered, as points of the bundle.
+        Answers, as points of the bundle.
     distance : ndarray of shape (m,), dtype=float64
     correct : ndarray of shape (m,), dtype=bool
     within : ndarray of shape (m,), dtype=bool, or None
         Whether the truth is among the first k answers.
     positions : tuple of two ndarrays of shape (m,), or None
-        Of truth and answer in the tree.
+        Positions of truth and answer in the tree.
     meet : ndarray of shape (m,), or None
-        Position where they meet.
+        Position of their lowest common ancestor.
     """
 
     points: NDArray[np.int64]
@@ -81,7 +82,7 @@ class TruthAndAnswer:
 
 
 class RuleSums:
-    """Sums of one rule over each group of samples, in memory that does not grow with their number."""
+    """Sums of one rule over each group of samples, in memory that does not grow with the samples."""
 
     def __init__(self, n_groups: int, diameter: float, tree: Ancestry | None) -> None:
         self._diameter, self._tree = diameter, tree
@@ -138,14 +139,14 @@ class RuleSums:
 
 
 class Severity:
-    """Histograms of distances over bins that all rules share.
+    """Histograms of distances, with the same bins for all rules.
 
     Parameters
     ----------
     diameter : float
         Largest distance between two answers.
     whole : bool
-        Whether all distances are whole numbers: bins of width 1, if there are not too many.
+        Whether all distances are whole numbers; then bins have width 1, unless they are too many.
     """
 
     def __init__(self, diameter: float, whole: bool) -> None:
@@ -160,7 +161,7 @@ class Severity:
         self._largest = max(self._largest, float(distance.max()))
         edges = self._edges
         bin_of = np.searchsorted(edges, distance, side="right") - 1
-        if not self._whole:  # the last bin is closed; what lies beyond the diameter follows it
+        if not self._whole:  # the last bin is closed; distances beyond the diameter come after it
             bin_of -= distance == edges[-1]
             bin_of = np.maximum(bin_of, 0)
         elif self._largest >= len(edges) - 1:
@@ -181,7 +182,7 @@ class Severity:
         return tuple(self._edges.tolist()) if len(self._edges) > 1 else (0.0, 0.0)
 
     def counts(self, rule: str) -> tuple[int, ...]:
-        """Return how many samples fall into each bin."""
+        """Return the number of samples in each bin."""
         held = self._counts[rule]
         out = np.zeros(len(self.edges()) - 1, dtype=np.int64)
         out[: len(held)] = held
