@@ -1,4 +1,4 @@
-"""FrechetClassifier, which lets any scikit-learn classifier answer with every label of a bundle; scorers."""
+"""FrechetClassifier: let any scikit-learn classifier answer with every label of a bundle, and score it."""
 
 from __future__ import annotations
 
