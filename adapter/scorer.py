@@ -57,7 +57,7 @@ class Adapter:
         ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels in the
         order in which the bundle was built.
     by : {"auto", "key", "name", "position"}, default="auto"
-        How to read `columns`. outputs
+        How to read `columns`.
     outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
         Kind of the model's outputs. Probabilities are used as given, and rows need not sum to one; for the
         other two kinds the softmax of each row is used.
@@ -65,9 +65,9 @@ class Adapter:
         Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
         Exponent of the distances. For a value other than 2, on a tree whose labels are all allowed, a single
-        answer is searched for among the vertices on paths between observed labels only. With only some labels
-        allowed, with several answers or with candidates, the distances of all labels are measured again for
-        each batch of about a thousand rows.
+        answer is found among the vertices on paths between observed labels. In other cases on a tree (only
+        some labels allowed, several answers, or candidates) the distances of all these labels are measured
+        again for each batch of about a thousand rows.
 
     Raises
     ------
@@ -239,13 +239,13 @@ class Adapter:
             Outputs of the model, columns as in `observed`; any integer or floating dtype and memory order. A
             table whose columns have the names in `observed` may have them in any order.
         candidates : optional
-            The labels among which to choose, all by default:
+            The labels from which to choose the answer; by default all:
 
             - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
               some weights make best (see `ontology.geometry.locus`);
             - ``Subtree(key)``: a label of a tree and all labels below it;
             - keys, in any order;
-            - a list that holds for each row a ``Subtree``, keys, or None (all).
+            - a list with a ``Subtree``, keys or None (all) for each row.
 
             The adapter keeps the scorers of the 16 sets used last.
 

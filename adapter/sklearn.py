@@ -1,4 +1,4 @@
-"""FrechetClassifier, which lets any scikit-learn classifier answer with every label of a bundle; scorers."""
+"""FrechetClassifier: let any scikit-learn classifier answer with every label of a bundle, and score it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     scale : float, default=1.0
         Scale of `predict_proba`; see `adapter.Adapter.predict_proba`.
     artifacts_url : str, default=None
-        The artifact store of an address; by default the store in the settings. Attributes
+        The artifact store of an address; by default the store in the settings.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     adapter_ : Adapter
         The adapter that gives the answers. Without a bundle its keys are positions in `classes_`.
     n_features_in_ : int
-        Number of features that the estimator saw, if it says so.
+        Number of features that the estimator saw, if it reports the number.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of these features, if the estimator says so.
+        Names of these features, if the estimator reports them.
 
     Notes
     -----
@@ -380,7 +380,7 @@ def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = N
     source : str, path, Bundle, LabelGraph or MetricSpace
         The labels and their distances; an address is opened at once.
     artifacts_url : str, optional
-        The artifact store of an address; by default the store in the settings. Attributes
+        The artifact store of an address; by default the store in the settings.
 
     Returns
     -------

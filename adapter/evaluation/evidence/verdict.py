@@ -114,7 +114,7 @@ class Evidence:
     ----------
     n_samples : int
     n_effective : int
-        Number of samples, with copies of a sample counted as one.
+        Number of samples that count as evidence, with copies of a sample counted as one.
     truths : tuple of str
         Keys of two labels among the truths, or of one if all truths are the same.
     level : float
