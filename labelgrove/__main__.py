@@ -31,9 +31,10 @@ def _open_streams() -> None:
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    os.close(number)
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def _run() -> None:

@@ -257,9 +257,9 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
         """Return the thread; Celery starts and stops it with the worker."""
         _guard_forks()
         task = worker.app.tasks[TASK]
-        window = task.window = WINDOW_PER_SLOT * worker.concurrency  # for its children too
+        window = WINDOW_PER_SLOT * worker.concurrency
+        task.window = window  # units that end in a child send the next ones within it
         send = sender(worker.app)
-
         presence = Presence(worker.concurrency)
 
         def once() -> None:

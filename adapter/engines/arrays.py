@@ -77,12 +77,12 @@ class ArrayAdapter:
     """
 
     def __init__(self, adapter: Adapter) -> None:
-        _compat()
+        _compat()  # raises if it is not installed
         adapter = adapter.pinned()
         self.keys = adapter.keys
         self.observed = adapter.observed
         self._outputs, self._temperature = adapter.outputs, adapter.temperature
-        self._adapter, self._table = adapter, table_of(adapter)
+        self._adapter, self._table = adapter, table_of(adapter)  # refuses other exponents than 2
         self._moved: dict[tuple[str, str], Table] = {}
 
     def predict_indices(self, P: Any) -> Any:

@@ -59,7 +59,10 @@ class LabelDistances:
         return np.asarray(found, dtype=np.float64)
 
     def to_points(self, allowed: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distance from each allowed point of the bundle to its partner, allowed or observed."""
+        """Return the distance from ``allowed[i]`` to ``points[i]`` for every i.
+
+        A point may be an allowed label or one that is only observed.
+        """
         if self._tree is not None:
             return self._in_tree(self._tree, allowed, points)
         labels, column = np.searchsorted(self._allowed, allowed), self._column[points]

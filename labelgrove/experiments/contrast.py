@@ -139,7 +139,7 @@ class Finding:
     contrasts: tuple[Contrast, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; each contrast has its p corrected for the number of contrasts."""
+        """Return plain values for JSON; each contrast also gets its p value corrected for their number."""
         corrected = iter(holm([contrast.p_value for contrast in self.contrasts if contrast.testable]))
         return {
             "claim": self.claim,

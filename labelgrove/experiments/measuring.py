@@ -37,7 +37,9 @@ class ArgmaxIdentityError(GroveError):
 
 
 def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
-    """Return the errors of every rule on one set of predictions, after argmax was verified on every row.
+    """Return the errors of every rule on one set of predictions.
+
+    On every row, argmax is verified to be the Fréchet mean on the complete graph.
 
     Parameters
     ----------
@@ -49,15 +51,16 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     -------
     result : dict
         ``rules``: rule to ``squared`` (E[d^2], squared edge-length units), ``accuracy`` and ``unobserved``
-        (E[d^2] over the samples whose label was not observed, or None); ``n_observed``, ``diameter``,
-        ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant give the same
-        answer to every sample, so that the rules cannot be told apart.
+        (E[d^2] over the samples whose label was not observed, or None); ``n_samples``, ``n_observed``,
+        ``diameter``, ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant
+        give the same answer to every sample, so that the rules cannot be told apart.
 
     Raises
     ------
     ArgmaxIdentityError
         As for `check_argmax`.
     """
+    checked = check_argmax(predicted.columns, predicted.probabilities)
     found = evaluate(
         space,
         predicted.probabilities,
@@ -79,7 +82,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
         "n_observed": found.n_observed,
         "diameter": found.diameter,
         "one_answer": _is_one_answer(space, predicted, found.constant),
-        "checked_rows": check_argmax(predicted.columns, predicted.probabilities),
+        "checked_rows": checked,
     }
 
 
@@ -143,7 +146,7 @@ def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.floa
 
 
 def fitted_temperature(predicted: Predicted) -> float:
-    """Return the temperature that maximizes the likelihood of the true columns; every truth has a column."""
+    """Return the temperature that maximizes the likelihood of the truths; each must be one of the columns."""
     fit = fit_temperature(
         predicted.probabilities, predicted.truth, columns=predicted.columns, outputs="probabilities"
     )

@@ -1,4 +1,4 @@
-"""What claims on the same data share: the default data, and a user's files in their place."""
+"""The data of several claims: glosses of WordNet by default, or the files of a user in their place."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ class GraphStore:
             is the whole name or key, 1 if it is its beginning, 2 if it is any other part.
         """
         if limit < 1:
-            raise InputError(f"limit: {limit} must be 1 or more")
+            raise InputError(f"limit: {limit} given; give 1 or more")
         if not fold(text):
             raise InputError("text: give at least one character to search for")
         self.engine.known_version(digest)

@@ -60,6 +60,13 @@ class Defect:
             "places": [place(f, n) for f, n in self.places],
         }
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Defect:
+        """Return the defect that `to_dict` described, with only the places of its examples."""
+        examples = tuple((e["file"], e["line"], e["text"]) for e in values["examples"])
+        named = {name: values[name] for name in ("code", "severity", "policy", "count", "message", "remedy")}
+        return cls(**named, examples=examples, places=tuple((file, line) for file, line, _ in examples))
+
     def shortened(self) -> Defect:
         """Return the defect with only the places of its examples."""
         return replace(self, places=tuple((file, line) for file, line, _ in self.examples))
@@ -108,14 +115,8 @@ class Report:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
         """Return the report that `to_dict` described; a defect has only the places of its examples."""
-        defects = []
-        for given in values["defects"]:
-            examples = tuple((e["file"], e["line"], e["text"]) for e in given["examples"])
-            named = {
-                name: given[name] for name in ("code", "severity", "policy", "count", "message", "remedy")
-            }
-            defects.append(Defect(**named, examples=examples, places=()).shortened())
-        return cls(values["source"], values["format"], tuple(defects), dict(values["counts"]))
+        defects = tuple(map(Defect.from_dict, values["defects"]))
+        return cls(values["source"], values["format"], defects, dict(values["counts"]))
 
     def shortened(self) -> Report:
         """Return the report with only the places of the examples, which is the stored form."""

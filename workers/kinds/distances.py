@@ -94,6 +94,7 @@ def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
+    """Return the columns of all parts, of which one at a time is in memory beside the whole."""
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:

@@ -521,8 +521,8 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        The cap is applied when a claim ends. A pending unit above the cap may be claimed: a process with a
-        higher cap gave it back, and nothing else would ever run it or fail it.
+        `max_attempts` limits only units whose lease has ended. A pending unit beyond it may be claimed: a
+        process with a higher limit gave it back, and otherwise nobody would ever run it or fail it.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

@@ -98,7 +98,7 @@ def read_jobs(
 
 
 def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Job]:
-    """Return jobs with the facts about them in other tables."""
+    """Return the jobs of `rows`, completed with what other tables record about them."""
     ids = [row.id for row in rows]
     units: dict[str, dict[str, int]] = {job_id: {} for job_id in ids}
     counts = (

@@ -85,7 +85,7 @@ class Metrics:
         self.port: int | None = None
 
     def swept(self, expiries: int) -> None:
-        """Record a finished sweep, and how many leases it found ended."""
+        """Record a finished sweep, and how many leases had expired."""
         self._expiries.inc(expiries)
         self._last_sweep.set_to_current_time()
 

@@ -1,4 +1,4 @@
-"""The artifacts that are referred to, by rows of catalog and ledger, requests, schedules or the static index.
+"""The artifacts in use: those that the catalog, the ledger, a request, a schedule or the index file names.
 
 A request names an artifact by its digest, as a separate JSON string. No artifact of this package refers to
 another: results name their ontology by its digest, not by a file.

@@ -81,7 +81,7 @@ R = TypeVar("R")
 
 
 def out_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Add the options of `write_rows`, and refuse values that do not fit before anything is computed."""
+    """Add the options of `write_rows` to a command, and check their values before the command begins."""
 
     @functools.wraps(command)
     def run(*args: Any, out: Path | None, safe: bool, **kwargs: Any) -> R:

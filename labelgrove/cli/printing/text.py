@@ -59,7 +59,7 @@ def note(message: str) -> None:
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library with only the options of `grove` where it also names arguments.
+    """Return a message that names both Python arguments and options of `grove`, with only the options.
 
     >>> in_options("for logits say outputs='logits' (grove: --emits logits); see below")
     'for logits say --emits logits; see below'

@@ -24,7 +24,7 @@ _GIVEN = "your own"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; the model is trained again after each of `rounds`."""
+    """Settings; the model is trained again when each number of labels in `rounds` has been added."""
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)

@@ -185,7 +185,10 @@ class _Search:
     def try_smaller(
         self, chosen: NDArray[np.int64], required: NDArray[np.int64], least: int
     ) -> tuple[NDArray[np.int64], int]:
-        """Try all sets, size by size, while there are few; return the best cover and the bound."""
+        """Try all sets smaller than `chosen`, size by size, while a size has few of them.
+
+        Return the smallest cover known and the proved lower bound on its size.
+        """
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:
             for more in itertools.combinations(free.tolist(), least - len(required)):

@@ -302,7 +302,7 @@ class _Decision:
         self._settle(at, columns, np.flatnonzero(~idle), margin)
 
     def _promising(self, at: int, weights: NDArray[np.int64]) -> bool:
-        """Return whether a proof is worth trying: no rival is far below the row in floating point."""
+        """Return whether a proof is worth trying: in floating point, no rival has a much smaller sum."""
         sums = self._scaled[: self._n_rivals] @ weights
         return bool(sums.min() >= (self._scaled[at] @ weights) * _NEARLY)
 

@@ -28,7 +28,7 @@ def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
 
 
 def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA_BITS) -> NDArray[np.float64]:
-    """Split lengths so that sums of up to `n_terms` of one part are exact.
+    """Split each length into parts, so that up to `n_terms` numbers of the same part add up without rounding.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
     n_terms : int
         Largest number of terms of a sum.
     digits : int, default=53
-        Binary digits of the numbers that hold the sums.
+        Bits of the mantissa of the type that holds the sums.
 
     Returns
     -------

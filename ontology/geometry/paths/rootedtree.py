@@ -297,12 +297,13 @@ class RootedTree:
     def _fill_by_meetings(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> None:
+        """Write `view` in blocks of sources, from where sources and targets meet."""
         for of, turn in self._turns(sources, targets):
             some = sources[of]
             if self.n_parts == 1:
                 (depth,) = self._depths
                 beyond = depth[targets] - turn
-                np.subtract(depth[some][:, None], turn, out=turn)
+                np.subtract(depth[some][:, None], turn, out=turn)  # the result takes the memory of the depths
                 view[of] = np.add(turn, beyond, out=turn)
             else:
                 view[of] = rounded(self.way(some[:, None], targets[None], turn))

@@ -94,9 +94,9 @@ def supernode_diameters(
     begin = np.searchsorted(owner[by_owner], np.arange(n_supernodes))
     bound = np.full(n_supernodes, np.inf)
 
-    def sweep(centers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one center in each neighbourhood; keep the bounds from its two largest distances."""
-        found = _nearest(len(owner), ends, length, centers)
+    def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Measure from one vertex in each neighborhood, and lower `bound` to its two largest distances."""
+        found = _nearest(len(owner), ends, length, starts)  # labels come first among the vertices
         np.minimum(bound, _two_largest(found[: len(assignment)], assignment, n_supernodes), out=bound)
         return found
 

@@ -45,7 +45,7 @@ def read_export(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _objects(document: JsonObject, member: str, into: Collector) -> list[JsonObject]:
-    """Return the objects of one of the two arrays; report its other values."""
+    """Return the objects in the array `member` of the document; report every other value in it."""
     listed = document.get(member)
     if not isinstance(listed, list):
         into.defect("json-children", document.line, f"{member}: {shown(listed)}")

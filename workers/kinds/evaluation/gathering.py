@@ -110,7 +110,7 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request with the version and the metric space of a bundle, and its observed labels."""
+    """Return the request, completed with a bundle's version and space, and the bundle's observed labels."""
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]

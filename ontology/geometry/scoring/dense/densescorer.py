@@ -178,7 +178,7 @@ class DenseScorer(Scorer):
             part = by[start : start + step]
             distinct, which = np.unique(row[part], return_inverse=True)
             block = self._distances[distinct]
-            largest_power(block, self.beta)
+            largest_power(block, self.beta)  # raises if sums may overflow
             powered = powers(block, self.beta)
             of_sample = weights.T.take(sample[part], axis=1)
             total[part] = plain_sums(of_sample, powered.T, which)

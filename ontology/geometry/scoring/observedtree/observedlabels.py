@@ -72,8 +72,8 @@ class Observed:
 
     @cached_property
     def turn(self) -> NDArray[np.int64]:
-        """Position where each label meets the next in preorder; shape (n_observed - 1,)."""
-        turn = self.ascending[1:].copy()  # a label listed twice meets itself at its position
+        """Position of the lowest common ancestor of each label and the next one; shape (n_observed - 1,)."""
+        turn = self.ascending[1:].copy()  # a label listed twice is its own ancestor here
         apart = np.flatnonzero(np.diff(self.ascending))
         if len(apart):
             above = self.tree.parent[: self.ascending[-1] + 1]

@@ -49,11 +49,11 @@ class NumpyTreeBatch:
     ----------
     observed : Observed
     nearest : ndarray of shape (n_chain,)
-        Length of the shortest edge at each vertex of the chain.
+        Length of the shortest edge at each vertex of ``Skeleton.chain``.
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        The number that messages give to row 0.
+        Number of the first row in error messages.
 
     Raises
     ------
