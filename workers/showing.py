@@ -245,7 +245,7 @@ def _settle(
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
 ) -> None:
-    """Carry out a publication and close it, unless the fault that prevents it may pass."""
+    """Carry out a publication and close it, with its error if that is permanent; otherwise leave it open."""
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
             _carry_out(workspace, ledger, publication, act, out_of_time)

@@ -94,7 +94,7 @@ class BundleChecker:
         return rule
 
     def metric(self) -> str:
-        """Return the name of the metric, which for a tree or complete bundle must be that of its kind."""
+        """Return the name of the metric; a tree or complete bundle must have the metric of its own kind."""
         metric = self.text("metric")
         if self.kind != "block" and metric != self.kind:
             raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")

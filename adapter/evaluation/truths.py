@@ -150,7 +150,10 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
 
 
 def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
-    """Return the message for texts that are not keys, each with its first row; `given` is all texts."""
+    """Return the message about truths that are not keys of labels.
+
+    `unknown` maps each such text to its first row; `given` are the texts of all rows.
+    """
     called = LabelNames(adapter.keys, adapter.names, "name")
 
     def elsewhere(text: str) -> str:

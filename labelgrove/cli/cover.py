@@ -97,7 +97,7 @@ def _cover(
 
 
 def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
-    """Return a cover, computed by a job."""
+    """Return the cover that a job computes, or has computed before."""
     from labelgrove.workers.kinds.cover import read_cover
 
     digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)

@@ -138,10 +138,6 @@ def create_engine(url: str) -> Engine:
 class _Pool(sqlalchemy.QueuePool):
     """The connections of one process; waiting too long for a free one raises `TransientError`."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        logging.getLogger(f"{_Pool.__module__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt)
-
     def connect(self) -> Any:
         try:
             return super().connect()
@@ -155,6 +151,9 @@ class _Pool(sqlalchemy.QueuePool):
 def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
     """Leave out the traceback of a Ctrl-C that reached the pool: it goes on to the command, which says so."""
     return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+
+
+logging.getLogger(f"{__name__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt)  # SQLAlchemy's name for it
 
 
 @contextmanager

@@ -15,7 +15,7 @@ _EVENTS_S = 1.0
 
 
 class Dispatcher(EventDispatcher):  # type: ignore[misc]
-    """Sends an event once; events that an unreachable broker did not get wait with the dispatcher.
+    """Sends each event once; the dispatcher keeps those that an unreachable broker did not receive.
 
     Celery makes the event loop of the main process try to send its heartbeat until the broker is back. Until
     then nothing else happens there: no signal ends the worker, and no child can deliver its outcome.

@@ -94,7 +94,7 @@ def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Return the columns of all parts, of which one at a time is in memory beside the whole."""
+    """Return the columns of all parts, read one after the other into one array."""
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:

@@ -35,7 +35,7 @@ def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
 
 
 def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:
-    """Yield the tables of a result, their numbers of rows and their columns, nodes before relationships."""
+    """Yield name, number of rows and columns of each table of a result; nodes come before relationships."""
     node: dict[str, list[Any]] = {"id": [result.id], "version": [result.graph.digest]}
     node |= {name: [result.properties[name]] for name in result_schema().properties[result.label]}
     yield result.label, 1, lambda *_: node
