@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -298,6 +299,7 @@ def test_a_step_that_goes_on_is_never_silent(capsys):
     """Each step prints a line, and dots while it prints nothing else."""
     said = ""
     with Steps(patience_s=0.001) as progress:
+        time.sleep(0.02)  # long enough for a dot, which has no step yet to stand behind
         progress("reading")
         while not said.endswith("..."):
             said += capsys.readouterr().err

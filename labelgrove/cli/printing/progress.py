@@ -83,7 +83,8 @@ class Steps:
     def _go_on(self) -> None:
         while not self._ended.wait(self._patience_s):
             with self._turn:
-                say(".", err=True, nl=False)
+                if self._line:  # no step has begun while this is False
+                    say(".", err=True, nl=False)
 
     def _end_line(self) -> None:
         if self._line:
