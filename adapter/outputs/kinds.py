@@ -17,10 +17,10 @@ KINDS = ("probabilities", "log_probabilities", "logits")
 LARGEST_LOG = 0.01
 """Largest log-probability: rounding in float16 may leave so much above zero."""
 
-IF_LOGITS = "if these are logits, say outputs='logits' (grove: --emits logits)"
+IF_LOGITS = "if these are logits, say outputs='logits' (grove: --outputs logits)"
 IF_LOGITS_OR_LOGS = (
     f"{IF_LOGITS}, which applies the softmax; if log-probabilities, outputs='log_probabilities' "
-    "(grove: --emits log_probabilities)"
+    "(grove: --outputs log_probabilities)"
 )
 """Advice for numbers that cannot be weights."""
 
@@ -61,12 +61,12 @@ class KindSeen:
         if self._kind == "logits" and self._n and self._within and not self._n_odd:
             return (
                 "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "
-                "outputs='logits' (grove: --emits logits)"
+                "outputs='logits' (grove: --outputs logits)"
             )
         if self._kind == "probabilities" and self._n_odd:
             return (
                 f"{self._n_odd} of {self._n} rows do not sum to 1 ({self._low:.4g} to {self._high:.4g}); "
                 "they are taken as weights: no answer changes, variances are multiplied by the row's sum. "
-                "For logits say outputs='logits' (grove: --emits logits)"
+                "For logits say outputs='logits' (grove: --outputs logits)"
             )
         return None

@@ -47,10 +47,10 @@ class OutputReader:
             raise InputError(f"temperature: {temperature!r} given; it is a positive finite number")
         if kind == "probabilities" and temperature != 1:
             raise InputError(
-                f"temperature: {temperature!r} given with outputs='probabilities' (grove: --emits "
+                f"temperature: {temperature!r} given with outputs='probabilities' (grove: --outputs "
                 "probabilities); a temperature divides logits: give those with outputs='logits' (grove: "
-                "--emits logits), or np.log of the probabilities with outputs='log_probabilities' (grove: "
-                "--emits log_probabilities)"
+                "--outputs logits), or np.log of the probabilities with outputs='log_probabilities' (grove: "
+                "--outputs log_probabilities)"
             )
         self.kind, self.temperature, self.n_columns = kind, float(temperature), n_columns
         self.absent = 0.0 if kind == "probabilities" else -np.inf

@@ -51,7 +51,8 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Whether columns and true labels are given by key or by name.",
         ),
         click.option(
-            "--emits",
+            "--outputs",
+            "output_kind",
             type=click.Choice(["probabilities", "log_probabilities", "logits"]),
             default="probabilities",
             show_default=True,
@@ -103,7 +104,7 @@ def load_model(
     *,
     columns: str | None,
     by: Any,
-    emits: Any,
+    output_kind: Any,
     temperature: float,
     array: str | None,
     id_column: str | None,
@@ -124,7 +125,7 @@ def load_model(
     header = found.columns if isinstance(found, OutputFile) else None
     names = _column_names(outputs, columns, header, opened, by)
     with with_hint_on_lines(names):
-        adapter = Adapter(opened, names, by=by, outputs=emits, temperature=temperature, beta=beta)
+        adapter = Adapter(opened, names, by=by, outputs=output_kind, temperature=temperature, beta=beta)
     if isinstance(found, OutputFile) and found.id_column is not None and id_column is None:
         note(f"note: column {found.id_column!r} of {outputs} is taken to name its rows (--id-column)")
     return adapter, found

@@ -195,14 +195,14 @@ def test_what_looks_like_no_probabilities_is_said_and_a_header_rules(bundled):
 
 
 def test_probabilities_that_are_called_logits_are_said_once_where_all_rows_look_so(bundled):
-    said = "every row lies in 0..1 and sums to 1: these look like probabilities; leave out --emits logits"
-    assert bundled("score", "garden/all", "p.csv", "--emits", "logits").stderr == f"note: {said}\n"
+    said = "every row lies in 0..1 and sums to 1: these look like probabilities; leave out --outputs logits"
+    assert bundled("score", "garden/all", "p.csv", "--outputs", "logits").stderr == f"note: {said}\n"
     bundled_rows = "moss,oak,elm\n" + "0.5,0.25,0.25\n" * 5000
     Path("long.csv").write_text(bundled_rows)
-    assert bundled("score", "garden/all", "long.csv", "--emits", "logits").stderr == f"note: {said}\n"
+    assert bundled("score", "garden/all", "long.csv", "--outputs", "logits").stderr == f"note: {said}\n"
     Path("long.csv").write_text(bundled_rows + "2,1,0\n")
-    assert bundled("score", "garden/all", "long.csv", "--emits", "logits").stderr == ""
-    evaluated = bundled("evaluate", "garden/all", "p.csv", "truth.txt", "--emits", "logits")
+    assert bundled("score", "garden/all", "long.csv", "--outputs", "logits").stderr == ""
+    evaluated = bundled("evaluate", "garden/all", "p.csv", "truth.txt", "--outputs", "logits")
     assert evaluated.output.count("these look like probabilities") == 1
 
 

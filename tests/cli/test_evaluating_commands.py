@@ -88,11 +88,11 @@ def test_every_form_of_outputs_gives_the_report_of_the_probabilities(call):
     np.savez("sparse.npz", indices=np.argsort(P), values=np.sort(P))
     scipy.sparse.save_npz("scipy.npz", scipy.sparse.csr_array(P))
     expected = rules("p.npy", "truth.txt", *MODEL)
-    assert rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits") == expected
+    assert rules("logits.npy", "truth.txt", *MODEL, "--outputs", "logits") == expected
     assert rules("p.parquet", "truth.txt") == expected
     assert rules("p.npz", "truth.txt", *MODEL, "--array", "a") == expected
     assert rules("sparse.npz", "truth.txt", *MODEL) == rules("scipy.npz", "truth.txt", *MODEL) == expected
-    cold = rules("logits.npy", "truth.txt", *MODEL, "--emits", "logits", "--temperature", "0.001")
+    cold = rules("logits.npy", "truth.txt", *MODEL, "--outputs", "logits", "--temperature", "0.001")
     assert cold["frechet_mean"] == expected["argmax"]
 
 
@@ -135,7 +135,7 @@ def test_options_reach_the_evaluation(call):
 
 
 def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
-    arguments = ("calibrate", "plants.safetensors", "logits.npy", "seen.txt", *MODEL, "--emits", "logits")
+    arguments = ("calibrate", "plants.safetensors", "logits.npy", "seen.txt", *MODEL, "--outputs", "logits")
     result = json.loads(call(*arguments, "--json", "--report", "c.md").stdout)
     assert result["fit"]["by"] == "nll"
     assert result["fit"]["value"] <= result["fit"]["value_before"]
@@ -151,7 +151,7 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
 
 
 def test_evaluate_adds_a_calibration_to_its_report(call):
-    arguments = ("evaluate", "plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--emits", "logits")
+    arguments = ("evaluate", "plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--outputs", "logits")
     call(*arguments, "--calibrate", "--report", "r.html", "--report", "r.json")
     assert "E[d²] against calibration error" in Path("r.html").read_text(encoding="utf-8")
     fit = json.loads(Path("r.json").read_bytes())["calibrated"]["fit"]
@@ -162,7 +162,7 @@ def test_evaluate_adds_a_calibration_to_its_report(call):
 def test_a_calibration_needs_no_observed_truth(call):
     """Nothing can be said of the confidence then; the temperature goes by squared distance, as always."""
     Path("unseen.txt").write_text("tree\nplant\n" * 20)
-    arguments = ("evaluate", "plants.safetensors", "logits.npy", "unseen.txt", *MODEL, "--emits", "logits")
+    arguments = ("evaluate", "plants.safetensors", "logits.npy", "unseen.txt", *MODEL, "--outputs", "logits")
     call(*arguments, "--calibrate", "--report", "r.html", "--report", "r.json")
     document, page = json.loads(Path("r.json").read_bytes()), Path("r.html").read_text(encoding="utf-8")
     fit = document["calibrated"]["fit"]
@@ -181,7 +181,7 @@ def test_two_temperatures_on_a_page_say_what_each_is_for(call):
     logits = rng.normal(0, 0.5, (400, 3)) - 2 * apart[np.ix_(truth, [GRAPH.keys.index(c) for c in COLUMNS])]
     np.save("clear.npy", logits)
     Path("clear.txt").write_text("\n".join(GRAPH.keys[i] for i in truth) + "\n")
-    arguments = ("evaluate", "plants.safetensors", "clear.npy", "clear.txt", *MODEL, "--emits", "logits")
+    arguments = ("evaluate", "plants.safetensors", "clear.npy", "clear.txt", *MODEL, "--outputs", "logits")
     call(*arguments, "--temperature", "30", "--calibrate", "--report", "r.html", "--report", "r.json")
     document, page = json.loads(Path("r.json").read_bytes()), Path("r.html").read_text(encoding="utf-8")
     chosen, fitted = document["verdict"]["temperature"], document["calibrated"]["fit"]["temperature"]
@@ -198,7 +198,7 @@ def test_two_temperatures_on_a_page_say_what_each_is_for(call):
         (("p.npy", "truth.txt"), 2, "--columns"),
         (("p.npy", "nothing.txt", *MODEL), 4, "no such file"),
         (("nothing.npy", "truth.txt", *MODEL), 4, "no such file"),
-        (("logits.npy", "truth.txt", *MODEL), 2, "--emits logits"),
+        (("logits.npy", "truth.txt", *MODEL), 2, "--outputs logits"),
         (("p.npy", "truth.txt", *MODEL, "--temperature", "2"), 2, "temperature: 2.0"),
         (("p.npy", "truth.txt", *MODEL, "--report", "no/folder.md"), 2, "cannot be written"),
         (("p.npy", "truth.txt", *MODEL, "--report", "page.pdf"), 2, "end the name in .html, .md, .json"),
@@ -352,7 +352,7 @@ def test_labels_may_be_numbers(call):
 
 def test_figures_of_the_samples_that_chose_the_temperature_are_called_so(call):
     said = "chosen and measured on the same samples; expect less elsewhere"
-    words = ("plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--emits", "logits")
+    words = ("plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--outputs", "logits")
     assert call("calibrate", *words, "--report", "c.html").stdout.count(said) == 1
     call("evaluate", *words, "--calibrate", "--report", "e.html")
     for name in ("c.html", "e.html"):

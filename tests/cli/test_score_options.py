@@ -103,7 +103,7 @@ FAULTS = {
         "score",
         (),
         "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
-        "logits, say --emits logits, which applies the softmax; if log-probabilities, --emits "
+        "logits, say --outputs logits, which applies the softmax; if log-probabilities, --outputs "
         "log_probabilities\n",
     ),
     "logits measured": (
@@ -111,24 +111,24 @@ FAULTS = {
         ("t.txt",),
         "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds",
     ),
-    "logits fitted": ("calibrate", ("t.txt",), "say --emits logits, which applies the softmax"),
+    "logits fitted": ("calibrate", ("t.txt",), "say --outputs logits, which applies the softmax"),
     "logits called log-probabilities": (
         "score",
-        ("--emits", "log_probabilities"),
-        "no log-probability above 0; if these are logits, say --emits logits\n",
+        ("--outputs", "log_probabilities"),
+        "no log-probability above 0; if these are logits, say --outputs logits\n",
     ),
     "sparse logits": (
         "score",
         ("--columns", "bundle"),
         "error: s.npz: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
-        "logits, say --emits logits, which applies the softmax; if log-probabilities, --emits "
+        "logits, say --outputs logits, which applies the softmax; if log-probabilities, --outputs "
         "log_probabilities\n",
     ),
     "a temperature": (
         "score",
         ("--temperature", "2"),
-        "error: --temperature: 2.0 given with --emits probabilities; a temperature divides logits: give "
-        "those with --emits logits, or np.log of the probabilities with --emits log_probabilities\n",
+        "error: --temperature: 2.0 given with --outputs probabilities; a temperature divides logits: give "
+        "those with --outputs logits, or np.log of the probabilities with --outputs log_probabilities\n",
     ),
     "an array": ("score", ("--array", "x"), "error: --array: 'x' given for l.csv"),
     "numbers of columns": (
@@ -159,7 +159,7 @@ def test_errors_name_the_file_and_options_and_no_arguments_of_python(name, score
 def test_what_the_numbers_are_and_their_temperature(emits, given, score):
     np.save("given.npy", given)
     found = json.loads(
-        score("given.npy", *IN_ORDER, "--emits", emits, "--temperature", "0.5", "--top", "2").stdout
+        score("given.npy", *IN_ORDER, "--outputs", emits, "--temperature", "0.5", "--top", "2").stdout
     )
     expected = Adapter(BUNDLE, outputs=emits, temperature=0.5).top_k(given, 2)
     assert [row["key"] for row in found] == [key for row in expected.keys for key in row]

@@ -350,14 +350,14 @@ def applied(outputs: str, temperature: float) -> str:
     """Return the advice to answer at a temperature; probabilities are replaced by their logarithms.
 
     >>> applied("logits", 2.0)
-    "to answer at temperature 2: outputs='logits', temperature=2 (grove: --emits logits --temperature 2)"
+    "to answer at temperature 2: outputs='logits', temperature=2 (grove: --outputs logits --temperature 2)"
     """
     given, kind = "", outputs
     if outputs == "probabilities":
         given, kind = "np.log of the probabilities with ", "log_probabilities"
     return (
         f"to answer at temperature {temperature:.4g}: {given}outputs={kind!r}, temperature={temperature:.6g} "
-        f"(grove: --emits {kind} --temperature {temperature:.6g})"
+        f"(grove: --outputs {kind} --temperature {temperature:.6g})"
     )
 
 

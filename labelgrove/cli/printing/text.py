@@ -61,8 +61,8 @@ def note(message: str) -> None:
 def in_options(message: str) -> str:
     """Return a message that names both Python arguments and options of `grove`, with only the options.
 
-    >>> in_options("for logits say outputs='logits' (grove: --emits logits); see below")
-    'for logits say --emits logits; see below'
+    >>> in_options("for logits say outputs='logits' (grove: --outputs logits); see below")
+    'for logits say --outputs logits; see below'
     """
     return _IN_PYTHON.sub(r"\1", message)
 

@@ -192,7 +192,7 @@ def test_what_a_smaller_error_was_paid_with_is_said():
         adapter, np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]] * 20) + shift, ["a", "e", "c"] * 20
     )
     assert first.verdict.answer == "calibrate first"
-    assert "--emits log_probabilities --temperature" in first.render()
+    assert "--outputs log_probabilities --temperature" in first.render()
 
 
 def test_parts_without_samples_have_no_means():

@@ -274,7 +274,7 @@ def test_rows_that_do_not_sum_to_one_are_taken_with_a_note():
 def test_logits_that_look_like_probabilities_are_noted_once_where_all_rows_do():
     said = (
         "every row lies in 0..1 and sums to 1: these look like probabilities; leave out outputs='logits' "
-        "(grove: --emits logits)",
+        "(grove: --outputs logits)",
     )
     logits = model(outputs="logits")
     for kind in (np.float16, np.float32, np.float64):

@@ -29,8 +29,8 @@ BUNDLE = build_bundle(GRAPH, COLUMNS)
 GOOD = [0.5, 0.25, 0.25]
 NAN, INF = np.nan, np.inf
 AS_LOGITS = (
-    "if these are logits, say outputs='logits' (grove: --emits logits), which applies the softmax; if "
-    "log-probabilities, outputs='log_probabilities' (grove: --emits log_probabilities)"
+    "if these are logits, say outputs='logits' (grove: --outputs logits), which applies the softmax; if "
+    "log-probabilities, outputs='log_probabilities' (grove: --outputs log_probabilities)"
 )
 
 MISTAKES = {
