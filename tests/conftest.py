@@ -92,6 +92,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 ONE_PROCESS = pytest.mark.xdist_group("servers")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the numerical libraries on one thread in each of several processes (`-n 3`).
+
+    With more threads than cores they spin while they wait for one another: tests that train models took three
+    times the processor time.
+    """
+    if config.getoption("numprocesses", None):
+        os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests that use Neo4j in one process if there are several (`-n 3`), since they empty it.
