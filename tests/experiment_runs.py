@@ -29,7 +29,7 @@ def run(
 ) -> Run:
     """Submit an experiment to the ledger in `home`, as `grove experiment` does, and wait for its result."""
     texts = as_texts(experiment.settings() if settings is None else settings)
-    request = {"experiment": experiment.name, "settings": texts} | file_parameters(files or Files())
+    request = {"experiment": experiment.claim.name, "settings": texts} | file_parameters(files or Files())
     with Workspace.open(settings_in(home)) as workspace:
         digest, computed, _ = answer_experiment(workspace, request)
         content = workspace.artifacts.read_bytes(digest)

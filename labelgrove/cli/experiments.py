@@ -121,7 +121,9 @@ def experiment(
     names = select(name)
     files = Files(**paths, metric=metric, answers=answers)
     if name == "all" and (files.given() or changes):
-        raise InputError("all: takes no files and no --set, which fit single experiments; name one of them")
+        raise InputError(
+            "all: does not take files or --set, which apply to one experiment; name the experiment"
+        )
     if seeds_from is not None and any("seeds" in change.partition("=")[0] for change in changes):
         raise InputError("--seeds-from: given together with --set seeds=...; give only one of them")
     requests = []
@@ -210,17 +212,17 @@ def busy_seconds(units: Iterable[Unit]) -> float:
 def _list(as_json: bool) -> None:
     from labelgrove.experiments import NAMES, load
 
-    found = [load(name) for name in NAMES]
+    claims = {name: load(name).claim for name in NAMES}
     rows = [
         {
-            "name": e.name,
-            "claim": e.claim,
-            "source": e.source,
-            "inputs": e.inputs,
-            "own_files": [[f"--{n}" for n in needed] for needed in e.own_files],
-            "settings": dataclasses.asdict(e.settings()),
+            "name": name,
+            "claim": claim.sentence,
+            "source": claim.source,
+            "inputs": claim.inputs,
+            "own_files": [[f"--{n}" for n in needed] for needed in claim.own_files],
+            "settings": dataclasses.asdict(load(name).settings()),
         }
-        for e in found
+        for name, claim in claims.items()
     ]
     emit(
         json.loads(json.dumps(rows)),

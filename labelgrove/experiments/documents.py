@@ -68,7 +68,7 @@ def identify(
     """Return what the units of an experiment depend on; `digests` has the sha256 of each file by its name."""
     given = {} if files is None else {**digests, "metric": files.metric, "answers": files.answers}
     parts = {
-        "experiment": experiment.name,
+        "experiment": experiment.claim.name,
         "version": experiment.version,
         "settings": asdict(settings),
         "files": given,
@@ -89,13 +89,13 @@ def make_document(
     units = list(experiment.units(settings))
     summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
     return {
-        "experiment": experiment.name,
-        "claim": experiment.claim,
-        "source": experiment.source,
-        "inputs": "the user's own files" if identity.parts["files"] else experiment.inputs,
+        "experiment": experiment.claim.name,
+        "claim": experiment.claim.sentence,
+        "source": experiment.claim.source,
+        "inputs": "the user's own files" if identity.parts["files"] else experiment.claim.inputs,
         "verdict": str(summary.findings[0].verdict),
         "command": command,
-        "own_files_command": experiment.command,
+        "own_files_command": experiment.claim.command,
         "identity": identity.digest,
         **{k: identity.parts[k] for k in ("version", "settings", "files", "data", "libraries")},
         "rows_where_argmax_was_verified": sum(int(r["checked_rows"]) for r in results),

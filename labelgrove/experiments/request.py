@@ -30,15 +30,15 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
     """
     for package in ("scikit-learn", "threadpoolctl", "networkx"):
         if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
-            raise MissingExtraError.of(package, "demo", f"the experiment {experiment.name!r}")
+            raise MissingExtraError.of(package, "demo", f"the experiment {experiment.claim.name!r}")
     if files is None or not files.given():
         return
-    said, accepted = files.said(), [set(taken) for taken in experiment.own_files]
+    said, accepted = files.said(), [set(taken) for taken in experiment.claim.own_files]
     if said not in accepted:
-        wanted = " or ".join(" ".join(f"--{n}" for n in taken) for taken in experiment.own_files)
+        wanted = " or ".join(" ".join(f"--{n}" for n in taken) for taken in experiment.claim.own_files)
         spare = said - max((taken for taken in accepted if taken <= said), key=len, default=said)
         raise InputError(
-            f"{experiment.name}: {', '.join(f'--{n}' for n in sorted(files.given()))} given; "
+            f"{experiment.claim.name}: {', '.join(f'--{n}' for n in sorted(files.given()))} given; "
             + (f"it takes {wanted}" if wanted else "it takes no files of your own")
             + (f"; leave out {', '.join(f'--{n}' for n in sorted(spare))}" if spare else "")
         )
@@ -60,7 +60,7 @@ def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Fi
         said = str(error).partition("\n")[0]
         changes = shlex.split(as_command(experiment, settings, files))[3:]
         raise InputError(
-            f"{experiment.name}: cannot be run with {' '.join(changes)} "
+            f"{experiment.claim.name}: cannot be run with {' '.join(changes)} "
             f"({type(error).__name__}: {said}); change these settings or files"
         ) from error
 
@@ -78,7 +78,7 @@ def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | N
     >>> as_command(experiment, changed(experiment.settings(), ["n_rows=10"]), None)
     'grove experiment complete-graph --set n_rows=10'
     """
-    words = ["grove", "experiment", experiment.name, *_setting_options(experiment, settings)]
+    words = ["grove", "experiment", experiment.claim.name, *_setting_options(experiment, settings)]
     if files is not None:
         for name in sorted(files.given()):
             words += [f"--{name}", "FILE"]

@@ -106,7 +106,7 @@ def test_all_claims_are_counted_from_another_seed_and_the_page_says_so(call, mon
 
 def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
     assert "choose among digits-grid" in call("experiment", "digits", code=4).stderr
-    assert "takes no files" in call("experiment", "all", "--probs", "p.npy", code=2).stderr
+    assert "does not take files" in call("experiment", "all", "--probs", "p.npy", code=2).stderr
     assert (
         "it takes no files of your own"
         in call("experiment", "digits-grid", "--probs", "p.npy", code=2).stderr
@@ -114,10 +114,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
     assert not Path("experiments").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if load(name).command])
+@pytest.mark.parametrize("name", [name for name in NAMES if load(name).claim.command])
 def test_the_command_for_own_files_is_one_that_is_understood(call, name):
     """It ends at the files, which are not there, and no sooner."""
-    words = shlex.split(load(name).command.replace("\\\n", " "))
+    words = shlex.split(load(name).claim.command.replace("\\\n", " "))
     assert words[:3] == ["grove", "experiment", name]
     assert "there is no such file" in call(*words[1:], code=4).stderr
 

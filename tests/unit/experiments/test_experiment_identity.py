@@ -118,12 +118,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "results.md"
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_results_is_that_of_these_claims_settings_and_versions(name):
     experiment = load(name)
-    made_up = Finding(experiment.claim, Verdict.HOLDS, "of nothing").to_dict()
+    made_up = Finding(experiment.claim.sentence, Verdict.HOLDS, "of nothing").to_dict()
     document = {
         **experiment_document(),
-        "claim": experiment.claim,
-        "source": experiment.source,
-        "inputs": experiment.inputs,
+        "claim": experiment.claim.sentence,
+        "source": experiment.claim.source,
+        "inputs": experiment.claim.inputs,
         "settings": json.loads(json.dumps(vars(experiment.settings()))),
         "version": experiment.version,
         "findings": [made_up],

@@ -94,7 +94,7 @@ def test_files_of_ones_own_give_the_same_document(workspace, tmp_path):
     settings = changed(experiment.settings(), ["temperature=1"])
     digests = {name: sha256_of(path) for name, path in paths.items()}
     direct = computed_here(experiment, settings, Files(**paths), sorted(digests.items()))
-    asked = {"experiment": experiment.name, "settings": {"temperature": "1"}}
+    asked = {"experiment": experiment.claim.name, "settings": {"temperature": "1"}}
     _, content = done(workspace, asked | {name: str(path) for name, path in paths.items()})
     assert content == direct
     document = json.loads(content)
@@ -120,7 +120,7 @@ def test_files_stay_open_under_their_names_as_long_as_their_data_are_used(worksp
 
     monkeypatch.setattr(type(experiment), "prepare", lambda self, settings, files: files)
     monkeypatch.setattr(type(experiment), "measure", measure)
-    found = Summary((Finding(experiment.claim, Verdict.HOLDS, "of nothing"),))
+    found = Summary((Finding(experiment.claim.sentence, Verdict.HOLDS, "of nothing"),))
     monkeypatch.setattr(type(experiment), "summarize", lambda *_: found)
     (tmp_path / "tree.csv").write_text("parent,child\nroot,oak\n")
     asked = {"experiment": "active-locus", "quick": True, "hierarchy": str(tmp_path / "tree.csv")}

@@ -43,7 +43,7 @@ def test_every_claim_has_five_trials_at_least_and_they_can_be_others(name):
 
 @pytest.mark.parametrize("change", ["seeds=1,1", "sizes=4,5,4"])
 def test_a_trial_is_not_counted_twice(change):
-    with pytest.raises(InputError, match="stands twice; name each once"):
+    with pytest.raises(InputError, match="is given twice; give each value once"):
         changed(load("diabetes-path").settings(), [change])
 
 

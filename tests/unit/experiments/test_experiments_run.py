@@ -151,8 +151,8 @@ def test_the_page_names_every_experiment_and_all_rows_checked(results, tmp_path)
     for name, document in results.items():
         assert f"\n## {name}: {document['verdict']}\n" in text
         assert f"[{name}](#{name}-{document['verdict'].replace(' ', '-')})" in text
-        assert all(len(needed) for needed in load(name).own_files) or not load(name).command
-        assert load(name).command in text
+        assert all(len(needed) for needed in load(name).claim.own_files) or not load(name).claim.command
+        assert load(name).claim.command in text
         assert f'href="{name}/result.html"' in linked
 
 
@@ -169,7 +169,7 @@ def test_all_finds_what_is_computed_and_writes_the_same_files(results, folder, h
 
 def stopped(experiment, home, *, after):
     """Stop a job once some of its units are done, and return when each of these was computed."""
-    request = {"experiment": experiment.name, "settings": as_texts(experiment.settings(quick=True))}
+    request = {"experiment": experiment.claim.name, "settings": as_texts(experiment.settings(quick=True))}
     with Workspace.open(settings_in(home)) as workspace:
         job = client.submit(workspace, "experiment", request, wait=False)
 
@@ -238,16 +238,16 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
         ("regularisation=0", "0.0 given; give finite numbers above 0"),
         ("regularisation=nan", "nan given; give finite numbers above 0"),
         ("regularisation=inf", "inf given; give finite numbers above 0"),
-        ("seeds=0,-1", "-1 given; give finite numbers from 0 on"),
-        ("seeds=3,1,3", "3 stands twice"),
+        ("seeds=0,-1", "-1 given; give finite numbers of 0 or more"),
+        ("seeds=3,1,3", "3 is given twice"),
         ("sizes=0", "0 given; give finite numbers above 0"),
     ):
         with pytest.raises(InputError, match=said):
             changed(settings, [change])
     for name, change, said in (
-        ("beta-ablation", "betas=1,4", "give 2 and one other"),
+        ("beta-ablation", "betas=1,4", "give 2 and at least one other"),
         ("sample-complexity", "per_class=64,8", "ascending"),
-        ("under-confident", "sizes=9,4", "4 stands for the corners"),
+        ("under-confident", "sizes=9,4", "4 means the four corners"),
         ("digits-grid", "n_images=1797", "1 to 1796 of 1797 images train"),
     ):
         with pytest.raises(InputError, match=said):
