@@ -141,7 +141,9 @@ def test_a_damaged_unit_is_found_by_its_digest_and_computed_again(workspace):
         pool.run_job(job.id, lambda: client.status(workspace, job.id).units.get(State.DONE, 0) >= 2)
     (unit,) = [u for u in client.list_units(workspace, job.id) if u.key == units[0].key]
     path = workspace.artifacts.local_path(unit.sha256)
-    path.write_bytes(path.read_bytes().replace(b'"seed": 6', b'"seed": 7'))
+    damaged = path.read_bytes().replace(b'"checked_rows": ', b'"checked_rows": 9')
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
     found, content = done(workspace, asked)
     experiment = load("complete-graph")
     settings = changed(experiment.settings(), ["sizes=3,4", "seeds=6", "n_rows=50"])
