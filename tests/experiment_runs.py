@@ -31,6 +31,6 @@ def run(
     texts = as_texts(experiment.settings() if settings is None else settings)
     request = {"experiment": experiment.claim.name, "settings": texts} | file_parameters(files or Files())
     with Workspace.open(settings_in(home)) as workspace:
-        digest, computed, _ = answer_experiment(workspace, request)
-        content = workspace.artifacts.read_bytes(digest)
-    return Run(json.loads(content), content, computed)
+        found = answer_experiment(workspace, request)
+        content = workspace.artifacts.read_bytes(found.sha256)
+    return Run(json.loads(content), content, found.computed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["answer_experiment", "busy_seconds", "experiment", "file_parameters"]
+__all__ = ["Answer", "answer_experiment", "busy_seconds", "experiment", "file_parameters"]
 
 _FILE_OPTIONS = {
     "hierarchy": "The hierarchy of labels, in any format that `grove ingest` reads.",
@@ -136,7 +136,7 @@ def experiment(
         requests.append({"experiment": chosen, "settings": as_texts(settings)} | file_parameters(files))
     documents = _run(requests, out, overview=name == "all")
     if quick:
-        note("--quick runs few trials, which often cannot tell: only verdicts without it count")
+        note("--quick runs few trials, which often cannot tell, so only verdicts without it count")
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in documents]
     document: Any = documents if name == "all" else documents[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
@@ -158,24 +158,43 @@ def _run(
     documents, seconds = [], []
     for request in requests:
         name = request["experiment"]
-        digest, computed, took = answer_experiment(workspace, request)
-        document = write_result(out / name, workspace.artifacts.read_bytes(digest))
+        found = answer_experiment(workspace, request)
+        document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
         note(
-            f"{name}: {document['verdict']} ({counted(computed, 'unit')} computed, {took:.0f} s for all; "
-            f"{out / name / 'result.json'})"
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed, "
+            f"{found.seconds:.0f} s for all; {out / name / 'result.json'})"
         )
         documents.append(document)
-        seconds.append(took)
+        seconds.append(found.seconds)
     if overview:
         for path in write_overview(out, documents, seconds):
             note(f"wrote {path}")
     return documents
 
 
-def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> tuple[str, int, float]:
-    """Return the digest of a result, how many units this call computed, and the seconds that all units took.
+@dataclass(frozen=True)
+class Answer:
+    """The result of an experiment; the unit that joins the others is not counted.
 
-    A job ends with a unit that joins the others; it is not counted.
+    Attributes
+    ----------
+    sha256 : str
+        The artifact with its document.
+    computed : int
+        How many units were computed during this call.
+    seconds : float
+        Wall-clock seconds in which units were computed, whenever that was.
+    """
+
+    sha256: str
+    computed: int
+    seconds: float
+
+
+def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> Answer:
+    """Return the result of an experiment, as a job that the ledger finds or that is computed now.
+
+    `request` are the parameters of the job. The errors are those of `cli.waiting.answering.answering_job`.
     """
     from labelgrove.workers.client import list_units, submit
 
@@ -193,7 +212,7 @@ def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> tuple
     job = answering_job(workspace, request["experiment"], submitted, go_on=typed())
     now = units(job)
     computed = sum(unit.ended_at != ended[unit.key] for unit in now)
-    return result_of(job), computed, busy_seconds(now)
+    return Answer(result_of(job), computed, busy_seconds(now))
 
 
 def busy_seconds(units: Iterable[Unit]) -> float:
@@ -220,7 +239,7 @@ def _list(as_json: bool) -> None:
             "source": claim.source,
             "inputs": claim.inputs,
             "own_files": [[f"--{n}" for n in needed] for needed in claim.own_files],
-            "settings": dataclasses.asdict(load(name).settings()),
+            "settings": asdict(load(name).settings()),
         }
         for name, claim in claims.items()
     ]

@@ -126,7 +126,7 @@ def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files unchanged, so that their digests equal those that `grove experiment` records."""
+    """Publish the files unchanged: their digests identify the job, and their endings tell their formats."""
     asked = dict(given)
     files = dict(asked.get("files") or {})
     for name in _FILES:
@@ -184,10 +184,14 @@ def _execute(work: Work) -> bytes:
 
 
 def _check_environment(wanted: Mapping[str, str], here: Mapping[str, str]) -> None:
-    if here != wanted:
+    other = [name for name in sorted({*wanted, *here}) if here.get(name) != wanted.get(name)]
+    if other:
+        present, requested = (
+            ", ".join(f"{name} {found.get(name, 'missing')}" for name in other) for found in (here, wanted)
+        )
         raise InputError(
-            f"experiment: this worker has {here}, and the job was requested with {wanted}; install the same "
-            "packages and data for all workers, and submit the job again"
+            f"experiment: this worker has {present}, and the job was requested with {requested}; install the "
+            "same packages and data for all workers, and submit the job again"
         )
 
 
@@ -218,7 +222,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
     del workspace
     found = read_document(result.artifacts, result.sha256)
     rows = [(finding["claim"], finding["verdict"], finding["because"]) for finding in found["findings"]]
-    line = f"{found['experiment']}: {found['verdict']}; --out result.json is what grove experiment writes"
+    line = f"{found['experiment']}: {found['verdict']}; --out FILE.json writes the document"
     return Description(line, {"document": found}, ("claim", "verdict", "because"), rows, is_document=True)
 
 
