@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import sys
+import math
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelgrove.cli.options.completers import experiments
-from labelgrove.cli.printing.progress import Progress
+from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
-from labelgrove.cli.waiting.stopping import resumable, typed
+from labelgrove.cli.waiting.answering import answering_job
+from labelgrove.cli.waiting.following import result_of
+from labelgrove.cli.waiting.stopping import typed
+from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from labelgrove.datasets.ownfiles import Files
+    from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["experiment"]
+__all__ = ["Answer", "answer_experiment", "busy_seconds", "experiment", "file_parameters"]
 
 _FILE_OPTIONS = {
     "hierarchy": "The hierarchy of labels, in any format that `grove ingest` reads.",
@@ -51,7 +56,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments"),
     show_default=True,
-    help="Folder of the results; results that are already there are not computed again.",
+    help="Folder to which the results are written.",
 )
 @click.option(
     "--quick",
@@ -101,86 +106,145 @@ def experiment(
     """Test a claim of the source paper on data that is available everywhere, or on your own files.
 
     `list` lists the claims. `all` tests every claim, and writes the pages results.html and results.md about
-    all of them. A run can be stopped at any time; the same command then goes on where it stopped.
-    docs/experiments.md describes the layout of the files.
+    all of them. An experiment is a background job, which the ledger records: a run can be stopped at any
+    time, and the same command continues it. docs/experiments.md describes the layout of the files.
     """
     from labelgrove.datasets.ownfiles import Files
-    from labelgrove.experiments import NAMES, load, select
-    from labelgrove.experiments.documents import pages
-    from labelgrove.experiments.running import run
-    from labelgrove.experiments.settings import changed, with_seeds_from
+    from labelgrove.experiments import load, select
+    from labelgrove.experiments.request import check_runnable
+    from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
     from labelgrove.ontology.errors import InputError
 
     if name == "list":
         _list(as_json)
         return
     names = select(name)
-    files: Files | None = Files(**paths, metric=metric, answers=answers)
-    if files is not None and not files.given():
-        files = None
-    if name == "all" and (files is not None or changes):
-        raise InputError("all: takes no files and no --set, which fit single experiments; name one of them")
+    files = Files(**paths, metric=metric, answers=answers)
+    if name == "all" and (files.given() or changes):
+        raise InputError(
+            "all: does not take files or --set, which apply to one experiment; name the experiment"
+        )
     if seeds_from is not None and any("seeds" in change.partition("=")[0] for change in changes):
-        raise InputError("--seeds-from: given beside --set seeds=...; give one of them")
-    results = []
+        raise InputError("--seeds-from: given together with --set seeds=...; give only one of them")
+    requests = []
     for chosen in names:
         found = load(chosen)
+        check_runnable(found, files)
         settings = changed(found.settings(quick=quick), changes)
         if seeds_from is not None:
             settings = with_seeds_from(settings, seeds_from)
-        kept = f"what is done of {chosen} stays in {out}; go on with: {typed()}"
-        with resumable(kept), Progress(chosen).shown() as progress:
-            result = run(
-                found,
-                out,
-                settings=settings,
-                files=files,
-                command=_command(chosen, quick, seeds_from),
-                progress=progress,
-            )
-        note(
-            f"{chosen}: {result.document['verdict']} ({result.computed} units computed, "
-            f"{result.seconds:.0f} s in all; {result.path})"
-        )
-        results.append(result.document)
+        requests.append({"experiment": chosen, "settings": as_texts(settings)} | file_parameters(files))
+    documents = _run(requests, out, overview=name == "all")
     if quick:
-        note("--quick has few trials, which often cannot tell: verdicts count without it")
-    if name == "all":
-        from labelgrove.experiments.running import write
-
-        for file, text in pages(out, NAMES).items():
-            write(out / file, text)
-            note(f"wrote {out / file}")
-    rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in results]
-    document: Any = results if name == "all" else results[0]
+        note("--quick runs few trials, which often cannot tell, so only verdicts without it count")
+    rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in documents]
+    document: Any = documents if name == "all" else documents[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
+
+
+def file_parameters(files: Files) -> dict[str, str]:
+    """Return the parameters of the job that name files; none if none are given."""
+    given = {name: str(path) for name in _FILE_OPTIONS if (path := getattr(files, name)) is not None}
+    return given | {"metric": files.metric, "answers": files.answers} if given else {}
+
+
+@with_workspace
+def _run(
+    workspace: Workspace, requests: Sequence[Mapping[str, Any]], out: Path, *, overview: bool
+) -> list[dict[str, Any]]:
+    """Run experiments one after the other, write their results, and return their documents."""
+    from labelgrove.experiments.documents import write_overview, write_result
+
+    documents, seconds = [], []
+    for request in requests:
+        name = request["experiment"]
+        found = answer_experiment(workspace, request)
+        document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
+        note(
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed, "
+            f"{found.seconds:.0f} s for all; {out / name / 'result.json'})"
+        )
+        documents.append(document)
+        seconds.append(found.seconds)
+    if overview:
+        for path in write_overview(out, documents, seconds):
+            note(f"wrote {path}")
+    return documents
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of an experiment; the unit that joins the others is not counted.
+
+    Attributes
+    ----------
+    sha256 : str
+        The artifact with its document.
+    computed : int
+        How many units were computed during this call.
+    seconds : float
+        Wall-clock seconds in which units were computed, whenever that was.
+    """
+
+    sha256: str
+    computed: int
+    seconds: float
+
+
+def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> Answer:
+    """Return the result of an experiment, as a job that the ledger finds or that is computed now.
+
+    `request` are the parameters of the job. The errors are those of `cli.waiting.answering.answering_job`.
+    """
+    from labelgrove.workers.client import list_units, submit
+
+    def units(job: Job) -> list[Unit]:
+        every = list_units(workspace, job.id, limit=sum(job.units.values()))
+        return [unit for unit in every if unit.stage == 0]
+
+    ended: dict[str, float | None] = {}
+
+    def submitted() -> Job:
+        job = submit(workspace, "experiment", request, wait=False)
+        ended.update({unit.key: unit.ended_at for unit in units(job)})
+        return job
+
+    job = answering_job(workspace, request["experiment"], submitted, go_on=typed())
+    now = units(job)
+    computed = sum(unit.ended_at != ended[unit.key] for unit in now)
+    return Answer(result_of(job), computed, busy_seconds(now))
+
+
+def busy_seconds(units: Iterable[Unit]) -> float:
+    """Return the wall-clock seconds in which at least one of the units was being computed.
+
+    Units of one process wait for each other while they are claimed, so their own times would count twice.
+    """
+    total, until = 0.0, -math.inf
+    spans = [(u.claimed_at, u.ended_at) for u in units if u.claimed_at is not None and u.ended_at is not None]
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return round(total, 1)
 
 
 def _list(as_json: bool) -> None:
     from labelgrove.experiments import NAMES, load
 
-    found = [load(name) for name in NAMES]
+    claims = {name: load(name).claim for name in NAMES}
     rows = [
         {
-            "name": e.name,
-            "claim": e.claim,
-            "source": e.source,
-            "inputs": e.inputs,
-            "own_files": [[f"--{n}" for n in needed] for needed in e.own_files],
-            "settings": dataclasses.asdict(e.settings()),
+            "name": name,
+            "claim": claim.sentence,
+            "source": claim.source,
+            "inputs": claim.inputs,
+            "own_files": [[f"--{n}" for n in needed] for needed in claim.own_files],
+            "settings": asdict(load(name).settings()),
         }
-        for e in found
+        for name, claim in claims.items()
     ]
     emit(
         json.loads(json.dumps(rows)),
         as_json,
         lambda: table(("experiment", "claim"), [(r["name"], r["claim"]) for r in rows], wrap=True),
     )
-
-
-def _command(name: str, quick: bool, seeds_from: int | None) -> str:
-    """Return the command that repeats one experiment: the typed one, or for ``all`` the experiment's own."""
-    if sys.argv[1:3] == ["experiment", name]:
-        return typed()
-    other_seeds = "" if seeds_from is None else f" --seeds-from {seeds_from}"
-    return f"grove experiment {name}{' --quick' if quick else ''}{other_seeds}"

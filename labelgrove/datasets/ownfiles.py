@@ -74,11 +74,6 @@ class Files:
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 
-    def digests(self) -> dict[str, str]:
-        """Return the sha256 of each given file, and the metric and answers; a folder by its files."""
-        found = {name: sha256_of(getattr(self, name.replace("-", "_"))) for name in sorted(self.given())}
-        return found | {"metric": self.metric, "answers": self.answers}
-
     # ---- spaces --------------------------------------------------------------------------------------
 
     def space(self, labels: Iterable[str] | None = None) -> MetricSpace:

@@ -1,7 +1,7 @@
 """The source paper's experiments: one module for each claim, loaded on request.
 
 >>> from labelgrove.experiments import NAMES, load
->>> "digits-grid" in NAMES, load("digits-grid").name
+>>> "digits-grid" in NAMES, load("digits-grid").claim.name
 (True, 'digits-grid')
 """
 
@@ -41,7 +41,7 @@ NAMES = tuple(_HOMES)
 def load(name: str) -> Experiment[Any, Any]:
     """Return the experiment with this name; for an unknown one `NotFoundError` lists the names."""
     if name not in _HOMES:
-        raise NotFoundError(f"experiment {name!r}: there is none; choose among {', '.join(NAMES)}")
+        raise NotFoundError(f"experiment {name!r} does not exist; choose among {', '.join(NAMES)}")
     module = importlib.import_module(f"labelgrove.experiments.claims.{_HOMES[name]}")
     found: Experiment[Any, Any] = module.EXPERIMENT
     return found
@@ -49,4 +49,4 @@ def load(name: str) -> Experiment[Any, Any]:
 
 def select(name: str) -> tuple[str, ...]:
     """Return the names that ``all`` or a single name stands for."""
-    return NAMES if name == "all" else (load(name).name,)
+    return NAMES if name == "all" else (load(name).claim.name,)

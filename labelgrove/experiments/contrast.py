@@ -61,7 +61,7 @@ class Contrast:
         if not self.before or len(self.before) != len(self.after):
             raise InputError(
                 f"contrast {self.setting!r}: {len(self.before)} errors before and {len(self.after)} after; "
-                "trials are paired, and there is at least one"
+                "give at least one trial, with an error of both rules"
             )
 
     @property
@@ -229,7 +229,7 @@ def judge(
             f"worst {_sentence(worst, before, after)}",
         ]
     if len(tested) < len(contrasts):
-        untold = "no rule has another answer than one constant there"
+        untold = "no rule answers differently from one constant there"
         shown.insert(1, f"not testable in {len(contrasts) - len(tested)}: {untold}")
     return Finding(claim, verdict, "; ".join(shown), tuple(contrasts))
 

@@ -1,69 +1,170 @@
-"""Pages that join all results in a folder: the verdicts and their figures."""
+"""The document of an experiment: its identity, how it is made from the units, and the files written from it.
+
+::
+
+    FOLDER/NAME/result.json, .md, .html        the findings of one experiment
+    FOLDER/results.html, results.md            the verdicts of all experiments
+
+The identity is a digest of everything that decides a unit's result: experiment, version, settings, digests of
+the user's files and of installed data, versions of Python and the libraries. Two influences are outside it:
+the processor and its linear algebra, which decide the last digits of trained models, and changes of
+labelgrove's code within one version.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.experiments.experiment import Experiment, Record
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.report.experiment import experiment_report, overview_report
+from labelgrove.report.forms import as_bytes, versions
 from labelgrove.report.html import to_html
 from labelgrove.report.markdown import to_markdown
 
-__all__ = ["pages", "read_result", "seconds_of"]
+if TYPE_CHECKING:
+    from labelgrove.datasets.ownfiles import Files
+
+__all__ = ["Identity", "environment", "identify", "make_document", "write_overview", "write_result"]
+
+_LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn", "networkx")
 
 
-def pages(folder: Path, names: Sequence[str]) -> dict[str, str]:
-    """Return the pages for all results in a folder, by file name.
+@dataclass(frozen=True)
+class Identity:
+    """Everything that decides the result of a unit, and the sha256 of it.
+
+    Attributes
+    ----------
+    parts : dict
+        Experiment, version, settings, digests of files and installed data, versions of Python and libraries.
+    digest : str
+    """
+
+    parts: dict[str, Any]
+    digest: str
+
+
+def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
+    """Return what results depend on besides settings: ``libraries``, Python included, and ``data``.
+
+    Raises
+    ------
+    NotFoundError
+        If data that the experiment reads are not installed.
+    """
+    return {"libraries": versions(_LIBRARIES), "data": dict(experiment.installed_data(files))}
+
+
+def identify(
+    experiment: Experiment[Any, Any], settings: Any, files: Files | None, digests: Mapping[str, str]
+) -> Identity:
+    """Return what the units of an experiment depend on; `digests` has the sha256 of each file by its name."""
+    given = {} if files is None else {**digests, "metric": files.metric, "answers": files.answers}
+    parts = {
+        "experiment": experiment.claim.name,
+        "version": experiment.version,
+        "settings": asdict(settings),
+        "files": given,
+        **environment(experiment, files),
+    }
+    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
+    return Identity(parts, hashlib.sha256(canonical).hexdigest())
+
+
+def make_document(
+    experiment: Experiment[Any, Any],
+    settings: Any,
+    identity: Identity,
+    results: Sequence[Record],
+    command: str,
+) -> dict[str, Any]:
+    """Return the document made from the results of all units, in the order of the units."""
+    units = list(experiment.units(settings))
+    summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
+    return {
+        "experiment": experiment.claim.name,
+        "claim": experiment.claim.sentence,
+        "source": experiment.claim.source,
+        "inputs": "the user's own files" if identity.parts["files"] else experiment.claim.inputs,
+        "verdict": str(summary.findings[0].verdict),
+        "command": command,
+        "own_files_command": experiment.claim.command,
+        "identity": identity.digest,
+        **{k: identity.parts[k] for k in ("version", "settings", "files", "data", "libraries")},
+        "rows_where_argmax_was_verified": sum(int(r["checked_rows"]) for r in results),
+        **summary.to_dict(),
+        "units": [
+            {"parameters": dict(unit), "result": dict(r)} for unit, r in zip(units, results, strict=True)
+        ],
+    }
+
+
+def write_result(folder: Path, content: bytes) -> dict[str, Any]:
+    """Write the bytes of a document as ``result.json``, with its pages; return the document.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    document: dict[str, Any] = json.loads(content)
+    report = experiment_report(document)
+    for page in (folder / "result.md", folder / "result.html"):
+        _write(page, as_bytes(report, page))
+    _write(folder / "result.json", content)
+    return document
+
+
+def write_overview(
+    folder: Path, documents: Sequence[Mapping[str, Any]], seconds: Sequence[float]
+) -> list[Path]:
+    """Write the pages about several experiments, and return their paths.
 
     Parameters
     ----------
     folder : Path
-        Output folder of ``grove experiment``.
-    names : sequence of str
-        Experiments in the order of the page; those without a result are left out.
+    documents : sequence of mapping
+        The experiments in the order of the pages.
+    seconds : sequence of float
+        The wall-clock seconds that each of them took.
 
     Returns
     -------
-    pages : dict
+    paths : list of Path
         ``results.html`` links to the page of each experiment; ``results.md`` contains all of them, without
         the sections that are folded there.
 
     Raises
     ------
-    NotFoundError
-        For a folder without any result.
     InputError
-        For a result file that cannot be read.
+        If the folder cannot be written.
     """
-    held = [name for name in names if (folder / name / "result.json").is_file()]
-    if not held:
-        raise NotFoundError(f"{folder}: holds no result; run: grove experiment all --out {folder}")
-    documents = [read_result(folder / name / "result.json") for name in held]
-    seconds = [seconds_of(folder / name) for name in held]
     linked = overview_report(documents, seconds, lambda d: f"{d['experiment']}/result.html")
     anchored = overview_report(documents, seconds, lambda d: f"#{_anchor(d)}")
     parts = [to_markdown(experiment_report(d), level=2, brief=True) for d in documents]
-    return {"results.html": to_html(linked), "results.md": "\n".join([to_markdown(anchored), *parts])}
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    """Return the contents of a ``result.json``."""
-    try:
-        document: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: is not a result of an experiment ({error}); run it again") from error
-    return document
-
-
-def seconds_of(home: Path) -> float:
-    """Return the seconds that the units of the result in `home` took."""
-    identity = read_result(home / "result.json")["identity"]
-    units = (home / "units" / identity[:16]).glob("*.json")
-    return round(sum(float(json.loads(path.read_bytes())["seconds"]) for path in units), 1)
+    pages = {"results.html": to_html(linked), "results.md": "\n".join([to_markdown(anchored), *parts])}
+    for name, page in pages.items():
+        _write(folder / name, page.encode())
+    return [folder / name for name in pages]
 
 
 def _anchor(document: Mapping[str, Any]) -> str:
     return f"{document['experiment']}-{document['verdict'].replace(' ', '-')}"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file atomically, whole or not at all; raise `InputError` if the folder cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, [content])
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror}); name a folder that you may write"
+        ) from error

@@ -1,4 +1,4 @@
-"""The common interface of all experiments: settings, units of work, and a summary with a verdict."""
+"""A claim of the source paper, as data, and the interface of the experiment that tests it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,43 @@ from labelgrove.report.picturedata import Line, Mark, Panel
 if TYPE_CHECKING:
     from labelgrove.datasets.ownfiles import Files
 
-__all__ = ["Experiment", "Line", "Mark", "Panel", "Record", "Summary", "Table", "band"]
+__all__ = ["Claim", "Experiment", "Line", "Mark", "Panel", "Record", "Summary", "Table", "band"]
 
 S = TypeVar("S")
 D = TypeVar("D")
 
 Record = Mapping[str, Any]
 """Plain values, as in JSON."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the source paper, and the files on which it can be tested.
+
+    Attributes
+    ----------
+    name : str
+        Name of the experiment on the command line.
+    sentence : str
+        The claim in one sentence.
+    source : str
+        Where the source paper makes the claim, and its figures if it gives some.
+    inputs : str
+        The data on which the experiment tests it by default.
+    own_files : tuple of tuple of str
+        A user's files that the experiment takes instead: sets of options. Exactly one set has to be given,
+        without any other option for a file.
+    command : str
+        The command that repeats the source paper's own table with a user's files; empty if no files are
+        needed.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    inputs: str
+    own_files: tuple[tuple[str, ...], ...] = ()
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,34 +82,17 @@ class Summary:
 
 
 class Experiment(ABC, Generic[S, D]):
-    """One claim and how it is tested, in units that can be computed in any order and never twice.
+    """The test of one claim, in units that can be computed in any order and never twice.
 
     Attributes
     ----------
-    name : str
-        Name on the command line.
-    claim : str
-        One sentence: the claim of the source paper that is tested.
-    source : str
-        Where the source paper makes the claim, and its figures if it gives some.
-    inputs : str
-        The data used by default.
-    own_files : tuple of tuple of str
-        Files of a user that it takes instead: sets of options. Exactly one set has to be given, and no other
-        options besides.
-    command : str
-        The command that repeats the source paper's own table with a user's files; empty if no files are
-        needed.
+    claim : Claim
+        What is tested.
     version : int
         Raised whenever a unit's result may change.
     """
 
-    name: ClassVar[str]
-    claim: ClassVar[str]
-    source: ClassVar[str]
-    inputs: ClassVar[str]
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    command: ClassVar[str] = ""
+    claim: ClassVar[Claim]
     version: ClassVar[int] = 1
 
     @abstractmethod

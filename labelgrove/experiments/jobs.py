@@ -1,17 +1,14 @@
-"""The kind of job `experiment`: a claim of the source paper tested by the workers, unit by unit.
+"""The kind of job `experiment`: a claim of the source paper tested unit by unit.
 
-The document of a job is that of ``grove experiment`` with the same settings, byte for byte. Units are
-recorded in the ledger in place of a folder, so that any number of workers share them.
+``grove experiment`` submits this job and waits for it. The ledger records the units, so that a job can be
+stopped at any time and continued later, and any number of workers share its units.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.plainfile import open_plain
@@ -46,15 +43,12 @@ _UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
 
 _PARAMETERS = (
     Parameter("experiment", "a name that `grove experiment list` shows", text=True),
-    Parameter("quick", "true or false: small settings, a few seconds each", False),
+    Parameter("quick", "true or false: small settings, a few seconds for each experiment", False),
     Parameter("settings", 'a JSON object of texts by setting, such as {"sizes": "10,25"}', {}),
-    *(
-        Parameter(name, "a file of your own, as for grove experiment; or null", None, file=True)
-        for name in _FILES
-    ),
-    Parameter("metric", "tree or graph: how distances on a hierarchy of your own are taken", "tree"),
-    Parameter("answers", "all or leaves: labels of it that may be answers", "all"),
-    Parameter("files", "digest and ending of each file given", filled=True),
+    *(Parameter(name, "your own file, as for grove experiment; or null", None, file=True) for name in _FILES),
+    Parameter("metric", "tree or graph: how distances on your own hierarchy are measured", "tree"),
+    Parameter("answers", "all or leaves: labels of your own hierarchy that may be answers", "all"),
+    Parameter("files", "digest and ending of each given file", filled=True),
     Parameter(
         "environment",
         "versions of the experiment, Python and the libraries; the sha256 of installed data",
@@ -67,7 +61,8 @@ _one_at_a_time = threading.Lock()
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
-    from labelgrove.experiments.running import check_runnable
+    from labelgrove.experiments.prepared import named_files
+    from labelgrove.experiments.request import check_runnable
     from labelgrove.experiments.settings import as_texts
 
     del subject
@@ -84,7 +79,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
-    given_files = _files({name: Path(name + files[name]["ending"]) for name in files}, found)
+    given_files = named_files(found)
     check_runnable(experiment, given_files)
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
@@ -124,14 +119,14 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
 
 def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
     """Return everything that a unit depends on besides its parameters."""
-    from labelgrove.experiments.running import environment
+    from labelgrove.experiments.documents import environment
 
     here = environment(experiment, files)
     return {"experiment": str(experiment.version), **here["libraries"], **here["data"]}
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files unchanged, so that their digests equal those that `grove experiment` records."""
+    """Publish the files unchanged: their digests identify the job, and their endings tell their formats."""
     asked = dict(given)
     files = dict(asked.get("files") or {})
     for name in _FILES:
@@ -162,54 +157,56 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
     return {"sha256": artifacts.put_bytes(content), "ending": ending}
 
 
-@contextmanager
-def _opened(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Iterator[Files | None]:
-    """Yield the files of a job, if it has any, under names with their original endings."""
-    with TemporaryDirectory(prefix="labelgrove-") as folder:
-        paths = {}
-        for name, entry in parameters["files"].items():
-            paths[name] = Path(folder, f"{name}{entry['ending']}")
-            content = artifacts.read_bytes(entry["sha256"])
-            paths[name].write_bytes(content)
-        yield _files(paths, parameters)
-
-
-def _files(paths: dict[str, Path], parameters: Mapping[str, Any]) -> Files | None:
-    from labelgrove.datasets.ownfiles import Files
-
-    given: dict[str, Any] = {**paths, "metric": parameters["metric"], "answers": parameters["answers"]}
-    return Files(**given) if paths else None
-
-
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
     units = load(parameters["experiment"]).units(_settings(parameters))
     return [*(Step({**parameters, "unit": i}) for i in range(len(units))), Step(parameters, stage=1)]
 
 
 def _execute(work: Work) -> bytes:
-    from labelgrove.experiments.running import as_asked, identify, repeating, summarized
-    from labelgrove.ontology.results import pack_document, read_document
+    from labelgrove.experiments import prepared
+    from labelgrove.experiments.request import errors_of_request
+    from labelgrove.ontology.results import pack_document
 
     wanted = work.parameters
     experiment, settings = load(wanted["experiment"]), _settings(wanted)
-    with _one_at_a_time, _opened(work.artifacts, wanted) as opened:
+    files = prepared.named_files(wanted)
+    with _one_at_a_time:
         work.check()
-        here = _environment(experiment, opened)
-        if here != wanted["environment"]:
-            raise InputError(
-                f"experiment: this worker has {here}, the job was asked for with {wanted['environment']}; "
-                "give all workers the same packages and data and ask for it again"
-            )
-        with as_asked(experiment, settings, opened):
+        _check_environment(wanted["environment"], _environment(experiment, files))
+        with errors_of_request(experiment, settings, files):
             if "unit" in wanted:
                 unit = experiment.units(settings)[wanted["unit"]]
-                result = experiment.measure(experiment.prepare(settings, opened), settings, unit)
+                data = prepared.shared_data(experiment, settings, work.artifacts, wanted)
+                result = experiment.measure(data, settings, unit)
                 return pack_document({"parameters": dict(unit), "result": dict(result)})
-            results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
-            identity = identify(experiment, settings, opened)
-            command = repeating(experiment, settings, opened)
-            document = summarized(experiment, settings, identity, results, command)
-            return pack_document(document)
+            prepared.forget()
+            return _joined(work, experiment, settings, files)
+
+
+def _check_environment(wanted: Mapping[str, str], here: Mapping[str, str]) -> None:
+    other = [name for name in sorted({*wanted, *here}) if here.get(name) != wanted.get(name)]
+    if other:
+        present, requested = (
+            ", ".join(f"{name} {found.get(name, 'missing')}" for name in other) for found in (here, wanted)
+        )
+        raise InputError(
+            f"experiment: this worker has {present}, and the job was requested with {requested}; install the "
+            "same packages and data for all workers, and submit the job again"
+        )
+
+
+def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> bytes:
+    """Return the document of an experiment, made from the documents of its units."""
+    from labelgrove.experiments.documents import identify, make_document
+    from labelgrove.experiments.request import as_command
+    from labelgrove.ontology.results import pack_document, read_document
+
+    given = work.parameters["files"]
+    digests = {name.replace("_", "-"): given[name]["sha256"] for name in sorted(given)}
+    results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
+    identity = identify(experiment, settings, files, digests)
+    command = as_command(experiment, settings, files)
+    return pack_document(make_document(experiment, settings, identity, results, command))
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
@@ -225,13 +222,13 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
     del workspace
     found = read_document(result.artifacts, result.sha256)
     rows = [(finding["claim"], finding["verdict"], finding["because"]) for finding in found["findings"]]
-    line = f"{found['experiment']}: {found['verdict']}; --out result.json is what grove experiment writes"
+    line = f"{found['experiment']}: {found['verdict']}; --out FILE.json writes the document"
     return Description(line, {"document": found}, ("claim", "verdict", "because"), rows, is_document=True)
 
 
 EXPERIMENT = JobKind(
     name="experiment",
-    version=2,
+    version=3,
     complete=_complete,
     plan=_plan,
     execute=_execute,
@@ -241,8 +238,7 @@ EXPERIMENT = JobKind(
     estimate=_estimate,
     describe=_describe,
 )
-"""A claim tested on data available everywhere or on files: `labelgrove.experiments.running.run` as a job.
+"""A claim tested on data available everywhere or on files.
 
-One unit for each K and seed of the claim, then one that joins them. The result is the same document as
-``result.json`` of ``grove experiment``.
+One unit for each trial of the claim, such as one K and seed, then one that joins them to the document.
 """

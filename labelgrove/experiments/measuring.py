@@ -196,6 +196,6 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
         if len(wrong):
             raise ArgmaxIdentityError(
                 f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax, "
-                f"{len(wrong)} of the rows from {start} on; please report this with the probabilities"
+                f"{len(wrong)} such rows from row {start} on; please report this with the probabilities"
             )
     return len(probabilities)

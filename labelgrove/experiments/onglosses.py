@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from labelgrove.datasets.glosses import Glosses, glosses, wordnet_digest
 from labelgrove.datasets.labeled import Labeled
@@ -14,7 +14,10 @@ from labelgrove.experiments.experiment import Experiment, Record
 __all__ = [
     "FEW_CLASSES",
     "LABELED_FILES",
+    "LABELED_GLOSSES",
     "ON_ALL_GLOSSES",
+    "ZERO_SHOT_FILES",
+    "ZERO_SHOT_GLOSSES",
     "OnGlosses",
     "OnLabeledGlosses",
     "OnZeroShotGlosses",
@@ -36,8 +39,21 @@ def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return needed, (*needed, "test-embeddings", "test-labels")
 
 
+LABELED_GLOSSES = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
+"""The data of claims about models trained on samples of observed labels."""
+
 LABELED_FILES = with_test_files("hierarchy", "embeddings", "labels")
 """Options for a user's samples of the labels of a hierarchy."""
+
+ZERO_SHOT_GLOSSES = f"100 WordNet synsets a seed, glosses against class texts. {ON_ALL_GLOSSES}"
+"""The data of claims about zero-shot probabilities."""
+
+ZERO_SHOT_FILES = (
+    ("probs", "columns", "truth", "hierarchy"),
+    ("probs", "columns", "truth", "class-embeddings", "classes"),
+    ("probs", "columns", "truth", "hierarchy", "class-embeddings", "classes"),
+)
+"""Options for a user's probabilities, with one or both metrics in which they are judged."""
 
 
 class _GlossSettings(Protocol):
@@ -76,13 +92,6 @@ class OnGlosses(Experiment[S, D]):
 class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
     """A claim about zero-shot probabilities, tested seed by seed."""
 
-    inputs: ClassVar[str] = f"100 WordNet synsets a seed, glosses against class texts. {ON_ALL_GLOSSES}"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        ("probs", "columns", "truth", "hierarchy"),
-        ("probs", "columns", "truth", "class-embeddings", "classes"),
-        ("probs", "columns", "truth", "hierarchy", "class-embeddings", "classes"),
-    )
-
     def units(self, settings: Z) -> Sequence[Record]:
         """Return one unit for each seed."""
         return [{"seed": seed} for seed in settings.seeds]
@@ -100,9 +109,6 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
     """A claim about models trained on samples of observed labels; the data are samples by seed."""
-
-    inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELED_FILES
 
     def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:
         """Read and embed the glosses, or open the user's files."""

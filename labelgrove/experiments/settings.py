@@ -53,7 +53,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
             values = tuple(kind(cell) for cell in cells)
         except ValueError:
             raise InputError(
-                f"--set {change!r}: {text!r} is not {kind.__name__}; it is {now!r} by default"
+                f"--set {change!r}: {text!r} is not {kind.__name__}; the default is {now!r}"
             ) from None
         _check(change, name, values)
         made[name] = values if isinstance(now, tuple) else values[0]
@@ -65,14 +65,14 @@ def _check(change: str, name: str, values: Sequence[Any]) -> None:
         most = 1 if name == "held_out" else math.inf
         if isinstance(value, str) or 0 < value < most or (value == 0 and name in _MAY_BE_ZERO):
             continue
-        rule = "from 0 on" if name in _MAY_BE_ZERO else "above 0"
+        rule = "of 0 or more" if name in _MAY_BE_ZERO else "above 0"
         below = " and below 1" if most == 1 else ""
         raise InputError(f"--set {change!r}: {value!r} given; give finite numbers {rule}{below}")
     repeated = [value for i, value in enumerate(values) if value in values[:i]]
     if repeated:
         raise InputError(
-            f"--set {change!r}: {repeated[0]!r} stands twice; name each once, since a trial that repeats "
-            "another tells nothing new"
+            f"--set {change!r}: {repeated[0]!r} is given twice; give each value once, because a repeated "
+            "trial tells nothing new"
         )
 
 

@@ -118,7 +118,7 @@ def fit_predict(
     if len(np.unique(labels)) < 2:
         raise InputError(
             f"observed: {len(np.unique(labels))} of {len(observed)} labels have training samples; "
-            "a classifier needs two at least"
+            "a classifier needs at least two"
         )
     fitted = make_model(model, regularisation=regularisation, n_train=len(rows))
     with _quietly():
@@ -192,7 +192,7 @@ def train_files(
     if n_train != len(labels):
         raise InputError(f"labels: {len(labels)} for {n_train} training samples; give one for each")
     if len(set(labels)) < 2:
-        raise InputError(f"labels: {len(set(labels))} distinct; a classifier needs two at least")
+        raise InputError(f"labels: {len(set(labels))} distinct; a classifier needs at least two")
     if isinstance(features, list) != isinstance(test_features, list):
         raise InputError("features: texts and numbers are mixed; train and predict on the same kind")
     if not isinstance(features, list) and features.shape[1] != test_features.shape[1]:

@@ -20,24 +20,22 @@ _TONES: Mapping[str, Tone] = {
     "not testable": "open",
 }
 _MOST_ROWS = 40
-_MOST_COLUMNS, _UNITS_BESIDE = 12, 8
+_MOST_COLUMNS, _UNITS_PER_TABLE = 12, 8
 _SEEDS_FROM = re.compile(r" --seeds-from \d+")
 _READING = (
     "Errors are E[d²], the mean squared distance from the answer to the truth; argmax is the model alone, "
-    "Loki the Fréchet mean. A setting counts as better or worse only where the 95 % interval of the paired "
-    "differences over its trials leaves out zero. A claim holds where all settings are better. It holds in "
-    "part where some are, and reverses where none is and at least one is worse: both after a correction for "
-    "the number of settings (Holm). It does not hold where nothing can be told. A setting is not testable "
-    "where argmax, Loki and one constant give the same answer to every sample, so that no rule can be told "
-    "from another."
+    "Loki the Fréchet mean. A setting counts as better or worse only if the 95 % interval of the paired "
+    "differences over its trials excludes zero. A claim holds if all settings are better. It holds in part "
+    "if some are better, and reverses if none is better and at least one is worse, both after a correction "
+    "for the number of settings (Holm). It does not hold if the trials do not decide. A setting is not "
+    "testable if argmax, Loki and one constant give the same answer to every sample, so that the rules "
+    "cannot be told apart."
 )
 _CORPUS = (
     "Where there is a corpus, the trials of a setting share it, and each draws labels, samples and splits: "
-    "an interval tells what other draws would give, not another corpus."
+    "an interval tells what other draws would give, not what another corpus would give."
 )
-_QUICK = (
-    "{n} of {of} ran with --quick: its few trials often cannot tell, so that verdicts count without it alone."
-)
+_QUICK = "{n} of {of} ran with --quick: its few trials often cannot tell, so only verdicts without it count."
 _SEVERAL = {
     "holds": "hold",
     "holds in part": "hold in part",
@@ -96,8 +94,8 @@ def overview_report(
         answer=", ".join(f"{n} {v if n == 1 else _SEVERAL[v]}" for v, n in counted.items()),
         tone="good" if set(held) == {"holds"} else "mixed" if "holds" in held else "bad",
         sentence=(
-            f"Of {len(held)} claims. On the complete graph the Fréchet mean was argmax on all {checked:,} "
-            "rows of predictions; a single row that differed would have stopped the run."
+            f"Claims tested: {len(held)}. On the complete graph the Fréchet mean was argmax on all "
+            f"{checked:,} rows of predictions; a single different row would have stopped the run."
         ),
         sections=(
             Section(
@@ -129,7 +127,7 @@ def _found(
 ) -> Iterator[Table | Pictures | Notes]:
     if others:
         rows = tuple((f["claim"], _judged(f["verdict"]), f["because"]) for f in others)
-        yield Table("What belongs beside it", ("finding", "verdict", "because"), rows)
+        yield Table("Related findings", ("finding", "verdict", "because"), rows)
     if document["panels"]:
         yield Pictures(tuple(_panel(panel) for panel in document["panels"]))
     for table in document["tables"]:
@@ -229,8 +227,8 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
     if len(names) <= _MOST_COLUMNS:
         yield Folded(Table(title, names, tuple(tuple(unit.get(name) for name in names) for unit in units)))
         return
-    for start in range(0, len(units), _UNITS_BESIDE):
-        part = units[start : start + _UNITS_BESIDE]
+    for start in range(0, len(units), _UNITS_PER_TABLE):
+        part = units[start : start + _UNITS_PER_TABLE]
         columns = ("figure", *(f"unit {start + i}" for i in range(1, len(part) + 1)))
         part_rows = tuple((name, *(unit.get(name) for unit in part)) for name in names)
         yield Folded(
@@ -256,6 +254,6 @@ def _origin(document: Mapping[str, Any]) -> Origin:
     facts |= {"version of the experiment": document["version"], "identity": document["identity"]}
     facts |= {f"sha256 of {name}": digest for name, digest in document["data"].items()}
     facts |= document["libraries"]
-    said = "The paper's own table needs inputs that are not public here; with your files:"
-    others = {said: document["own_files_command"]} if document["own_files_command"] else {}
+    caption = "The paper's own table needs inputs that are not public. With your own files:"
+    others = {caption: document["own_files_command"]} if document["own_files_command"] else {}
     return Origin(document["command"], facts, others)

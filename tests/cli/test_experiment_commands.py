@@ -41,18 +41,33 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     result = call("experiment", "complete-graph", "--quick", "--out", "found")
     assert "complete-graph  holds" in result.stdout
     assert "4 units computed" in result.stderr
-    assert "--quick has few trials" in result.stderr
+    assert "--quick runs few trials" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
         "result.html",
         "result.json",
         "result.md",
-        "units",
     ]
     again = call("experiment", "complete-graph", "--quick", "--out", "found", "--json")
     assert "0 units computed" in again.stderr
     document = json.loads(again.stdout)
     assert document == json.loads(Path("found/complete-graph/result.json").read_text())
-    assert document["command"] == "grove experiment complete-graph --quick --out found --json"
+    assert document["command"] == "grove experiment complete-graph --quick"
+
+
+def test_a_result_is_written_again_from_the_ledger_and_earlier_files_are_left_alone(call):
+    call("experiment", "complete-graph", "--quick", "--out", "found")
+    kept = Path("found/complete-graph/units/0123456789abcdef/K=2,seed=0.json")  # as earlier versions wrote
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{")
+    result = Path("found/complete-graph/result.json")
+    content = result.read_bytes()
+    result.unlink()
+    said = call("experiment", "complete-graph", "--quick", "--out", "found").stderr
+    assert "complete-graph: holds (0 units computed, " in said
+    assert (result.read_bytes(), kept.read_text()) == (content, "{")
+    (job,) = json.loads(call("jobs", "list", "--json").stdout)
+    call("jobs", "result", job["id"], "--out", "result.json")
+    assert Path("result.json").read_bytes() == content
 
 
 def test_settings_are_changed_by_name(call):
@@ -68,12 +83,13 @@ def test_seeds_are_counted_from_another_one(call):
     said = call("experiment", "complete-graph", "--quick", "--seeds-from", "7", "--json")
     document = json.loads(said.stdout)
     assert {unit["parameters"]["seed"] for unit in document["units"]} == {7, 8}
-    assert document["command"] == "grove experiment complete-graph --quick --seeds-from 7 --json"
+    assert document["command"] == "grove experiment complete-graph --quick --seeds-from 7"
     again = call("experiment", "complete-graph", "--quick", "--set", "seeds=7,8", "--json")
     assert "0 units computed" in again.stderr
+    assert json.loads(again.stdout)["command"] == document["command"]
     for wrong in (("--set", "seeds=1,2"), ("--set", "large_seeds=1")):
         said = call("experiment", "active-locus", "--seeds-from", "7", *wrong, code=2).stderr
-        assert "give one of them" in said
+        assert "give only one of them" in said
     assert "not in the range" in call("experiment", "complete-graph", "--seeds-from", "-1", code=2).stderr
 
 
@@ -90,7 +106,7 @@ def test_all_claims_are_counted_from_another_seed_and_the_page_says_so(call, mon
 
 def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
     assert "choose among digits-grid" in call("experiment", "digits", code=4).stderr
-    assert "takes no files" in call("experiment", "all", "--probs", "p.npy", code=2).stderr
+    assert "does not take files" in call("experiment", "all", "--probs", "p.npy", code=2).stderr
     assert (
         "it takes no files of your own"
         in call("experiment", "digits-grid", "--probs", "p.npy", code=2).stderr
@@ -98,10 +114,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
     assert not Path("experiments").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if load(name).command])
+@pytest.mark.parametrize("name", [name for name in NAMES if load(name).claim.command])
 def test_the_command_for_own_files_is_one_that_is_understood(call, name):
     """It ends at the files, which are not there, and no sooner."""
-    words = shlex.split(load(name).command.replace("\\\n", " "))
+    words = shlex.split(load(name).claim.command.replace("\\\n", " "))
     assert words[:3] == ["grove", "experiment", name]
     assert "there is no such file" in call(*words[1:], code=4).stderr
 

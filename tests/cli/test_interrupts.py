@@ -165,12 +165,17 @@ def test_quickstart_goes_on_with_itself(call):
 def test_an_experiment_goes_on_where_it_was(call):
     pytest.importorskip("sklearn")
     arguments = ("experiment", "complete-graph", "--quick", "--out", "found")
-    said = stopped_at("labelgrove.experiments.running:summarized", *arguments)
+    said = stopped_at("labelgrove.experiments.documents:make_document", *arguments)
+    (job,) = json.loads(call("jobs", "list", "--json").stdout)
     assert said.splitlines()[-1] == (
-        "stopped; what is done of complete-graph stays in found; go on with: grove experiment complete-graph "
-        "--quick --out found"
+        f"stopped; job {job['id'][:12]} stays; go on with: grove experiment complete-graph --quick --out "
+        "found"
     )
+    units = json.loads(call("jobs", "show", job["id"], "--json").stdout)["units"]
+    assert units == {"done": 4, "pending": 1}  # it was given back, so that nobody waits for its lease to end
+    assert not Path("found").exists()
     assert "(0 units computed" in call(*arguments).stderr
+    assert [job["id"]] == [found["id"] for found in json.loads(call("jobs", "list", "--json").stdout)]
 
 
 def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypatch):

@@ -16,11 +16,11 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from labelgrove.experiments import load
-from labelgrove.experiments.running import run
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.running.pool import Pool
+from tests.experiment_runs import run
 from tests.integration.celery_worker import ROOT, environment
 from tests.integration.workers_support import settings_in
 from tests.services import wait_until
@@ -69,30 +69,39 @@ def killed(command: list[str], log: Path, env: dict[str, str] | None = None) -> 
             process.wait()
 
 
-def units(out: Path) -> dict[Path, tuple[int, int]]:
-    """Return which file each unit is, and when it was written."""
-    found = ((path, path.stat()) for path in out.glob("*/units/*/*.json"))
-    return {path: (status.st_ino, status.st_mtime_ns) for path, status in found}
+def trials(workspace: Workspace) -> dict[str, tuple[str, float | None, int]]:
+    """Return the experiment of each finished unit, when it was claimed, and how often.
 
-
-def has_units(out: Path, n: int) -> bool:
-    return len(units(out)) >= n
+    Units that join others are left out.
+    """
+    return {
+        unit.key: (job.parameters["experiment"], unit.claimed_at, unit.attempts)
+        for job in client.list_jobs(workspace)
+        for unit in client.list_units(workspace, job.id)
+        if unit.state is State.DONE and unit.stage == 0
+    }
 
 
 def test_all_experiments_go_on_after_a_kill_and_again_after_the_next(tmp_path):
-    out = tmp_path / "found"
-    command = [sys.executable, "-m", "labelgrove", "experiment", "all", "--quick", "--out", str(out)]
-    before: dict[Path, tuple[int, int]] = {}
-    for new in (4, 2):
-        log = tmp_path / f"{new}.log"
-        enough = partial(has_units, out, len(before) + new)
-        with killed(command, log):
-            wait_until(enough, deadline_s=PATIENCE_S, what=f"{new} units more")
-        after = units(out)
-        assert {path: after[path] for path in before} == before
-        before = after
+    command = [sys.executable, "-m", "labelgrove", "experiment", "all", "--quick"]
+    command += ["--out", str(tmp_path / "found")]
+    settings = settings_in(tmp_path)
+    with Workspace.open(settings) as workspace:
+
+        def has_trials(n: int) -> bool:
+            return len(trials(workspace)) >= n
+
+        before: dict[str, tuple[str, float | None, int]] = {}
+        for new in (4, 2):
+            log = tmp_path / f"{new}.log"
+            enough = partial(has_trials, len(before) + new)
+            with killed(command, log, environment(settings)):
+                wait_until(enough, deadline_s=PATIENCE_S, what=f"{new} units more")
+            after = trials(workspace)
+            assert {key: after[key] for key in before} == before
+            before = after
     assert "digits-grid: holds (0 units computed" in log.read_text()
-    assert len({path.parents[2].name for path in before}) > 1  # it came past the first experiment
+    assert len({experiment for experiment, *_ in before.values()}) > 1  # it came past the first experiment
 
 
 def test_a_job_goes_on_after_its_process_was_killed(tmp_path):
@@ -122,4 +131,4 @@ def test_a_job_goes_on_after_its_process_was_killed(tmp_path):
         content = workspace.artifacts.read_bytes(str(job.result_sha256))
     experiment = load("diabetes-path")
     whole = run(experiment, tmp_path / "whole", settings=experiment.settings(quick=True))
-    assert content == whole.path.read_bytes()
+    assert content == whole.content

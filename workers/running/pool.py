@@ -178,8 +178,10 @@ class Pool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # After Ctrl-C, wait for no unit: a unit that is cut off is run again.
-        self.close(wait=kind is None or not issubclass(kind, KeyboardInterrupt))
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        if stopped:  # Ctrl-C waits for no unit; whoever continues the job need not wait for its lease to end
+            self._recall.call()
+        self.close(wait=not stopped)
 
     def _send(self, key: str, queue: str) -> None:
         del queue  # one process, one queue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.cli.printing.progress import Progress
@@ -11,8 +11,9 @@ from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.ledger.states import Job
 
-__all__ = ["answer"]
+__all__ = ["answer", "answering_job"]
 
 _DEFECT = re.compile(r"\w+(Error|Exception|Warning): ")
 """The beginning of a job's error that is a defect of the program.
@@ -45,6 +46,34 @@ def answer(
 
     Raises
     ------
+    InputError, JobFailedError, ServiceError
+        As for `answering_job`.
+    """
+    from labelgrove.workers.client import submit_for_ontology
+
+    def submit() -> Job:
+        return submit_for_ontology(workspace, kind, ontology, options, keys=keys, version=version, wait=False)
+
+    return result_of(answering_job(workspace, title, submit))
+
+
+def answering_job(
+    workspace: Workspace, title: str, submit: Callable[[], Job], *, go_on: str | None = None
+) -> Job:
+    """Return a job that has a result; wait for it if the ledger has no result yet.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    title : str
+        The title of the progress bar.
+    submit : callable
+        Submits the job without waiting for it, and returns it.
+    go_on : str, optional
+        The command that continues after Ctrl-C, as for `cli.waiting.following.follow`.
+
+    Raises
+    ------
     InputError
         For a request that cannot be met.
     JobFailedError
@@ -53,14 +82,14 @@ def answer(
         If the ledger cannot be written, or the broker is away.
     """
     from labelgrove.ontology.errors import InputError
-    from labelgrove.workers.client import submit_for_ontology
     from labelgrove.workers.ledger.states import State
 
     check_waitable(workspace)
     with Progress(title).shown() as progress:
-        job = submit_for_ontology(workspace, kind, ontology, options, keys=keys, version=version, wait=False)
+        job = submit()
         if not job.ended:
-            job = follow(workspace, job, progress, publish=False)
+            job = follow(workspace, job, progress, publish=False, go_on=go_on)
     if job.state is State.FAILED and job.error is not None and not _DEFECT.match(job.error):
         raise InputError(job.error)
-    return result_of(job)
+    result_of(job)  # raises the error of a job without a result
+    return job

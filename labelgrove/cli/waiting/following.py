@@ -28,11 +28,19 @@ def check_waitable(workspace: Workspace) -> None:
         check_broker(workspace.settings.broker_url)
 
 
-def follow(workspace: Workspace, job: Job, progress: Progress, *, publish: bool = True) -> Job:
+def follow(
+    workspace: Workspace,
+    job: Job,
+    progress: Progress,
+    *,
+    publish: bool = True,
+    go_on: str | None = None,
+) -> Job:
     """Wait until `job` is finished and return it; print each change on stderr if that is not a terminal.
 
     If `publish` is false, wait only for the result, as `workers.client.wait` does, and do not print changes
-    if this process computes it.
+    if this process computes it. After Ctrl-C, `go_on` is shown as the command that continues, by default
+    ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
@@ -60,7 +68,7 @@ def follow(workspace: Workspace, job: Job, progress: Progress, *, publish: bool 
 
     if brokered and not job.finished:
         note(f"it is left to the workers; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
-    with resumable(f"job {job.id[:12]} stays; go on with: grove jobs watch {job.id[:12]}"):
+    with resumable(f"job {job.id[:12]} stays; go on with: {go_on or f'grove jobs watch {job.id[:12]}'}"):
         return wait(workspace, job.id, progress=told, publish=publish)
 
 

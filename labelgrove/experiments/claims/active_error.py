@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.training import fit_predict
@@ -41,23 +41,20 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     The data are samples by seed for each kind of features.
     """
 
-    name: ClassVar[str] = "active-error"
-    claim: ClassVar[str] = (
-        "Classes chosen actively make the error of the Fréchet mean smaller than classes chosen at random"
-    )
-    source: ClassVar[str] = "ImageNet, 500 random classes and 50 more, 10 trials"
-    inputs: ClassVar[str] = (
-        "WordNet glosses of 1,575 synsets, tree of 2,268; masked, without the words that name synsets, and "
-        f"named, with them. {ON_ALL_GLOSSES}"
-    )
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = LABELED_FILES
-    command: ClassVar[str] = (
-        "grove experiment active-error --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
+    claim = Claim(
+        name="active-error",
+        sentence="Classes chosen actively make the error of the Fréchet mean smaller than classes chosen "
+        "at random",
+        source="ImageNet, 500 random classes and 50 more, 10 trials",
+        inputs="WordNet glosses of 1,575 synsets, tree of 2,268; masked, without the words that name "
+        f"synsets, and named, with them. {ON_ALL_GLOSSES}",
+        own_files=LABELED_FILES,
+        command="grove experiment active-error --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
-        "  --set n_start=500 --set seeds=0,1,2,3,4,5,6,7,8,9 --set models=one-vs-rest"
+        "  --set n_start=500 --set seeds=0,1,2,3,4,5,6,7,8,9 --set models=one-vs-rest",
     )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -172,7 +169,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
             for model in settings.models
         )
         names: dict[str, Any] = {"before": "random", "after": "active"}
-        found = judge(self.claim, compared("loki"), **names)
+        found = judge(self.claim.sentence, compared("loki"), **names)
         here = "" if _GIVEN in by_features else ", TF-IDF vectors here"
         return Summary(
             findings=(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from labelgrove.datasets.glosses import noun_tree
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
 from labelgrove.experiments.onglosses import OnGlosses
 from labelgrove.experiments.ruletables import grouped
 from labelgrove.ontology.geometry import MetricSpace, metric_space, sample_observed, select_classes
@@ -41,13 +41,13 @@ class Settings:
 class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
     """Random trees of 100 labels, and the tree of all nouns of WordNet."""
 
-    name: ClassVar[str] = "active-locus"
-    claim: ClassVar[str] = "Choosing the next class actively makes a larger locus than choosing it at random"
-    source: ClassVar[str] = "synthetic trees, N = 100, K = 3, 10 trials"
-    inputs: ClassVar[str] = (
-        "random trees of 100 labels; the tree of WordNet's 82,115 nouns, one for all seeds"
+    claim = Claim(
+        name="active-locus",
+        sentence="Choosing the next class actively makes a larger locus than choosing it at random",
+        source="synthetic trees, N = 100, K = 3, 10 trials",
+        inputs="random trees of 100 labels; the tree of WordNet's 82,115 nouns, one for all seeds",
+        own_files=(("hierarchy",),),
     )
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy",),)
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -113,7 +113,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         names: dict[str, Any] = {"before": "labels that random leaves out", "after": "that active leaves out"}
         return Summary(
             findings=(
-                judge(self.claim, against["uniform"], **names),
+                judge(self.claim.sentence, against["uniform"], **names),
                 judge(
                     "The same against the stronger baseline, which draws outside the locus",
                     against["outside"],

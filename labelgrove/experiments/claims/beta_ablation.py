@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.experiments.contrast import Contrast, judge, mean
-from labelgrove.experiments.experiment import Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
-from labelgrove.experiments.onglosses import OnLabeledGlosses
+from labelgrove.experiments.onglosses import LABELED_FILES, LABELED_GLOSSES, OnLabeledGlosses
 from labelgrove.experiments.ruletables import grouped
 from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
@@ -37,13 +37,15 @@ class Settings:
 class BetaAblation(OnLabeledGlosses[Settings]):
     """E[d²] of the answers under each exponent, for the unchanged model and for the calibrated one."""
 
-    name: ClassVar[str] = "beta-ablation"
-    claim: ClassVar[str] = "Among the exponents .5, 1, 2, 4 and 8 of the distances, 2 has the smallest E[d²]"
-    source: ClassVar[str] = "ablation on ImageNet, K = 250, 500, 750"
-    command: ClassVar[str] = (
-        "grove experiment beta-ablation --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
+    claim = Claim(
+        name="beta-ablation",
+        sentence="Among the exponents .5, 1, 2, 4 and 8 of the distances, 2 has the smallest E[d²]",
+        source="ablation on ImageNet, K = 250, 500, 750",
+        inputs=LABELED_GLOSSES,
+        own_files=LABELED_FILES,
+        command="grove experiment beta-ablation --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
-        "  --test-embeddings simclr-val.npy --test-labels val.txt --set sizes=250,500,750"
+        "  --test-embeddings simclr-val.npy --test-labels val.txt --set sizes=250,500,750",
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
@@ -57,7 +59,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
     def units(self, settings: Settings) -> Sequence[Record]:
         """Return one unit for each K and seed; raise `InputError` for betas without 2 and another value."""
         if 2.0 not in settings.betas or len(settings.betas) < 2:
-            raise InputError(f"betas: {settings.betas} given; give 2 and one other at least")
+            raise InputError(f"betas: {settings.betas} given; give 2 and at least one other")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
@@ -115,7 +117,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         names: dict[str, Any] = {"before": "the best other exponent", "after": "beta = 2"}
         return Summary(
             findings=(
-                judge(self.claim, chosen["calibrated"], **names),
+                judge(self.claim.sentence, chosen["calibrated"], **names),
                 judge("The same with the model as it is", chosen["as it is"], **names),
             ),
             tables=(

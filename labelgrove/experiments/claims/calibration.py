@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,14 +11,19 @@ from labelgrove.adapter.calibration import expected_calibration_error
 from labelgrove.datasets.glosses import Glosses
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Finding, Verdict, judge, mean
-from labelgrove.experiments.experiment import Mark, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Claim, Mark, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import (
     argmax_columns,
     check_argmax,
     loki_and_argmax,
     tempered,
 )
-from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.experiments.onglosses import (
+    FEW_CLASSES,
+    ZERO_SHOT_FILES,
+    ZERO_SHOT_GLOSSES,
+    OnZeroShotGlosses,
+)
 
 __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 
@@ -40,16 +44,17 @@ class Settings:
 class Calibration(OnZeroShotGlosses[Settings]):
     """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy by temperature."""
 
-    name: ClassVar[str] = "calibration"
-    claim: ClassVar[str] = (
-        "Tuning the temperature makes the Fréchet mean more accurate than argmax, even without an external "
-        "metric"
-    )
-    source: ClassVar[str] = "CLIP on CIFAR-100: default, ECE-best and Loki-best temperatures are close"
-    command: ClassVar[str] = (
-        "grove experiment calibration --probs clip-cifar100.npy --columns classes.txt --truth truth.txt \\\n"
+    claim = Claim(
+        name="calibration",
+        sentence="Tuning the temperature makes the Fréchet mean more accurate than argmax, even without an "
+        "external metric",
+        source="CLIP on CIFAR-100: default, ECE-best and Loki-best temperatures are close",
+        inputs=ZERO_SHOT_GLOSSES,
+        own_files=ZERO_SHOT_FILES,
+        command="grove experiment calibration --probs clip-cifar100.npy --columns classes.txt --truth "
+        "truth.txt \\\n"
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
-        "  --answers leaves --set temperatures=0.5,0.7,0.85,1,1.2,1.5,2 --set default=1"
+        "  --answers leaves --set temperatures=0.5,0.7,0.85,1,1.2,1.5,2 --set default=1",
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
@@ -91,7 +96,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         grid = settings.temperatures
         best = int(np.argmax([mean([r[f"{first}: accuracy"][i] for r in found]) for i in range(len(grid))]))
         accuracy = judge(
-            self.claim,
+            self.claim.sentence,
             [
                 Contrast(
                     f"{first}, T = {grid[best]:g}, the best of {len(grid)}",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.experiments.experiment import Record, Summary
+from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import ON_ALL_GLOSSES, OnGlosses, with_test_files
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
@@ -34,23 +33,19 @@ class Settings:
 class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
     """Euclidean distances between vectors of the classes' own texts; 5-NN on vectors of the documents."""
 
-    name: ClassVar[str] = "class-embeddings"
-    claim: ClassVar[str] = (
-        "With a metric made from class vectors alone, the Fréchet mean improves on 5-NN for every K, tested "
-        "on documents of all classes"
+    claim = Claim(
+        name="class-embeddings",
+        sentence="With a metric made from class vectors alone, the Fréchet mean improves on 5-NN for every "
+        "K, tested on documents of all classes",
+        source="PubMed, 9,419 classes, SimCSE class vectors, K = 100, 250, 500",
+        inputs="WordNet glosses; 1,575 synsets by the vectors of their own words and gloss. "
+        f"{ON_ALL_GLOSSES}",
+        own_files=with_test_files("class-embeddings", "classes", "embeddings", "labels"),
+        command="grove experiment class-embeddings --class-embeddings simcse-classes.npy --classes "
+        "classes.txt \\\n"
+        "  --embeddings documents.npy --labels labels.txt",
     )
-    source: ClassVar[str] = "PubMed, 9,419 classes, SimCSE class vectors, K = 100, 250, 500"
-    inputs: ClassVar[str] = (
-        f"WordNet glosses; 1,575 synsets by the vectors of their own words and gloss. {ON_ALL_GLOSSES}"
-    )
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = with_test_files(
-        "class-embeddings", "classes", "embeddings", "labels"
-    )
-    command: ClassVar[str] = (
-        "grove experiment class-embeddings --class-embeddings simcse-classes.npy --classes classes.txt \\\n"
-        "  --embeddings documents.npy --labels labels.txt"
-    )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -83,7 +78,7 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(
-            findings=rule_findings(self.claim, ("K =",), trials),
+            findings=rule_findings(self.claim.sentence, ("K =",), trials),
             tables=(rule_table("E[d²], squared Euclidean distance, mean over seeds.", ("K",), trials),),
             panels=(rule_panel("Distances between class vectors", "observed classes K", curves),),
             notes=(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Finding, Verdict
-from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import check_argmax
 
 __all__ = ["EXPERIMENT", "CompleteGraph", "Settings"]
@@ -30,10 +29,12 @@ class Settings:
 class CompleteGraph(Experiment[Settings, None]):
     """Random rows of four kinds, columns in random order; a row with a difference stops the run."""
 
-    name: ClassVar[str] = "complete-graph"
-    claim: ClassVar[str] = "On the complete graph the Fréchet mean equals argmax, so that it generalizes it"
-    source: ClassVar[str] = "complete graph; 0-1 error"
-    inputs: ClassVar[str] = "random rows, a quarter of them full of ties"
+    claim = Claim(
+        name="complete-graph",
+        sentence="On the complete graph the Fréchet mean equals argmax, so that it generalizes it",
+        source="complete graph; 0-1 error",
+        inputs="random rows, a quarter of them full of ties",
+    )
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -66,7 +67,7 @@ class CompleteGraph(Experiment[Settings, None]):
             rows.append((k, sum(f["checked_rows"] for f in found), sum(f["tied"] for f in found)))
         total = sum(row[1] for row in rows)
         finding = Finding(
-            self.claim,
+            self.claim.sentence,
             Verdict.HOLDS,
             f"equal on all {total:,} rows, {sum(row[2] for row in rows):,} of them with tied columns",
         )

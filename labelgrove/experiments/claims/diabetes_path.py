@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from labelgrove.datasets.diabetes import diabetes_on_path
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
@@ -29,14 +28,14 @@ class Settings:
 class DiabetesPath(Experiment[Settings, None]):
     """K of 33 bins on a path are observed, drawn at random among the bins with patients."""
 
-    name: ClassVar[str] = "diabetes-path"
-    claim: ClassVar[str] = (
-        "On a path, where E[d²] is the mean squared error, the Fréchet mean of K observed bins is nearer to "
-        "the truth than argmax"
+    claim = Claim(
+        name="diabetes-path",
+        sentence="On a path, where E[d²] is the mean squared error, the Fréchet mean of K observed bins is "
+        "nearer to the truth than argmax",
+        source="E[d²] generalizes the mean squared error; partially observed label spaces",
+        inputs="scikit-learn's diabetes in 33 bins of equal width. All seeds share 442 patients",
     )
-    source: ClassVar[str] = "E[d²] generalizes the mean squared error; partially observed label spaces"
-    inputs: ClassVar[str] = "scikit-learn's diabetes in 33 bins of equal width. All seeds share 442 patients"
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -61,7 +60,7 @@ class DiabetesPath(Experiment[Settings, None]):
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(
-            findings=rule_findings(self.claim, ("K =",), trials),
+            findings=rule_findings(self.claim.sentence, ("K =",), trials),
             tables=(rule_table("E[d²] in squared bins, mean over seeds.", ("K",), trials),),
             panels=(rule_panel("Diabetes progression, 33 bins", "observed bins K", curves),),
         )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from labelgrove.datasets.digits import CORNERS, digits_on_grid
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
 from labelgrove.experiments.training import fit_predict
@@ -29,14 +28,14 @@ class Settings:
 class DigitsGrid(Experiment[Settings, None]):
     """A model that was trained only on digits in the four corners answers with any of the 81 positions."""
 
-    name: ClassVar[str] = "digits-grid"
-    claim: ClassVar[str] = (
-        "Four corners identify a grid: a model that knows them can answer with every position, nearer to the "
-        "truth than argmax"
+    claim = Claim(
+        name="digits-grid",
+        sentence="Four corners identify a grid: a model that knows them can answer with every position, "
+        "nearer to the truth than argmax",
+        source="grid covers; partially observed label spaces",
+        inputs="scikit-learn's digits, pasted at 81 positions. All seeds share 1,797 images",
     )
-    source: ClassVar[str] = "grid covers; partially observed label spaces"
-    inputs: ClassVar[str] = "scikit-learn's digits, pasted at 81 positions. All seeds share 1,797 images"
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -65,7 +64,7 @@ class DigitsGrid(Experiment[Settings, None]):
             after="Loki",
         )
         return Summary(
-            findings=(*rule_findings(self.claim, [""], trials), beyond),
+            findings=(*rule_findings(self.claim.sentence, [""], trials), beyond),
             tables=(rule_table("E[d²] in squared steps on the grid.", ["observed"], trials),),
             notes=(
                 "The penalty matters: with a weak one the corners are told apart with probabilities of 0 and "

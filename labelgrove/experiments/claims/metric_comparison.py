@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from labelgrove.datasets.glosses import Glosses
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, judge, mean, standard_error
-from labelgrove.experiments.experiment import Record, Summary, Table
+from labelgrove.experiments.experiment import Claim, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors, tempered
-from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.experiments.onglosses import (
+    FEW_CLASSES,
+    ZERO_SHOT_FILES,
+    ZERO_SHOT_GLOSSES,
+    OnZeroShotGlosses,
+)
 
 __all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
 
@@ -31,18 +35,17 @@ class Settings:
 class MetricComparison(OnZeroShotGlosses[Settings]):
     """The same zero-shot probabilities in every space."""
 
-    name: ClassVar[str] = "metric-comparison"
-    claim: ClassVar[str] = (
-        "Divided by the squared diameter, the error of the Fréchet mean tells which metric fits the model: "
-        "the WordNet tree has a smaller one than the complete graph and than the model's own vectors"
-    )
-    source: ClassVar[str] = (
-        "CLIP on CIFAR-100: complete 0.5941, default tree 0.4493, WordNet 0.1157, CLIP 0.2686"
-    )
-    command: ClassVar[str] = (
-        "grove experiment metric-comparison --probs clip-cifar100.npy --columns classes.txt \\\n"
+    claim = Claim(
+        name="metric-comparison",
+        sentence="Divided by the squared diameter, the error of the Fréchet mean tells which metric fits "
+        "the model: the WordNet tree has a smaller one than the complete graph and than the model's own "
+        "vectors",
+        source="CLIP on CIFAR-100: complete 0.5941, default tree 0.4493, WordNet 0.1157, CLIP 0.2686",
+        inputs=ZERO_SHOT_GLOSSES,
+        own_files=ZERO_SHOT_FILES,
+        command="grove experiment metric-comparison --probs clip-cifar100.npy --columns classes.txt \\\n"
         "  --truth truth.txt --class-embeddings clip-text.npy --classes classes.txt \\\n"
-        "  --hierarchy cifar100.txt --answers leaves --set temperature=1"
+        "  --hierarchy cifar100.txt --answers leaves --set temperature=1",
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
@@ -81,7 +84,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
             rows.append((name, diameter, mean(relative[name]), error, constant))
         hierarchy = "tree" if "tree" in relative else "graph" if "graph" in relative else "internal"
         findings = judge(
-            self.claim,
+            self.claim.sentence,
             [
                 Contrast(f"{hierarchy} against {name}", relative[name], relative[hierarchy])
                 for name in relative

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from labelgrove.datasets.glosses import glosses
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.datasets.predicted import Predicted
-from labelgrove.experiments.experiment import Record, Summary
+from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
@@ -50,24 +49,22 @@ class Data:
 class PartiallyObserved(OnGlosses[Settings, Data]):
     """Observed labels drawn uniformly, or from the Gibbs distribution about the center, over K and seeds."""
 
-    name: ClassVar[str] = "partially-observed"
-    claim: ClassVar[str] = (
-        "Where a model knows K of the labels, the Fréchet mean is nearer to the truth than argmax, for every "
-        "K, under uniform and under Gibbs sampling"
-    )
-    source: ClassVar[str] = "ImageNet with SimCLR features, one-vs-rest, WordNet tree; K from 10 to 1,000"
-    inputs: ClassVar[str] = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (
-        *LABELED_FILES,
-        ("hierarchy", "probs", "columns", "truth"),
-    )
-    command: ClassVar[str] = (
-        "grove experiment partially-observed --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
+    claim = Claim(
+        name="partially-observed",
+        sentence="Where a model knows K of the labels, the Fréchet mean is nearer to the truth than "
+        "argmax, for every K, under uniform and under Gibbs sampling",
+        source="ImageNet with SimCLR features, one-vs-rest, WordNet tree; K from 10 to 1,000",
+        inputs=f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}",
+        own_files=(
+            *LABELED_FILES,
+            ("hierarchy", "probs", "columns", "truth"),
+        ),
+        command="grove experiment partially-observed --hierarchy imagenet-wordnet.txt --answers leaves \\\n"
         "  --embeddings simclr-train.npy --labels train.txt \\\n"
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
-        "  --set sizes=10,25,50,100,250,500,750,1000 --set models=one-vs-rest"
+        "  --set sizes=10,25,50,100,250,500,750,1000 --set models=one-vs-rest",
     )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -127,7 +124,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
             for model in models
         )
         return Summary(
-            findings=rule_findings(self.claim, ("", "", "K ="), trials),
+            findings=rule_findings(self.claim.sentence, ("", "", "K ="), trials),
             tables=(rule_table("E[d²] of every rule, mean over seeds.", heads, trials),),
             panels=panels,
             notes=(
@@ -139,8 +136,8 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     def _observed(self, trainable: MetricSpace, settings: Settings, unit: Record) -> tuple[str, ...]:
         if unit["K"] > trainable.n_labels:
             raise InputError(
-                f"sizes: K = {unit['K']} of {trainable.n_labels} labels with samples; give smaller sizes "
-                "with --set sizes=..."
+                f"sizes: K = {unit['K']}, and only {trainable.n_labels} labels have samples; give "
+                "smaller sizes with --set sizes=..."
             )
         return sample_observed(
             trainable, unit["K"], method=unit["sampling"], theta=settings.theta, seed=unit["seed"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from labelgrove.datasets.mixture import Mixture
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import Contrast, Verdict, judge, mean
-from labelgrove.experiments.experiment import Experiment, Panel, Record, Summary, Table, band
+from labelgrove.experiments.experiment import Claim, Experiment, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import check_argmax
 from labelgrove.experiments.ruletables import grouped
 from labelgrove.ontology.errors import InputError
@@ -39,13 +39,13 @@ class Settings:
 class SampleComplexity(Experiment[Settings, None]):
     """Gaussian classes with identity covariance in a ball; means estimated by the median of means."""
 
-    name: ClassVar[str] = "sample-complexity"
-    claim: ClassVar[str] = (
-        "The expected squared distance from the test class to the answer falls as one over the root of the "
-        "number of training samples"
+    claim = Claim(
+        name="sample-complexity",
+        sentence="The expected squared distance from the test class to the answer falls as one over the "
+        "root of the number of training samples",
+        source="the sample-complexity theorem, as stated",
+        inputs="synthetic: 200 classes in a ball, K observed ones spread as a net",
     )
-    source: ClassVar[str] = "the sample-complexity theorem, as stated"
-    inputs: ClassVar[str] = "synthetic: 200 classes in a ball, K observed ones spread as a net"
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -64,7 +64,7 @@ class SampleComplexity(Experiment[Settings, None]):
         """Return one unit for each (d, K, R) and seed; raise `InputError` for decreasing sample numbers."""
         counts = settings.per_class
         if len(counts) < 2 or list(counts) != sorted(counts):
-            raise InputError(f"per_class: {counts} given; give two numbers or more, ascending")
+            raise InputError(f"per_class: {counts} given; give two or more numbers in ascending order")
         d, k, r = settings.dimensions[0], settings.sizes[0], settings.radii[0]
         varied = [(d, k, r)]
         varied += [(other, k, r) for other in settings.dimensions[1:]]
@@ -154,7 +154,7 @@ class SampleComplexity(Experiment[Settings, None]):
         )
         return Summary(
             findings=(
-                judge(self.claim, against_the_rate("answer"), **names),
+                judge(self.claim.sentence, against_the_rate("answer"), **names),
                 judge(
                     "What the proof bounds, the distance between the means under estimated and true "
                     "probabilities, falls at least at that rate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from labelgrove.datasets.category import Categories, categories, categories_of_f
 from labelgrove.datasets.labeled import Labeled, spread
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import mean
-from labelgrove.experiments.experiment import Experiment, Record, Summary, Table
+from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
 from labelgrove.experiments.training import fit_predict
@@ -52,21 +52,18 @@ class Settings:
 class Supernodes(Experiment[Settings, Categories]):
     """Half of the documents of observed supernodes train; all other documents are for testing."""
 
-    name: ClassVar[str] = "supernodes"
-    claim: ClassVar[str] = (
-        "On a huge category graph summarized to supernodes, the Fréchet mean improves on 5-NN for every K"
+    claim = Claim(
+        name="supernodes",
+        sentence="On a huge category graph summarized to supernodes, the Fréchet mean improves on 5-NN for "
+        "every K",
+        source="LSHTC, 325,056 classes to 10,000 supernodes, K = 50 to 300; 1.65 to 0.40",
+        inputs="generated in the shape of LSHTC: 20,000 categories with hubs, 12,000 documents. All seeds "
+        "share this one corpus",
+        own_files=(("hierarchy", "embeddings", "labels"),),
+        command="grove experiment supernodes --hierarchy hierarchy.txt --embeddings documents.npz \\\n"
+        "  --labels labels.txt --set target=10000 --set n_test=0 --set sizes=50,100,150,200,250,300",
     )
-    source: ClassVar[str] = "LSHTC, 325,056 classes to 10,000 supernodes, K = 50 to 300; 1.65 to 0.40"
-    inputs: ClassVar[str] = (
-        "generated in the shape of LSHTC: 20,000 categories with hubs, 12,000 documents. All seeds share "
-        "this one corpus"
-    )
-    own_files: ClassVar[tuple[tuple[str, ...], ...]] = (("hierarchy", "embeddings", "labels"),)
-    command: ClassVar[str] = (
-        "grove experiment supernodes --hierarchy hierarchy.txt --embeddings documents.npz \\\n"
-        "  --labels labels.txt --set target=10000 --set n_test=0 --set sizes=50,100,150,200,250,300"
-    )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -124,8 +121,8 @@ class Supernodes(Experiment[Settings, Categories]):
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(
-                f"target: no summary to {settings.target} supernodes left two with training documents; give "
-                "a larger one with --set target=..."
+                f"target: in every summary to {settings.target} supernodes, fewer than two have training "
+                "documents; give a larger target with --set target=..."
             )
         trials = {
             (_METHODS[method], k): found for (method, k), found in grouped(standing, ("method", "K")).items()
@@ -149,7 +146,7 @@ class Supernodes(Experiment[Settings, Categories]):
             )  # a summary may leave nothing to train on
         )
         return Summary(
-            findings=rule_findings(self.claim, ("", "K ="), trials),
+            findings=rule_findings(self.claim.sentence, ("", "K ="), trials),
             tables=(
                 rule_table("E[d²] between supernodes, mean over seeds.", ("summary", "K"), trials),
                 Table(

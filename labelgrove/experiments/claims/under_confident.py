@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from labelgrove.datasets.digits import CORNERS, digits_on_grid, grid_space
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
-from labelgrove.experiments.experiment import Experiment, Record, Summary
+from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered
 from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
 from labelgrove.experiments.training import fit_predict
@@ -35,16 +34,15 @@ class Settings:
 class UnderConfident(Experiment[Settings, None]):
     """Digits on a grid with random observed positions, and a penalty that flattens probabilities."""
 
-    name: ClassVar[str] = "under-confident"
-    claim: ClassVar[str] = (
-        "In partially observed label spaces the Fréchet mean always improves on argmax, whatever the model"
+    claim = Claim(
+        name="under-confident",
+        sentence="In partially observed label spaces the Fréchet mean always improves on argmax, whatever "
+        "the model",
+        source="ImageNet: “always significantly outperforms the baseline”",
+        inputs="scikit-learn's digits on a 9 x 9 grid, logistic regression with C = 0.01. All seeds share "
+        "1,797 images",
     )
-    source: ClassVar[str] = "ImageNet: “always significantly outperforms the baseline”"
-    inputs: ClassVar[str] = (
-        "scikit-learn's digits on a 9 x 9 grid, logistic regression with C = 0.01. All seeds share 1,797 "
-        "images"
-    )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -53,7 +51,7 @@ class UnderConfident(Experiment[Settings, None]):
     def units(self, settings: Settings) -> Sequence[Record]:
         """Return one unit for each K and seed, and for the corners; 4 as a size raises `InputError`."""
         if _CORNERS in settings.sizes:
-            raise InputError("sizes: 4 stands for the corners, which are measured anyway; give other numbers")
+            raise InputError("sizes: 4 means the four corners, which are always measured; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
@@ -95,7 +93,7 @@ class UnderConfident(Experiment[Settings, None]):
         ]
         return Summary(
             findings=(
-                *rule_findings(self.claim, ("K =", ""), drawn),
+                *rule_findings(self.claim.sentence, ("K =", ""), drawn),
                 judge(
                     "A temperature fitted on held-out samples of observed labels repairs it",
                     contrasts(("K =",), repaired, "argmax"),

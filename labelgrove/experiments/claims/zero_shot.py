@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from labelgrove.datasets.glosses import Glosses
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.contrast import judge
-from labelgrove.experiments.experiment import Record, Summary
+from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors, tempered
-from labelgrove.experiments.onglosses import FEW_CLASSES, OnZeroShotGlosses
+from labelgrove.experiments.onglosses import (
+    FEW_CLASSES,
+    ZERO_SHOT_FILES,
+    ZERO_SHOT_GLOSSES,
+    OnZeroShotGlosses,
+)
 from labelgrove.experiments.ruletables import contrasts, rule_table
 
 __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
@@ -32,18 +36,19 @@ class Settings:
 class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     """Cosines between texts as logits; the mean is computed in each available metric."""
 
-    name: ClassVar[str] = "zero-shot"
-    claim: ClassVar[str] = (
-        "With all classes observed and no metric but the model's own class vectors, the Fréchet mean is "
-        "nearer to the truth than argmax"
-    )
-    source: ClassVar[str] = "CLIP and ALIGN on CIFAR-100, zero-shot; 24.30 to 19.55 on the WordNet tree"
-    command: ClassVar[str] = (
-        "grove experiment zero-shot --probs clip-cifar100.npy --columns classes.txt --truth truth.txt \\\n"
+    claim = Claim(
+        name="zero-shot",
+        sentence="With all classes observed and no metric but the model's own class vectors, the Fréchet "
+        "mean is nearer to the truth than argmax",
+        source="CLIP and ALIGN on CIFAR-100, zero-shot; 24.30 to 19.55 on the WordNet tree",
+        inputs=ZERO_SHOT_GLOSSES,
+        own_files=ZERO_SHOT_FILES,
+        command="grove experiment zero-shot --probs clip-cifar100.npy --columns classes.txt --truth "
+        "truth.txt \\\n"
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
-        "  --answers leaves --set temperatures=1"
+        "  --answers leaves --set temperatures=1",
     )
-    version: ClassVar[int] = 2
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the settings."""
@@ -72,7 +77,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         findings = [
             judge(claim, contrasts([""], chosen, before), before=before, after="Loki")
             for claim, chosen, before in (
-                (self.claim, internal, "argmax"),
+                (self.claim.sentence, internal, "argmax"),
                 ("The same with an external hierarchy", external, "argmax"),
                 ("There Loki has a smaller error than one constant answer too", external, "constant"),
             )

@@ -121,8 +121,8 @@ def test_twenty_settings_of_noise_rarely_tell():
 def test_a_setting_that_cannot_be_tested_is_counted_and_explained():
     finding = judge("a claim", (BETTER, SAME, UNDECIDED), before="a", after="b")
     assert finding.because.startswith(
-        "better in 1 of 3 settings, worse in 0; not testable in 1: no rule has another answer than one "
-        "constant there; best better"
+        "better in 1 of 3 settings, worse in 0; not testable in 1: no rule answers differently from "
+        "one constant there; best better"
     )
     assert "same" not in finding.because
     rows = finding.to_dict()["contrasts"]

@@ -15,9 +15,10 @@ from labelgrove.datasets.ownfiles import Files, read_votes
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes
-from labelgrove.experiments.running import check_runnable, run
+from labelgrove.experiments.request import check_runnable
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError
+from tests.experiment_runs import run
 
 CLASSES = [f"class-{i:03d}" for i in range(100)]
 
@@ -271,7 +272,6 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         (lambda: Files(embeddings=samples.embeddings, labels=short).labeled(samples.space(), 0),
          InputError, "--labels: 3 keys for 600 rows"),
         (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "names no label"),
-        (lambda: Files(embeddings=tmp_path / "gone.npz", labels=short).digests(), NotFoundError, "gone.npz"),
     ):  # fmt: skip
         with pytest.raises(error, match=said):
             call()

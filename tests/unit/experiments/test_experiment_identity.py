@@ -10,13 +10,17 @@ pytest.importorskip("sklearn")
 
 from labelgrove.datasets import glosses as source
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.experiments import NAMES, load, running
+from labelgrove.experiments import NAMES, documents, load
 from labelgrove.experiments.contrast import Finding, Verdict
-from labelgrove.experiments.running import identify, run
+from labelgrove.experiments.documents import identify, write_result
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.report.experiment import experiment_report
 from labelgrove.report.markdown import to_markdown
+from labelgrove.workers import client
+from tests.experiment_runs import run
+from tests.integration.workers_support import settings_in
 from tests.report_samples import experiment_document
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]
@@ -32,7 +36,7 @@ def other_wordnet(wordnet_dir, tmp_path):
     return folder
 
 
-def test_another_wordnet_at_the_same_place_or_elsewhere_is_computed_anew(
+def test_another_wordnet_at_the_same_place_or_elsewhere_is_computed_again(
     wordnet_dir, other_wordnet, tmp_path, monkeypatch
 ):
     experiment = load("class-embeddings")
@@ -48,7 +52,8 @@ def test_another_wordnet_at_the_same_place_or_elsewhere_is_computed_anew(
     assert first.document["identity"] != second.document["identity"]
     assert first.document["units"] != second.document["units"]
     (digest,) = first.document["data"].values()
-    page = (tmp_path / "class-embeddings" / "result.md").read_text(encoding="utf-8")
+    write_result(tmp_path / "page", first.content)
+    page = (tmp_path / "page" / "result.md").read_text(encoding="utf-8")
     assert f"- sha256 of WordNet's data.noun: {digest}" in page
 
 
@@ -68,7 +73,7 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
             experiment.prepare(settings, None)
         except NotFoundError:
             assert read
-    assert set(identify(experiment, settings, None).parts["data"]) == (
+    assert set(identify(experiment, settings, None, {}).parts["data"]) == (
         {"WordNet's data.noun"} if read else set()
     )
     assert experiment.installed_data(Files(hierarchy=Path("mine.csv"))) == {}
@@ -78,30 +83,31 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
 def test_another_version_is_another_identity(part, monkeypatch):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
-    before = identify(experiment, settings, None)
+    before = identify(experiment, settings, None, {})
     assert before.parts["libraries"][part]
-    now = running.versions
-    monkeypatch.setattr(running, "versions", lambda names: now(names) | {part: "0.1.2.3"})
-    assert identify(experiment, settings, None).digest != before.digest
+    now = documents.versions
+    monkeypatch.setattr(documents, "versions", lambda names: now(names) | {part: "0.1.2.3"})
+    assert identify(experiment, settings, None, {}).digest != before.digest
 
 
 def test_settings_and_the_version_of_the_experiment_are_in_the_identity(monkeypatch):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
-    found = {identify(experiment, settings, None).digest}
+    found = {identify(experiment, settings, None, {}).digest}
     for name, value in vars(settings).items():
         other = (*value, 9) if isinstance(value, tuple) else value + 1
-        found.add(identify(experiment, replace(settings, **{name: other}), None).digest)
+        found.add(identify(experiment, replace(settings, **{name: other}), None, {}).digest)
     monkeypatch.setattr(type(experiment), "version", 99)
-    found.add(identify(experiment, settings, None).digest)
+    found.add(identify(experiment, settings, None, {}).digest)
     assert len(found) == 2 + len(vars(settings))
 
 
-def test_without_its_data_an_experiment_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+def test_without_its_data_an_experiment_is_refused_before_anything_is_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(source, "find_wordnet", lambda: None)
     with pytest.raises(NotFoundError, match="apt-get install wordnet-base"):
         run(load("zero-shot"), tmp_path, settings=load("zero-shot").settings(quick=True))
-    assert not list(tmp_path.iterdir())
+    with Workspace.open(settings_in(tmp_path)) as workspace:
+        assert client.list_jobs(workspace) == []
 
 
 # ---- the page of results -------------------------------------------------------------------------------
@@ -112,12 +118,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "results.md"
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_of_results_is_that_of_these_claims_settings_and_versions(name):
     experiment = load(name)
-    made_up = Finding(experiment.claim, Verdict.HOLDS, "of nothing").to_dict()
+    made_up = Finding(experiment.claim.sentence, Verdict.HOLDS, "of nothing").to_dict()
     document = {
         **experiment_document(),
-        "claim": experiment.claim,
-        "source": experiment.source,
-        "inputs": experiment.inputs,
+        "claim": experiment.claim.sentence,
+        "source": experiment.claim.source,
+        "inputs": experiment.claim.inputs,
         "settings": json.loads(json.dumps(vars(experiment.settings()))),
         "version": experiment.version,
         "findings": [made_up],

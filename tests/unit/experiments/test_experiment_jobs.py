@@ -1,4 +1,4 @@
-"""The kind `experiment`: the same document as `grove experiment`, byte for byte, from the ledger's units."""
+"""The kind `experiment`: its requests, its units in the ledger, and the document made from them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ import pytest
 pytest.importorskip("sklearn")
 
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.experiments import load
-from labelgrove.experiments.running import run
+from labelgrove.digests import sha256_of
+from labelgrove.experiments import load, prepared
+from labelgrove.experiments.contrast import Finding, Verdict
+from labelgrove.experiments.documents import identify, make_document
+from labelgrove.experiments.experiment import Summary
+from labelgrove.experiments.request import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.results import pack_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind, kind_named
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.requests.request import complete_request
+from labelgrove.workers.running.pool import Pool
 from tests.integration.workers_support import settings_in
 
 SMALL = {"experiment": "complete-graph", "settings": {"sizes": "3,4", "seeds": "5", "n_rows": "50"}}
@@ -36,13 +42,21 @@ def done(workspace, parameters):
     return job, workspace.artifacts.read_bytes(job.result_sha256)
 
 
-def test_a_job_writes_what_the_command_writes(workspace, tmp_path):
+def computed_here(experiment, settings, files=None, digests=()):
+    """Return the bytes of the document, made from the functions of an experiment without any ledger."""
+    data = experiment.prepare(settings, files)
+    results = [experiment.measure(data, settings, unit) for unit in experiment.units(settings)]
+    identity = identify(experiment, settings, files, dict(digests))
+    command = as_command(experiment, settings, files)
+    return pack_document(make_document(experiment, settings, identity, results, command))
+
+
+def test_a_job_computes_what_the_functions_of_the_experiment_compute(workspace):
     experiment = load("diabetes-path")
     job, content = done(workspace, {"experiment": "diabetes-path", "quick": True})
-    direct = run(experiment, tmp_path, settings=experiment.settings(quick=True))
-    assert content == direct.path.read_bytes()
+    assert content == computed_here(experiment, experiment.settings(quick=True))
     assert job.units == {"done": 7}  # K of 5 and 12, seeds 0, 1 and 2; and the one that joins them
-    assert direct.document["command"] == "grove experiment diabetes-path --quick"
+    assert json.loads(content)["command"] == "grove experiment diabetes-path --quick"
 
 
 def test_settings_are_one_request_however_they_are_written(workspace):
@@ -78,12 +92,63 @@ def test_files_of_ones_own_give_the_same_document(workspace, tmp_path):
     }
     experiment = load("metric-comparison")
     settings = changed(experiment.settings(), ["temperature=1"])
-    direct = run(experiment, tmp_path / "out", settings=settings, files=Files(**paths))
-    asked = {"experiment": experiment.name, "settings": {"temperature": "1"}}
+    digests = {name: sha256_of(path) for name, path in paths.items()}
+    direct = computed_here(experiment, settings, Files(**paths), sorted(digests.items()))
+    asked = {"experiment": experiment.claim.name, "settings": {"temperature": "1"}}
     _, content = done(workspace, asked | {name: str(path) for name, path in paths.items()})
-    assert content == direct.path.read_bytes()
-    assert set(direct.document["files"]) == {"metric", "answers", *paths}
-    assert direct.document["command"].endswith("--columns FILE --hierarchy FILE --probs FILE --truth FILE")
+    assert content == direct
+    document = json.loads(content)
+    assert document["files"] == {**digests, "metric": "tree", "answers": "all"}
+    assert document["command"].endswith("--columns FILE --hierarchy FILE --probs FILE --truth FILE")
+
+
+def test_data_are_prepared_once_for_all_units_of_a_job(workspace, monkeypatch):
+    experiment, prepare = load("complete-graph"), []
+    monkeypatch.setattr(type(experiment), "prepare", lambda self, *given: prepare.append(given))
+    for seed in ("8", "9", "8"):
+        done(workspace, SMALL | {"settings": {"sizes": "3,4,5", "seeds": seed, "n_rows": "50"}})
+    assert len(prepare) == 2  # one for each job; the third request is the first job
+    assert not prepared._last  # nothing is kept once a job has its document
+
+
+def test_files_stay_open_under_their_names_as_long_as_their_data_are_used(workspace, tmp_path, monkeypatch):
+    experiment, given = load("active-locus"), []
+
+    def measure(self, data, settings, unit):
+        given.append((data, data.hierarchy.read_bytes()))
+        return {"checked_rows": 0}
+
+    monkeypatch.setattr(type(experiment), "prepare", lambda self, settings, files: files)
+    monkeypatch.setattr(type(experiment), "measure", measure)
+    found = Summary((Finding(experiment.claim.sentence, Verdict.HOLDS, "of nothing"),))
+    monkeypatch.setattr(type(experiment), "summarize", lambda *_: found)
+    (tmp_path / "tree.csv").write_text("parent,child\nroot,oak\n")
+    asked = {"experiment": "active-locus", "quick": True, "hierarchy": str(tmp_path / "tree.csv")}
+    done(workspace, asked)
+    assert {content for _, content in given} == {b"parent,child\nroot,oak\n"}
+    (path,) = {files.hierarchy for files, _ in given}
+    assert path.name == "hierarchy.csv"
+    assert not path.exists()
+    assert not path.parent.exists()
+
+
+def test_a_damaged_unit_is_found_by_its_digest_and_computed_again(workspace):
+    """A job that joins its units reads them from the store, which compares each with its digest."""
+    asked = SMALL | {"settings": {"sizes": "3,4", "seeds": "6", "n_rows": "50"}}
+    job = client.submit(workspace, "experiment", asked, wait=False)
+    units = client.list_units(workspace, job.id)
+    with Pool(workspace, threads=1) as pool:
+        pool.run_job(job.id, lambda: client.status(workspace, job.id).units.get(State.DONE, 0) >= 2)
+    (unit,) = [u for u in client.list_units(workspace, job.id) if u.key == units[0].key]
+    path = workspace.artifacts.local_path(unit.sha256)
+    damaged = path.read_bytes().replace(b'"checked_rows": ', b'"checked_rows": 9')
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    found, content = done(workspace, asked)
+    experiment = load("complete-graph")
+    settings = changed(experiment.settings(), ["sizes=3,4", "seeds=6", "n_rows=50"])
+    assert (found.id, content) == (job.id, computed_here(experiment, settings))
+    assert workspace.artifacts.is_whole(unit.sha256)
 
 
 def test_an_estimate_says_how_many_units(workspace):
@@ -136,6 +201,5 @@ def test_a_worker_with_other_packages_or_data_says_so(workspace, wordnet_dir, as
     complete["environment"] = {**complete["environment"], part: "0.1"}
     job = client.submit(workspace, "experiment", complete)
     assert job.state is State.FAILED
-    assert "'0.1'" in job.error
-    assert part in job.error
+    assert f"and the job was requested with {part} 0.1; install the same packages" in job.error
     assert find_kind("experiment").queue == "experiments"

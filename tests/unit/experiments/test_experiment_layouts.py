@@ -144,10 +144,10 @@ def call(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [FEW, ALL])
-@pytest.mark.parametrize("name", [name for name in NAMES if load(name).command])
+@pytest.mark.parametrize("name", [name for name in NAMES if load(name).claim.command])
 def test_the_command_for_own_files_runs_on_files_of_their_layout(call, name, size):
     MAKE[LAYOUTS[name]][size]()
-    words = shlex.split(load(name).command.replace("\\\n", " "))
+    words = shlex.split(load(name).claim.command.replace("\\\n", " "))
     document = call(words[1:], SMALLER[size].get(name, ()))
     assert document["inputs"] == "the user's own files"
     assert document["rows_where_argmax_was_verified"] > 0

@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("sklearn")
 
 from labelgrove.experiments import NAMES, load
-from labelgrove.experiments.running import run
 from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
 from labelgrove.experiments.training import train_files
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import InputError, JobFailedError
+from tests.experiment_runs import run
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,7 +43,7 @@ def test_every_claim_has_five_trials_at_least_and_they_can_be_others(name):
 
 @pytest.mark.parametrize("change", ["seeds=1,1", "sizes=4,5,4"])
 def test_a_trial_is_not_counted_twice(change):
-    with pytest.raises(InputError, match="stands twice; name each once"):
+    with pytest.raises(InputError, match="is given twice; give each value once"):
         changed(load("diabetes-path").settings(), [change])
 
 
@@ -64,7 +64,7 @@ def test_a_defect_of_our_own_stays_what_it_is(tmp_path, monkeypatch):
         raise ValueError("of our own")
 
     monkeypatch.setattr(type(experiment), "prepare", defect)
-    with pytest.raises(ValueError, match=r"^of our own$"):
+    with pytest.raises(JobFailedError, match=r"failed: ValueError: of our own; see `grove jobs logs"):
         run(experiment, tmp_path, settings=experiment.settings(quick=True))
 
 

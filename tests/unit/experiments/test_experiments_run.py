@@ -1,6 +1,7 @@
-"""Every experiment runs with its quick settings, is stopped and goes on, and writes the same bytes."""
+"""Every experiment runs with its quick settings; a stopped one is continued and gives the same bytes."""
 
 import json
+from dataclasses import fields
 
 import pytest
 from click.testing import CliRunner
@@ -8,12 +9,18 @@ from click.testing import CliRunner
 pytest.importorskip("sklearn")
 
 from labelgrove.cli import grove
+from labelgrove.cli.experiments import busy_seconds
 from labelgrove.experiments import NAMES, load, select
 from labelgrove.experiments.contrast import Verdict
-from labelgrove.experiments.documents import pages, read_result
-from labelgrove.experiments.running import run
-from labelgrove.experiments.settings import changed
+from labelgrove.experiments.documents import write_overview, write_result
+from labelgrove.experiments.settings import as_texts, changed
 from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.ledger.states import State, Unit
+from labelgrove.workers.running.pool import Pool
+from tests.experiment_runs import run
+from tests.integration.workers_support import settings_in
 
 pytestmark = [pytest.mark.xdist_group("experiments"), pytest.mark.long]  # one run of each serves all
 
@@ -24,11 +31,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def results(folder, wordnet_dir):
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def results(folder, home, wordnet_dir):
     """Run every experiment once; WordNet is read once for all of them."""
-    return {
-        name: run(load(name), folder, settings=load(name).settings(quick=True)).document for name in NAMES
-    }
+    found = {name: run(load(name), home, settings=load(name).settings(quick=True)) for name in NAMES}
+    return {name: write_result(folder / name, one.content) for name, one in found.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -129,56 +140,80 @@ def test_gloss_classification_improves_as_in_the_evidence(results):
             assert 0.1 < 1 - rules["loki"]["squared"] / rules["argmax"]["squared"] < 0.7
 
 
-def test_the_page_names_every_experiment_and_all_rows_checked(results, folder):
-    text, linked = (pages(folder, NAMES)[name] for name in ("results.md", "results.html"))
+def test_the_page_names_every_experiment_and_all_rows_checked(results, tmp_path):
+    linked, text = (
+        path.read_text(encoding="utf-8")
+        for path in write_overview(tmp_path, list(results.values()), [1.5] * len(NAMES))
+    )
     total = sum(d["rows_where_argmax_was_verified"] for d in results.values())
     assert f"argmax on all {total:,} rows" in text
+    assert f"{1.5 * len(NAMES):,.0f} seconds" in text
     for name, document in results.items():
         assert f"\n## {name}: {document['verdict']}\n" in text
         assert f"[{name}](#{name}-{document['verdict'].replace(' ', '-')})" in text
-        assert all(len(needed) for needed in load(name).own_files) or not load(name).command
-        assert load(name).command in text
+        assert all(len(needed) for needed in load(name).claim.own_files) or not load(name).claim.command
+        assert load(name).claim.command in text
         assert f'href="{name}/result.html"' in linked
 
 
-def test_all_computes_what_is_missing_and_writes_the_page(results, folder):
-    said = CliRunner().invoke(grove, ["experiment", "all", "--quick", "--out", str(folder)])
+def test_all_finds_what_is_computed_and_writes_the_same_files(results, folder, home, tmp_path, monkeypatch):
+    monkeypatch.setenv("GROVE_HOME", str(home))
+    said = CliRunner().invoke(grove, ["experiment", "all", "--quick", "--out", str(tmp_path)])
     assert said.exit_code == 0, said.output
     assert said.stderr.count("(0 units computed") == len(NAMES)
-    for file, text in pages(folder, NAMES).items():
-        assert (folder / file).read_text(encoding="utf-8") == text
+    for name in NAMES:
+        for file in ("result.json", "result.md", "result.html"):
+            assert (tmp_path / name / file).read_bytes() == (folder / name / file).read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {*NAMES, "results.html", "results.md"}
 
 
-class Stopped(Exception):
-    pass
+def stopped(experiment, home, *, after):
+    """Stop a job once some of its units are done, and return when each of these was computed."""
+    request = {"experiment": experiment.claim.name, "settings": as_texts(experiment.settings(quick=True))}
+    with Workspace.open(settings_in(home)) as workspace:
+        job = client.submit(workspace, "experiment", request, wait=False)
+
+        def done():
+            found = client.list_units(workspace, job.id)
+            return {unit.key: unit.ended_at for unit in found if unit.state is State.DONE}
+
+        with Pool(workspace, threads=1) as pool:
+            pool.run_job(job.id, lambda: len(done()) >= after)
+        assert not client.status(workspace, job.id).finished
+        return done()
 
 
-def stop_after(n):
-    def progress(step, done, total):
-        if done == n:
-            raise Stopped(step)
-
-    return progress
+def computed_at(home):
+    with Workspace.open(settings_in(home)) as workspace:
+        (job,) = client.list_jobs(workspace)
+        return {unit.key: unit.ended_at for unit in client.list_units(workspace, job.id)}
 
 
 def test_a_stopped_run_computes_the_rest_only_and_ends_in_the_same_bytes(tmp_path):
     experiment = load("diabetes-path")
     settings = experiment.settings(quick=True)
-    with pytest.raises(Stopped, match="K=12,seed=1"):
-        run(experiment, tmp_path / "a", settings=settings, progress=stop_after(4))
-    assert not (tmp_path / "a" / "diabetes-path" / "result.json").exists()
-    asked = []
-    resumed = run(
-        experiment, tmp_path / "a", settings=settings, progress=lambda step, *counts: asked.append(step)
-    )
+    before = stopped(experiment, tmp_path / "a", after=4)
+    resumed = run(experiment, tmp_path / "a", settings=settings)
     whole = run(experiment, tmp_path / "b", settings=settings)
-    assert asked == ["K=12,seed=1", "K=12,seed=2"]
-    assert (resumed.computed, whole.computed) == (2, 6)
-    for name in ("result.json", "result.md", "result.html"):
-        one, other = (tmp_path / side / "diabetes-path" / name for side in "ab")
-        assert one.read_bytes() == other.read_bytes()
+    assert (len(before), resumed.computed, whole.computed) == (4, 2, 6)
+    after = computed_at(tmp_path / "a")
+    assert {key: after[key] for key in before} == before
+    assert resumed.content == whole.content
     again = run(experiment, tmp_path / "a", settings=settings)
-    assert (again.computed, again.document) == (0, whole.document)
+    assert (again.computed, again.content) == (0, whole.content)
+    assert computed_at(tmp_path / "a") == after
+
+
+def test_seconds_count_the_time_of_units_that_wait_for_each_other_once():
+    def unit(begin, end):
+        times = {"claimed_at": begin, "ended_at": end}
+        names = (field.name for field in fields(Unit))
+        return Unit(**(dict.fromkeys(names) | {"state": State.DONE} | times))
+
+    serial = [unit(10.0, 12.0), unit(10.5, 14.0), unit(12.0, 15.0)]
+    assert busy_seconds(serial) == 5.0
+    assert busy_seconds([*serial, unit(100.0, 101.5), unit(11.0, 11.5)]) == 6.5  # continued later
+    assert busy_seconds([unit(1.0, None), unit(None, None)]) == 0.0
 
 
 def test_another_setting_never_takes_the_units_of_the_first(tmp_path):
@@ -189,33 +224,6 @@ def test_another_setting_never_takes_the_units_of_the_first(tmp_path):
     assert (first.computed, other.computed) == (4, 4)
     assert first.document["identity"] != other.document["identity"]
     assert run(experiment, tmp_path, settings=settings).computed == 0
-
-
-UNIT = '{"parameters": {"K": 2, "seed": 1}, "result": %s, "seconds": %s}'
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "{}",
-        '{"parameters": {"K": 3}, "result": {}, "seconds": 1}',
-        "[1]",
-        "[" * 100_000,
-        UNIT % ("{}", 1),
-        UNIT % ('"text"', 1),
-        UNIT % ('{"checked_rows": 1}', '"long"'),
-    ],
-    ids=range(8),
-)
-def test_a_unit_file_of_somebody_else_is_refused_by_name(tmp_path, content):
-    experiment = load("complete-graph")
-    settings = experiment.settings(quick=True)
-    run(experiment, tmp_path, settings=settings)
-    (unit,) = tmp_path.rglob("K=2,seed=1.json")
-    unit.write_text(content)
-    with pytest.raises(InputError, match=r"K=2,seed=1\.json: .*delete it and run again"):
-        run(experiment, tmp_path, settings=settings)
 
 
 def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
@@ -230,25 +238,26 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
         ("regularisation=0", "0.0 given; give finite numbers above 0"),
         ("regularisation=nan", "nan given; give finite numbers above 0"),
         ("regularisation=inf", "inf given; give finite numbers above 0"),
-        ("seeds=0,-1", "-1 given; give finite numbers from 0 on"),
-        ("seeds=3,1,3", "3 stands twice"),
+        ("seeds=0,-1", "-1 given; give finite numbers of 0 or more"),
+        ("seeds=3,1,3", "3 is given twice"),
         ("sizes=0", "0 given; give finite numbers above 0"),
     ):
         with pytest.raises(InputError, match=said):
             changed(settings, [change])
     for name, change, said in (
-        ("beta-ablation", "betas=1,4", "give 2 and one other"),
+        ("beta-ablation", "betas=1,4", "give 2 and at least one other"),
         ("sample-complexity", "per_class=64,8", "ascending"),
-        ("under-confident", "sizes=9,4", "4 stands for the corners"),
+        ("under-confident", "sizes=9,4", "4 means the four corners"),
         ("digits-grid", "n_images=1797", "1 to 1796 of 1797 images train"),
     ):
         with pytest.raises(InputError, match=said):
             run(load(name), tmp_path, settings=changed(load(name).settings(quick=True), [change]))
-    with pytest.raises(NotFoundError, match="holds no result"):
-        pages(tmp_path, NAMES)
-    (tmp_path / "result.json").write_text("{")
-    with pytest.raises(InputError, match="is not a result"):
-        read_result(tmp_path / "result.json")
+
+
+def test_a_folder_that_cannot_be_written_is_named(results, folder, tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(InputError, match="name a folder that you may write"):
-        run(load("complete-graph"), tmp_path / "taken", settings=load("complete-graph").settings(quick=True))
+    content = (folder / "complete-graph" / "result.json").read_bytes()
+    with pytest.raises(InputError, match=r"taken.*name a folder that you may write"):
+        write_result(tmp_path / "taken", content)
+    with pytest.raises(InputError, match=r"taken.*name a folder that you may write"):
+        write_overview(tmp_path / "taken", [json.loads(content)], [1.0])
