@@ -69,13 +69,14 @@ def calibration_sections(found: CalibrationReport, *, verdict: float | None = No
     said = f"{_fitted(found)}."
     if verdict is not None:
         said += (
-            f" No other samples have confirmed it. The verdict's temperature, {verdict:.4g}, is another: "
-            "half of them chose it among a few, and the other half told that it helps. Use that one."
+            f" No other samples have confirmed it. The verdict's temperature, {verdict:.4g}, is a different "
+            "one: half of the samples chose it among a few temperatures, and the other half showed that it "
+            "helps. Use it."
         )
     else:
         said += f" {found.step[0].upper()}{found.step[1:]}."
     yield Section(
-        "What a temperature buys and costs",
+        "Gains and costs of each temperature",
         (
             said,
             Pictures(tuple(panels)),
@@ -87,18 +88,18 @@ def calibration_sections(found: CalibrationReport, *, verdict: float | None = No
     yield Section(
         "Other exponents of the distances",
         (
-            "An exponent other than 2 that wins at the default temperature, and not at a fitted one, only "
-            "made up for the temperature.",
+            "An exponent other than 2 that wins at the default temperature, but not at a fitted one, only "
+            "compensated for an unsuitable temperature.",
             found.betas.table(),
         ),
     )
-    yield Section("What to beware of", (Notes(found.remarks),))
+    yield Section("Cautions", (Notes(found.remarks),))
 
 
 def _confidence(found: CalibrationReport) -> Iterator[str | Pictures | Table | Folded]:
     diagrams = {"default": found.trade_off.reliability, "fitted": found.fitted}
     if not found.fitted.n:
-        yield "No sample has an observed truth, so that nothing can be said of the confidence."
+        yield "No sample has an observed truth, so nothing can be said about the confidence."
         return
     yield Pictures(
         tuple(ReliabilityDiagram(f"At the {name} temperature", bins) for name, bins in diagrams.items())

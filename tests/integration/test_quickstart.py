@@ -233,7 +233,7 @@ class TestWhole:
         assert done.stdout.startswith(f"['{best}'] answer '{best}': variance")
 
     def test_the_last_lines_lead_from_labels_and_a_model_of_ones_own_to_a_page(self, result, tmp_path):
-        shown = render(result).rpartition("Your own model, on your own labels:\n")[2]
+        shown = render(result).rpartition("To use your own model with your own labels:\n")[2]
         assert len(shown.splitlines()) == 3
         (tmp_path / "my-labels.csv").write_text("parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n")
         (tmp_path / "my-classes.txt").write_text("oak\nelm\nmoss\n")

@@ -139,7 +139,7 @@ def test_a_difference_is_filled_only_where_its_interval_leaves_out_zero():
     assert {e.get("x1") for e in others} == {zero.get("x1")}  # one line, in pieces
     center = [numbers(e, "cx")[0] for e in draw(picture).root.iter("circle")]
     assert center[0] > numbers(zero, "x1")[0]
-    assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval holds zero"]
+    assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval includes zero"]
 
 
 def test_branches_go_right_where_the_second_rule_wins_and_left_where_it_loses():
