@@ -29,7 +29,7 @@ Data goes to stdout, and everything else to stderr. `--json` prints one JSON doc
 `GROVE_*` variables or a `.env` file; `grove doctor` shows them. With `grove completion`, bash, zsh and fish
 complete commands, options, and names of ontologies, bundles and jobs.
 
-CSV is UTF-8 with a header, and is meant for programs. A spreadsheet runs a cell that begins with `=`, `+`,
+CSV is UTF-8 with a header, and is made for programs. A spreadsheet runs a cell that begins with `=`, `+`,
 `-` or `@` as a formula, and the keys and names of a hierarchy can begin with any character. Before you open a
 CSV file in a spreadsheet, write it with `--spreadsheet-safe`. This option puts an apostrophe before text that
 begins with one of these characters or its wide form, with a tab or with a line end. It leaves numbers and all
@@ -40,8 +40,8 @@ submits a job and waits for it. Ctrl-C leaves the job in the ledger, and a repea
 there at once. The next sweep shows the result in the graph; `grove worker` sweeps, and so does a command that
 waits for a job of `jobs submit`. These commands record a job, so they need write access to the database and
 the artifact store. The following are not jobs, and the command computes them itself:
-`locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`, and distances that are at most
-10,000 or for which `--rows` is given.
+`locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`, and `distances` with at most
+10,000 values or with `--rows`.
 
 | exit code | meaning |
 |---|---|
@@ -68,7 +68,7 @@ the artifact store. The following are not jobs, and the command computes them it
 | `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which it serves them |
 | `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
 | `GROVE_KEEP_RESULTS` | `20` | newest results of each kind and version that stay in the graph |
-| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker gives a unit back |
+| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker returns a unit |
 
 A variable that holds a secret may have a name that ends in `_FILE` instead; its value is then the path of a
 file with the secret.
