@@ -81,7 +81,7 @@ class TestSelectionCurves:
             ({str(i): [[1]] for i in range(5)}, "5 methods"),
             ({"a": [1, 2]}, r"'a' has shape \(2,\)"),
             ({"a": [[]]}, "shape"),
-            ({"a": [[1, 21]]}, "leaves 0..20"),
+            ({"a": [[1, 21]]}, "has values outside 0..20"),
         ],
     )
     def test_what_cannot_be_drawn_is_named(self, sizes, told):
