@@ -201,7 +201,7 @@ def _fail(error: GroveError) -> NoReturn:
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
     """Return the error for text that cannot be encoded: text of an argument, or text to be printed."""
     if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
-        return InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8")
+        return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
         f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, the encoding of "
         "stdout here; set PYTHONIOENCODING=utf-8, or a locale of UTF-8"

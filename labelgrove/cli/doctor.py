@@ -211,7 +211,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
     store = workspace.artifacts
     if ready and _holds_none(store, ready):
-        has = "is empty" if next(store.digests(), None) is None else "holds none of the snapshots"
+        has = "is empty" if next(store.digests(), None) is None else "has none of the snapshots"
         known = counted(len({version.ontology for version in ready}), "ontology", "ontologies")
         right = "folder" if isinstance(store, LocalStore) else "URL"
         raise SettingsError(
@@ -254,8 +254,8 @@ def _database(workspace: Workspace) -> str:
     damage = find_damage(workspace.engine)
     if damage is not None:
         raise ServiceError(
-            f"the file is damaged ({damage}); stop what uses it and restore "
-            "a backup into a new one: grove restore"
+            f"the file is damaged ({damage}); stop the processes that use it, and restore "
+            "a backup into a new file: grove restore"
         )
     detail = f"{workspace.engine.dialect.name}, schema up to date, {len(names)} ontologies"
     return f"{detail}, {facts['version']}, {milliseconds:.1f} ms round trip"
@@ -377,7 +377,7 @@ def _disk(folder: Path) -> str:
     detail = f"{sized(usage.free)} of {sized(usage.total)} free"
     if usage.free >= low:
         return detail
-    fix = f"{detail}: make room, or move what the variable names to a larger disk"
+    fix = f"{detail}: free some space, or move the folder that the variable names to a larger disk"
     if usage.free < low / 10:
         raise SettingsError(fix)
     return Note(fix)

@@ -75,7 +75,7 @@ def ingest(
     if by_workers and not detach:
         check_waitable(workspace)
     progress = Progress(f"ingest {name}")
-    with resumable(f"{name} answers as before until it is complete; go on with: {typed()}"):
+    with resumable(f"{name} keeps its previous version until the ingest is complete; go on with: {typed()}"):
         with progress.shown():
             progress("reading")
             result = read_once(workspace, name, source, **as_reading(**reading))

@@ -143,7 +143,9 @@ class Files:
         truth = read_truth(_needed("truth", self.truth))
         for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
             if len(keys) != n:
-                raise InputError(f"--{name}: {len(keys)} keys, and --probs {path} has {n}; give one for each")
+                raise InputError(
+                    f"--{name}: {len(keys)} keys, but --probs {path} has {n}; give one key for each"
+                )
             _refuse_unknown(name, keys, space)
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
@@ -191,7 +193,7 @@ def read_votes(path: Path) -> list[list[str]]:
     """Return the label keys of each line, separated by commas or white space."""
     rows = [line.replace(",", " ").split() for line in read_truth(path)]
     if not rows:
-        raise InputError(f"{path}: names no label; give the keys of one sample on each line")
+        raise InputError(f"{path}: contains no label; give the keys of one sample on each line")
     return rows
 
 

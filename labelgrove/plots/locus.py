@@ -229,7 +229,7 @@ def _branches(
     )
     if hit.any():
         bar = figure.colorbar(ScalarMappable(scale, _COLORS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
-        bar.set_label("labels of the branches at one ▼ that are reached (%)")
+        bar.set_label("reached labels in the branches at one ▼ (%)")
         for spine in bar.ax.spines.values():
             spine.set_visible(False)
     told = {"branches drawn as one mark, with their number of labels": (QUIET, 0.7)}

@@ -32,15 +32,15 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
         "fitted temperature": fit.temperature,
         "default temperature": own,
     }
-    change = "falls" if after < before else "rises" if after > before else "stays"
+    change = f"stays {before:.4g}, as at temperature {own:.4g}"
+    if after != before:
+        moves = "falls" if after < before else "rises"
+        change = f"{moves} from {before:.4g} at temperature {own:.4g} to {after:.4g}"
     return Report(
         title="Which temperature suits this model?",
         answer=f"temperature {fit.temperature:.4g}",
         tone="good" if after < before else "mixed" if after == before else "bad",
-        sentence=(
-            f"{_fitted(found)}; E[d²] of the Fréchet mean {change} from {before:.4g} at temperature "
-            f"{own:.4g} to {after:.4g}."
-        ),
+        sentence=f"{_fitted(found)}; E[d²] of the Fréchet mean {change}.",
         facts=facts,
         sections=tuple(calibration_sections(found)),
         origin=origin,
@@ -138,7 +138,7 @@ def _curve(
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
     """Return the curve of E[d²] against another measure, in order of temperature."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
-    line = Line.bare("from cold to hot", tuple(v for v, _ in known), tuple(d for _, d in known))
+    line = Line.bare("from low to high temperature", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}
     marks = tuple(Mark(n, v) for n, i in places.items() if i is not None and (v := values[i]) is not None)
     return Panel(f"E[d²] against {what}", label, "E[d²]", (line,), marks=marks)

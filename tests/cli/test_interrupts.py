@@ -80,8 +80,8 @@ def test_an_ingest_goes_on_with_the_same_command(garden):
     ):
         said = stopped_at(step, "ingest", "garden", "garden.csv")
         assert said == (
-            "stopped; garden answers as before until it is complete; go on with: grove ingest garden "
-            "garden.csv\n"
+            "stopped; garden keeps its previous version until the ingest is complete; go on with: grove "
+            "ingest garden garden.csv\n"
         )
         assert json.loads(garden("ontology", "list", "--json").stdout) == [before]
     assert json.loads(garden("ingest", "garden", "garden.csv", "--json").stdout)["created"] is True

@@ -78,13 +78,13 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
         )
     if settings.graph_is_embedded:
         raise SettingsError(
-            f"GROVE_GRAPH_URL is {settings.graph_url!r}: the embedded graph belongs to one process and "
-            "Celery workers are many; set GROVE_GRAPH_URL to a Neo4j server, or unset GROVE_BROKER_URL"
+            f"GROVE_GRAPH_URL is {settings.graph_url!r}: the embedded graph serves only one process, but "
+            "Celery runs several; set GROVE_GRAPH_URL to a Neo4j server, or unset GROVE_BROKER_URL"
         )
     if settings.database_url.startswith("sqlite") and not is_this_host(broker):
         raise SettingsError(
-            f"GROVE_DATABASE_URL is {settings.database_url!r}, a file of one host, and the broker "
-            f"{masked(broker)} serves several; set GROVE_DATABASE_URL to PostgreSQL "
+            f"GROVE_DATABASE_URL is {settings.database_url!r}, a file on one host, but the broker "
+            f"{masked(broker)} serves several hosts; set GROVE_DATABASE_URL to PostgreSQL "
             "(postgresql+psycopg://user:password@host/name)"
         )
     if mend:

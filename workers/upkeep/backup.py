@@ -169,7 +169,7 @@ def backup(
             raise
         raise ServiceError(
             f"backup {root}: {error.strerror or error}; the new backup is not complete, and an earlier one "
-            "stays valid; remove the fault and run the backup again"
+            "stays valid; fix the fault and run the backup again"
         ) from error
 
 

@@ -261,7 +261,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         return lambda: Files(**(given | other)).predicted(space)
 
     for call, error, said in (
-        (predicted(truth=short), InputError, "--truth: 3 keys, and --probs .* has 400"),
+        (predicted(truth=short), InputError, "--truth: 3 keys, but --probs .* has 400"),
         (predicted(columns=strange), UnknownLabelError, "--columns: 1 of 100 .* line 100 'class-x'"),
         (predicted(columns=None), InputError, "--columns: missing"),
         (predicted(probs=named, columns=short), InputError, r"order differ from the header.*named\.csv"),
@@ -270,7 +270,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
          InputError, "100 rows for 3 keys"),
         (lambda: Files(embeddings=samples.embeddings, labels=short).labeled(samples.space(), 0),
          InputError, "--labels: 3 keys for 600 rows"),
-        (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "names no label"),
+        (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "contains no label"),
         (lambda: Files(embeddings=tmp_path / "gone.npz", labels=short).digests(), NotFoundError, "gone.npz"),
     ):  # fmt: skip
         with pytest.raises(error, match=said):

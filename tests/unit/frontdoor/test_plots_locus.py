@@ -198,7 +198,7 @@ class TestLocusHierarchy:
         observed = list(range(500, 3000, 60))
         figure = locus_hierarchy(graph, observed, to_root(graph, observed), limit=20)
         ax, bar = figure.axes
-        assert bar.get_ylabel() == "labels of the branches at one ▼ that are reached (%)"
+        assert bar.get_ylabel() == "reached labels in the branches at one ▼ (%)"
         branches = collections(ax)["branch"]
         assert branches.get_array().max() <= 100
         counts = [int(text.get_text().replace(",", "")) for text in ax.texts if text.get_text()[0].isdigit()]
