@@ -187,7 +187,7 @@ def test_the_commands(used, tmp_path, monkeypatch):
     assert "3 artifacts" in run("backup", str(tmp_path / "x")).stdout
     back = json.loads(run("restore", str(tmp_path / "x"), "--json", home=tmp_path / "new").stdout)
     assert back["rows"] == made["rows"]
-    assert "2 of job" in run("restore", str(tmp_path / "x"), home=tmp_path / "new", code=1).stderr
+    assert "2 in job" in run("restore", str(tmp_path / "x"), home=tmp_path / "new", code=1).stderr
     assert "contains no backup" in run("restore", str(tmp_path), home=tmp_path / "n", code=4).stderr
     assert "is not a backup" in run("backup", str(tmp_path), code=1).stderr
 
@@ -495,5 +495,5 @@ def test_a_killed_restore_leaves_all_or_nothing(folder, tmp_path, step, at):
     assert rows_in(target.database_url) == {}
     restore(target, folder)
     assert rows_in(target.database_url) == whole
-    with pytest.raises(ConflictError, match="2 of job"):
+    with pytest.raises(ConflictError, match="2 in job"):
         restore(target, folder)

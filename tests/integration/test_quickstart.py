@@ -213,7 +213,7 @@ class TestWhole:
         assert str(result.report) in text
 
     def test_the_lines_for_a_model_of_ones_own_run_as_they_are_shown(self, result, settings):
-        shown = render(result).partition("used like this:\n")[2].partition("\n\nYour own")[0]
+        shown = render(result).partition("four corners:\n")[2].partition("\n\nTo use your own")[0]
         code = textwrap.dedent(shown)
         assert len(code.splitlines()) <= 10
         done = subprocess.run(

@@ -118,7 +118,7 @@ def test_units_are_given_back_at_once_by_who_is_told_to_end(kind, number, tmp_pa
             assert (status == 0) is (number == signal.SIGTERM)
             unit = ledger.unit(key)
             assert (unit.state, unit.attempts, unit.fence) == (State.PENDING, 0, 1)
-            assert "told to end" in unit.error
+            assert "told to stop" in unit.error
             assert living(workspace.engine) == []
         assert "Traceback" not in worker.text()
         with EmbeddedWorker(settings, tmp_path / "second.log"):
