@@ -193,7 +193,7 @@ def read_votes(path: Path) -> list[list[str]]:
     """Return the label keys of each line, separated by commas or white space."""
     rows = [line.replace(",", " ").split() for line in read_truth(path)]
     if not rows:
-        raise InputError(f"{path}: contains no label; give the keys of one sample on each line")
+        raise InputError(f"{path}: names no label; give the keys of one sample on each line")
     return rows
 
 

@@ -40,8 +40,8 @@ submits a job and waits for it. Ctrl-C leaves the job in the ledger, and a repea
 there at once. The next sweep shows the result in the graph; `grove worker` sweeps, and so does a command that
 waits for a job of `jobs submit`. These commands record a job, so they need write access to the database and
 the artifact store. The following are not jobs, and the command computes them itself:
-`locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`, and `distances` with at most
-10,000 values or with `--rows`.
+`locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`, and distances that are at most
+10,000 or for which `--rows` is given.
 
 | exit code | meaning |
 |---|---|

@@ -165,9 +165,7 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     if (np.bincount(assignment) != sizes).any():
         raise file.fault("sizes are not the numbers of labels that assignment places in the supernodes")
     if (n, n_supernodes) != (file.whole("n_labels"), file.whole("n_supernodes", 1)):
-        raise file.fault(
-            f"metadata: n_labels and n_supernodes must be {n} and {n_supernodes}, as in the arrays"
-        )
+        raise file.fault(f"metadata: n_labels or n_supernodes is not {n} or {n_supernodes}, as in the arrays")
     if edges.shape != (len(weights), 2) or len(counts) != len(weights):
         raise file.fault(f"edges of shape {edges.shape}, {len(weights)} weights and {len(counts)} counts")
     if edges.size and not (edges.min() >= 0 and edges.max() < n_supernodes):

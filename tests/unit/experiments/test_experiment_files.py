@@ -270,7 +270,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
          InputError, "100 rows for 3 keys"),
         (lambda: Files(embeddings=samples.embeddings, labels=short).labeled(samples.space(), 0),
          InputError, "--labels: 3 keys for 600 rows"),
-        (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "contains no label"),
+        (lambda: read_votes(lines(tmp_path / "empty.txt", [])), InputError, "names no label"),
         (lambda: Files(embeddings=tmp_path / "gone.npz", labels=short).digests(), NotFoundError, "gone.npz"),
     ):  # fmt: skip
         with pytest.raises(error, match=said):

@@ -125,11 +125,11 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
     def array(name: str, dtype: DTypeLike) -> NDArray[Any]:
         found = arrays.get(f"witness.{name}")
         if found is None:
-            raise ArtifactError(f"witnesses: the array 'witness.{name}' is missing; recompute the locus")
+            raise ArtifactError(f"witnesses: the array 'witness.{name}' is missing; compute the locus again")
         if found.dtype != dtype or found.ndim != 1:
             raise ArtifactError(
                 f"witnesses: 'witness.{name}' is {found.dtype} of shape {found.shape}, expected a row of "
-                f"{np.dtype(dtype)}; recompute the locus"
+                f"{np.dtype(dtype)}; compute the locus again"
             )
         return found
 
