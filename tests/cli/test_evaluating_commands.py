@@ -187,7 +187,7 @@ def test_two_temperatures_on_a_page_say_what_each_is_for(call):
     chosen, fitted = document["verdict"]["temperature"], document["calibrated"]["fit"]["temperature"]
     assert document["verdict"]["answer"] == "calibrate first"
     assert f"Temperature {fitted:.4g} makes E[d²] smallest" in page
-    assert f"The verdict's temperature, {chosen:.4g}, is another" in page
+    assert f"The verdict's temperature, {chosen:.4g}, is a different one" in page
     assert page.count("to answer at temperature") == 1
     assert f"to answer at temperature {chosen:.4g}: " in page
 
