@@ -294,7 +294,7 @@ def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = 
                 raise
             if not waiting:
                 before_waiting()
-                logger.warning("waiting %.0f s for the database at most: %s", _DATABASE_S, error)
+                logger.warning("waiting at most %.0f s for the database: %s", _DATABASE_S, error)
             waiting = True
         time.sleep(min(1.0, _DATABASE_S / 10))
 

@@ -145,7 +145,7 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
-        raise InputError(f"its request has no snapshot; ask again: grove jobs submit {job.kind}")
+        raise InputError(f"its request has no snapshot; submit it again: grove jobs submit {job.kind}")
     version, snapshot = given.pop("ontology"), given.pop("snapshot")
     files = {parameter.name for parameter in kind.parameters if parameter.file}
     keys: _Keys = {}

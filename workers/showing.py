@@ -126,7 +126,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # another process drops the version or an equal result
-        raise TransientError(f"{error}; it is shown later") from error
+        raise TransientError(f"{error}; the result is shown later") from error
     _, outdated = _ranked(workspace, graph_rows, publication)  # again: others may have shown theirs meanwhile
     workspace.graph.drop_results(outdated)
 
@@ -153,7 +153,7 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
     held = {row["job"] for row in graph.results()}
     lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]
     if lacking:
-        logger.warning("%d results are missing from the graph and shown again", len(lacking))
+        logger.warning("%d results are missing from the graph and are shown again", len(lacking))
         graph_rows.reopen(lacking)
         publish_results(workspace, ledger, lacking, out_of_time=out_of_time)
     return lacking
@@ -193,7 +193,7 @@ def _reach_graph(workspace: Workspace) -> None:
     began = time.monotonic()
     until, reason = _resting.get(workspace.settings, (began, ""))
     if began < until:
-        raise ServiceError(f"{reason}; it is asked again in {until - began:.0f} s")
+        raise ServiceError(f"{reason}; the graph is tried again in {until - began:.0f} s")
     try:
         workspace.graph.describe()
     except (OSError, GroveError) as error:
@@ -226,7 +226,10 @@ def _name_result(
 ) -> None:
     """Give a result its name; raise `InputError` if its kind names no results."""
     if kind.publish is None:
-        raise InputError(f"{kind.name} names no result; ask for the job without {dict(publication.target)}")
+        raise InputError(
+            f"results of the kind {kind.name} get no name; submit the job without the target "
+            f"{dict(publication.target)}"
+        )
     kind.publish(
         Naming(
             workspace,
@@ -299,10 +302,12 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
     """Return the error that says why the graph lacks the version of a result."""
     digest = publication.parameters["ontology"]
     if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
-        return TransientError(f"version {digest[:12]} is not ready in the graph; its results follow it")
+        return TransientError(
+            f"version {digest[:12]} is not ready in the graph; its results are shown when it is"
+        )
     return NotFoundError(
         f"version {digest[:12]} was deleted, so the result is not shown in the graph; ingest its source and "
-        "ask for the job again"
+        "submit the job again"
     )
 
 

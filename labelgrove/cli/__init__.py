@@ -191,7 +191,7 @@ def _fail(error: GroveError) -> NoReturn:
         else:  # not the error's own message: it would repeat some of the defects
             say(report.render(), err=True)
             n = report.counts["error"]
-            said = f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was taken in"
+            said = f"error: {n} {'error' if n == 1 else 'errors'}, listed above; nothing was ingested"
             say(said, err=True)
     except OSError:  # stderr cannot be written: only the exit code is left
         _forget(sys.stderr)
@@ -201,10 +201,10 @@ def _fail(error: GroveError) -> NoReturn:
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
     """Return the error for text that cannot be encoded: text of an argument, or text to be printed."""
     if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
-        return InputError(f"{error.object!r:.80} holds bytes that are not UTF-8; write it in UTF-8")
+        return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
-        f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, its encoding here; "
-        "set PYTHONIOENCODING=utf-8, or a locale of UTF-8"
+        f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, the encoding of "
+        "stdout here; set PYTHONIOENCODING=utf-8, or a locale of UTF-8"
     )
 
 
@@ -214,7 +214,7 @@ def _not_writable(stream: TextIO, error: OSError) -> GroveError:
 
     _forget(stream)
     name = "stdout" if stream is sys.stdout else "stderr"
-    advice = disk_advice(error, "the output", f"what {name} is sent to", otherwise="send it elsewhere")
+    advice = disk_advice(error, "the output", f"the target of {name}", otherwise="send the output elsewhere")
     return ServiceError(f"{name}: cannot be written ({error.strerror}); {advice}")
 
 

@@ -33,13 +33,15 @@ def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
     from labelgrove.workers.upkeep.backup import backup as write_backup
 
     progress = Progress("backup")
-    kept = f"{folder} holds what it held before, and copies that the next run uses; go on with: {typed()}"
+    kept = (
+        f"{folder} keeps its earlier backup, if any, and copies that the next run uses; go on with: {typed()}"
+    )
     with resumable(kept), progress.shown():
         result = write_backup(workspace, folder, progress=progress)
     if result.missing:
         note(
-            f"{len(result.missing)} results of jobs are gone from the store; "
-            "they are computed again when their jobs are submitted again"
+            f"{len(result.missing)} results of jobs are missing in the store; "
+            "they are recomputed when their jobs are submitted again"
         )
     emit(
         {**asdict(result), "seconds": round(progress.seconds, 3)},
@@ -62,12 +64,12 @@ def restore(folder: Path, as_json: bool) -> None:
     from labelgrove.workers.upkeep.restore import restore as bring_back
 
     progress = Progress("restore")
-    kept = f"the database is empty still, or holds every row already; go on with: {typed()}"
+    kept = f"the database is still empty, or already has every row; go on with: {typed()}"
     with resumable(kept), progress.shown():
         result = bring_back(Settings.from_env(), folder, progress=progress)
     emit(
         {**asdict(result), "seconds": round(progress.seconds, 3)},
         as_json,
         f"{sum(result.rows.values())} rows and {result.n_artifacts} artifacts ({result.n_bytes} bytes) "
-        f"restored; {len(result.ontologies)} ontologies answer",
+        f"restored; {len(result.ontologies)} ontologies can be queried",
     )

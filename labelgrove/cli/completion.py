@@ -27,5 +27,5 @@ def completion(shell: str) -> None:
 
     made_for = get_completion_class(shell)
     if made_for is None:
-        raise click.UsageError(f"{shell}: click completes no words for it")
+        raise click.UsageError(f"{shell}: word completion is not available for this shell")
     click.echo(made_for(grove, {}, "grove", "_GROVE_COMPLETE").source())

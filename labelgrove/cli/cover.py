@@ -81,7 +81,7 @@ def _cover(
     from labelgrove.ontology.errors import InputError
 
     if identifying and method != "minimum":
-        raise InputError(f"--identifying: goes with --method minimum, not with {method}")
+        raise InputError(f"--identifying: needs --method minimum, not {method}")
     document = stored.document() | {"method": method, "identifying": identifying}
     if method == "must":
         needed = _needed(stored)
@@ -91,7 +91,7 @@ def _cover(
     size = len(found.keys)
     document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
     smallest = (
-        "as few as can be" if found.lower_bound == size else f"at least {found.lower_bound:,} are needed"
+        "no cover is smaller" if found.lower_bound == size else f"at least {found.lower_bound:,} are needed"
     )
     return found.keys, document, smallest
 

@@ -79,7 +79,7 @@ def cypher(
     from labelgrove.ontology.errors import InputError, QueryFailedError, QueryTimeoutError
     from labelgrove.ontology.graph.cyphertokens import parameters as parameters_of
 
-    check_safe(safe, as_csv_, "ask for it with --csv")
+    check_safe(safe, as_csv_, "give --csv as well")
     bound: dict[str, Any] = {}
     for name, value in map(_parameter, parameters):
         if name in bound:
@@ -93,7 +93,9 @@ def cypher(
     elif isinstance(bound.get("version"), str):
         bound["version"] = _whole_version(workspace, bound["version"])
     elif "version" not in bound and "version" in parameters_of(statement):
-        raise InputError("the statement misses $version; give --ontology NAME, or -p version=DIGEST")
+        raise InputError(
+            "the statement uses $version, which has no value; give --ontology NAME, or -p version=DIGEST"
+        )
     try:
         rows = workspace.graph.run_user(statement, bound, timeout_s=timeout_s, max_rows=max_rows)
     except QueryFailedError as error:
@@ -126,12 +128,14 @@ def _whole_version(workspace: Workspace, beginning: str) -> str:
     digests = sorted({str(version["digest"]) for version in workspace.graph.versions()})
     found = [digest for digest in digests if beginning and digest.startswith(beginning)]
     if len(found) > 1:
-        raise InputError(f"--param version={beginning}: fits {len(found)} versions; give more of its digits")
+        raise InputError(
+            f"--param version={beginning}: {len(found)} versions begin with these digits; give more of them"
+        )
     if not found:
         known = first_few([digest[:12] for digest in digests]) or "none"
         raise NotFoundError(
-            f"--param version={beginning}: no version in the graph begins so (it has {known}); give one of "
-            "them, or --ontology NAME"
+            f"--param version={beginning}: no version in the graph begins with these digits (it has "
+            f"{known}); give one of them, or --ontology NAME"
         )
     return found[0]
 
@@ -150,7 +154,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"--param {name}:={value}: is not JSON ({error}); text goes after a plain ="
+            f"--param {name}:={value}: is not JSON ({error}); give text after a plain ="
         ) from None
     except (ValueError, RecursionError) as error:  # thousands of digits, or of nested brackets
         raise InputError(f"--param {name}: {error}; give text, a number of 64 bits, or a list") from error

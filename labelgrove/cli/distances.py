@@ -59,7 +59,10 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     column_keys, row_keys = stored.keys(columns), stored.keys(rows) or tuple(space.keys)
     shape = (len(row_keys), len(column_keys))
     if out is None and as_json and shape[0] * shape[1] > _MOST_SHOWN:
-        raise InputError(f"--json: {shape[0]:,} x {shape[1]:,} distances; write so many to a file with --out")
+        raise InputError(
+            f"--json: {shape[0]:,} x {shape[1]:,} distances are too many to print; write them to a file "
+            "with --out"
+        )
     title = f"{shape[0]:,} x {shape[1]:,} distances"
     with nullcontext() if out is None else array_file(out, space.distance_dtype, shape) as array:
         if rows is None and shape[0] * shape[1] > _MOST_SHOWN:

@@ -121,7 +121,7 @@ def _environment(
     return [
         Finding("python", True, platform.python_version(), f"labelgrove {metadata.version('labelgrove')}"),
         Finding(
-            "settings", True, "environment" + " and .env" * Path(".env").is_file(), names or "defaults alone"
+            "settings", True, "environment" + " and .env" * Path(".env").is_file(), names or "only defaults"
         ),
         *(
             Finding("settings", False, name, masked(str(error)))
@@ -154,7 +154,7 @@ def _services(workspace: Workspace, malformed: Mapping[str, SettingsError]) -> l
         if wrong:
             own = wrong[0] == _NEEDS[part][0]
             detail = (
-                str(malformed[wrong[0]]) if own else f"not looked at: it goes by {wrong[0]}, which is wrong"
+                str(malformed[wrong[0]]) if own else f"not checked: it depends on {wrong[0]}, which is wrong"
             )
             parts.append(Finding(part, False, wrong[0] if own else masked(uses), masked(detail)))
         else:
@@ -162,7 +162,7 @@ def _services(workspace: Workspace, malformed: Mapping[str, SettingsError]) -> l
     reached = {part.part for part in parts if part.ok is not False}
     return [
         *parts,
-        _look("living workers", "heard of within a minute", lambda: _living(workspace, reached, brokered)),
+        _look("living workers", "reported within a minute", lambda: _living(workspace, reached, brokered)),
         _look("clocks", "this host and its servers", lambda: _clocks(workspace, reached)),
     ]
 
@@ -211,23 +211,25 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
     store = workspace.artifacts
     if ready and _holds_none(store, ready):
-        has = "is empty" if next(store.digests(), None) is None else "holds none of the snapshots"
+        has = "is empty" if next(store.digests(), None) is None else "has none of the snapshots"
         known = counted(len({version.ontology for version in ready}), "ontology", "ontologies")
         right = "folder" if isinstance(store, LocalStore) else "URL"
         raise SettingsError(
             f"this store {has}, but the catalog knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
-            "If so, ingest their sources again, or bring a backup back: grove restore "
-            f"(missing first: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
+            "If so, ingest their sources again, or restore a backup: grove restore "
+            f"(first missing: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
         )
     if isinstance(store, LocalStore) and not store.root.exists():
         above = _existing_folder(store.root)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise SettingsError(
-                f"the folder is not there and cannot be made in {above}; point GROVE_ARTIFACTS_URL to one "
-                "that you may write"
+                f"the folder does not exist and cannot be made in {above}; point GROVE_ARTIFACTS_URL to one "
+                "that you can write to"
             )
-        what = "the folder is not there yet; the first ingest makes it"
-        return what if ready is not None else Note(f"{what}, unless the database, which cannot tell, has any")
+        what = "the folder does not exist yet; the first ingest makes it"
+        if ready is None:
+            return Note(f"{what}, unless the database, which cannot be read, knows any versions")
+        return what
     # Random content: with equal content, one doctor would delete the file that another is about to read.
     probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
     store.read_bytes(probe)
@@ -247,16 +249,16 @@ def _database(workspace: Workspace) -> str:
     if facts.get("journal", "wal") != "wal":
         raise SettingsError(
             f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, which "
-            "readers beside a writer need; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
+            "reading during a write needs; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
         )
     damage = find_damage(workspace.engine)
     if damage is not None:
         raise ServiceError(
-            f"the file is damaged ({damage}); stop what uses it and restore "
-            "a backup into a new one: grove restore"
+            f"the file is damaged ({damage}); stop the processes that use it, and restore "
+            "a backup into a new file: grove restore"
         )
     detail = f"{workspace.engine.dialect.name}, schema up to date, {len(names)} ontologies"
-    return f"{detail}, {facts['version']}, {milliseconds:.1f} ms there and back"
+    return f"{detail}, {facts['version']}, {milliseconds:.1f} ms round trip"
 
 
 def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
@@ -264,9 +266,9 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
     described = ", ".join(f"{k} {v}" for k, v in workspace.graph.describe().items())
     if ready is None:  # the graph answers; the row of the database says what is wrong there
-        return Note(f"{described}; the database cannot tell what it should hold")
+        return Note(f"{described}; not compared with the database, which cannot be read")
     if _holds_none(workspace.artifacts, ready):
-        return Note(f"{described}; nothing could make it again from this artifact store, see artifacts")
+        return Note(f"{described}; it cannot be rebuilt from this artifact store, see artifacts")
     for version in ready:
         workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: the graph could not be rebuilt
         if version.current and workspace.graph.current(version.ontology) != version.digest:
@@ -294,7 +296,7 @@ def _workers(settings: Settings) -> str:
         return f"{detail}, append-only file"
     return Note(
         f"{detail}; it keeps nothing on disk, so after its restart waiting units are sent again from the "
-        "ledger, within 10 minutes; CONFIG SET appendonly yes spares the wait"
+        "ledger, within 10 minutes; CONFIG SET appendonly yes avoids the wait"
     )
 
 
@@ -304,16 +306,16 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
     from labelgrove.workers.schedules.schedule import Timetable
 
     if "database" not in reached:
-        return Note("the database cannot tell")
+        return Note("not known: the database cannot be read")
     found = living(workspace.engine)
     if found:
         slots = sum(worker.slots for worker in found)
         return f"{len(found)}, for {slots} units at a time: {first_few([worker.name for worker in found])}"
     if brokered:
-        return Note("none is alive, so jobs wait; start one: grove worker")
+        return Note("no worker is alive, so jobs wait; start one: grove worker")
     if Timetable(workspace.engine).schedules():
-        return Note("none is alive, so no schedule fires; start one: grove worker")
-    return "none is alive, and none is needed"
+        return Note("no worker is alive, so no schedule submits jobs; start one: grove worker")
+    return "no worker is alive, and none is needed"
 
 
 # ---- the host ------------------------------------------------------------------------------------------
@@ -375,7 +377,7 @@ def _disk(folder: Path) -> str:
     detail = f"{sized(usage.free)} of {sized(usage.total)} free"
     if usage.free >= low:
         return detail
-    fix = f"{detail}: make room, or move what the variable names to a larger disk"
+    fix = f"{detail}: free some space, or move the folder that the variable names to a larger disk"
     if usage.free < low / 10:
         raise SettingsError(fix)
     return Note(fix)
@@ -390,7 +392,7 @@ def _open_files() -> str:
     unlimited = soft == resource.RLIM_INFINITY
     if unlimited or soft >= _OPEN_FILES:
         return "no limit" if unlimited else f"{soft}"
-    return Note(f"{soft}: artifacts are memory maps and each connection is a file; raise it (ulimit -n 4096)")
+    return Note(f"{soft}: each open artifact and each connection takes one; raise it (ulimit -n 4096)")
 
 
 def _wordnet() -> Finding:

@@ -118,7 +118,9 @@ def evaluate(
 
     _checked(reports)
     if with_calibration and not reports:
-        raise click.UsageError("--calibrate adds to a report; name its file with --report FILE")
+        raise click.UsageError(
+            "--calibrate: adds to a report; name the file of the report with --report FILE"
+        )
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
     named = str if as_json and not reports else _names(bundle, ontology, adapter)
@@ -233,7 +235,9 @@ def _checked(reports: tuple[Path, ...]) -> None:
     for path in reports:
         check_ending(path)
         if not path.parent.is_dir():
-            raise InputError(f"--report {path}: cannot be written, there is no such folder; make it first")
+            raise InputError(
+                f"--report {path}: cannot be written because its folder does not exist; make the folder first"
+            )
 
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
@@ -291,7 +295,7 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
         with Workspace.open() as workspace:
             graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
     except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle may be at hand without its ontology
-        note(f"labels are shown by key, not by name: {error}")
+        note(f"labels are shown by key because their names cannot be read: {error}")
         return str
 
     def named(key: str) -> str:

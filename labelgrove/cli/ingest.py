@@ -68,14 +68,14 @@ def ingest(
 
     if detach and refresh:
         raise click.UsageError(
-            f"--refresh needs the new version, which --detach does not wait for; "
-            f"once it is current, run: grove jobs refresh {name}"
+            f"--refresh needs the new version, and --detach does not wait for it; "
+            f"once that version is current, run: grove jobs refresh {name}"
         )
     by_workers = workspace.settings.broker_url is not None
     if by_workers and not detach:
         check_waitable(workspace)
     progress = Progress(f"ingest {name}")
-    with resumable(f"{name} answers as before until it is complete; go on with: {typed()}"):
+    with resumable(f"{name} keeps its previous version until the ingest is complete; go on with: {typed()}"):
         with progress.shown():
             progress("reading")
             result = read_once(workspace, name, source, **as_reading(**reading))
@@ -131,8 +131,8 @@ def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
 def _tell(source: str, report: Report, since: str | None) -> None:
     """Print the report of a reading, and say so if it was an earlier one."""
     if since is not None:
-        told = "; what was reported then:" if report.defects else ""
-        note(f"{source} is unchanged since it was read at {since}, and is not read again{told}")
+        told = "; its report from then:" if report.defects else ""
+        note(f"{source} is unchanged since it was read at {since}, so it is not read again{told}")
     if report.defects:
         note(report.render())
 
@@ -148,7 +148,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
         note(str(error))
-        click.confirm(f"Replace {name} all the same?", abort=True, err=True)
+        click.confirm(f"Replace {name} anyway?", abort=True, err=True)
         return True
     return False
 

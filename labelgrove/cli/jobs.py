@@ -110,7 +110,9 @@ def list_(
 
     wanted = None if state is None else State(state)
     if stale and wanted not in (None, State.DONE):
-        raise InputError(f"--stale --state {state}: only done jobs are ever stale; leave one of them out")
+        raise InputError(
+            f"--stale --state {state}: only done jobs can be stale; leave out one of the two options"
+        )
     if stale:
         found = stale_jobs(workspace, limit=limit, kind=kind)
     else:
@@ -177,7 +179,7 @@ def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
     cancelled = client.cancel(workspace, job)
     running = cancelled.units.get(State.RUNNING, 0)
     rest = f"; {running} running units stop at their next heartbeat" if running else ""
-    note(f"job {cancelled.id[:12]} is cancelled for all who asked for it{rest}")
+    note(f"job {cancelled.id[:12]} is cancelled for everyone who submitted it{rest}")
     _show(workspace, cancelled, as_json)
 
 
@@ -220,7 +222,7 @@ def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
     if left_out > 0:
         note(f"{left_out} more units; raise --limit to see them")
     if all(unit.claimed_at is None for unit in units):
-        note("no unit was claimed since the job was last asked for, so there is nothing more to tell")
+        note("no unit has been claimed since the job was last submitted")
     else:
         note("only the last attempt of each unit is recorded; the logs of the workers have the others")
 
@@ -233,7 +235,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
     found = client.estimate(workspace, kind, complete_request(workspace, kind_named(kind), asked))
     if found is None:
-        raise InputError(f"job kind {kind!r} does not say what it takes; submit it without --estimate")
+        raise InputError(f"job kind {kind!r} has no estimate; submit the job without --estimate")
     free = client.free_bytes(workspace)
     described = asdict(found) | {"free_bytes": free}
     emit(described, as_json, lambda: table(("property", "value"), _told(found, free).items()))
@@ -264,14 +266,14 @@ def _warn_of_size(workspace: Workspace, job: Job) -> None:
         return
     if free is not None and found.n_bytes > free:
         note(
-            f"note: its results may take {sized(found.n_bytes)}, and {workspace.artifacts.where} has "
-            f"{sized(free)}; if you meant less: grove jobs cancel {job.id[:12]}"
+            f"note: the results of this job may take {sized(found.n_bytes)}, and "
+            f"{workspace.artifacts.where} has {sized(free)}; to stop it: grove jobs cancel {job.id[:12]}"
         )
     unit_s, limit_s = (found.seconds or 0.0) / found.units, workspace.settings.unit_time_limit_s
     if workspace.settings.broker_url is not None and unit_s > limit_s:
         note(
-            f"note: a unit of it takes about {unit_s:,.0f} s, and workers stop units after {limit_s} s; set "
-            "GROVE_UNIT_TIME_LIMIT_S higher for them, or ask for less"
+            f"note: a unit of this job takes about {unit_s:,.0f} s, and workers stop units after {limit_s} "
+            "s; set GROVE_UNIT_TIME_LIMIT_S higher for them, or request less"
         )
 
 
@@ -300,7 +302,7 @@ def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
     (described,) = _described(workspace, [job])
     emit(described, as_json, lambda: table(("property", "value"), described.items(), wrap=True))
     if job.result_sha256 is not None:
-        note(f"what it gave: grove jobs result {job.id[:12]}")
+        note(f"see the result: grove jobs result {job.id[:12]}")
 
 
 def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict[str, Any]]) -> str:

@@ -115,7 +115,7 @@ def _export_format(out: Path | None, asked: str | None) -> str:
 
     told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
     if None not in (asked, told) and asked != told:
-        raise InputError(f"--out {out}: ends in .{told}, against --format {asked}; change one of them")
+        raise InputError(f"--out {out}: the ending .{told} contradicts --format {asked}; change one of them")
     return asked or told or "tsv"
 
 

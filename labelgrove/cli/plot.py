@@ -86,7 +86,9 @@ def simplex(
     from labelgrove.ontology.errors import InputError
 
     if (ontology is None) != (observed is None):
-        raise InputError("--observed: goes with ONTOLOGY; give both, or neither for the six families")
+        raise InputError(
+            "--observed and ONTOLOGY go together; give both, or neither to draw the six families"
+        )
     if ontology is None or observed is None:
         _save(plots.region_panels(plots.paper_families(seed)), out)
         return
@@ -126,7 +128,10 @@ def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> 
     from labelgrove.ontology.randomgraphs import random_tree
 
     if start + rounds > n_labels:
-        raise InputError(f"--rounds {rounds}: {start} + {rounds} labels of {n_labels}; ask for fewer rounds")
+        raise InputError(
+            f"--rounds {rounds}: {start} + {rounds} labels are more than the {n_labels} labels of a tree; "
+            "give fewer rounds"
+        )
     sizes: dict[str, list[NDArray[np.int64]]] = {"active": [], "outside": [], "uniform": []}
     with Progress("selection on random trees").shown() as progress:
         for seed in range(seeds):

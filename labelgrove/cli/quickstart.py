@@ -29,7 +29,7 @@ def quickstart(out: Path, as_json: bool) -> None:
     two is a text classifier over the 4,017 animals of WordNet. If WordNet is installed (Debian package
     wordnet-base), all its 82,115 nouns are loaded into the graph as well.
     """
-    kept = resumable(f"the ontologies and bundles that were made stay; go on with: {typed()}")
+    kept = resumable(f"the ontologies and bundles made so far are kept; go on with: {typed()}")
     with kept, Steps() as progress:
         progress("loading")
         from labelgrove.quickstart import render, run

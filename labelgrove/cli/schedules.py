@@ -86,7 +86,7 @@ def remove(workspace: Workspace, name: str) -> None:
     from labelgrove.workers.schedules.schedule import Timetable
 
     Timetable(workspace.engine).remove(name)
-    note(f"schedule {name} is removed; its jobs stay")
+    note(f"schedule {name} is removed; its jobs are kept")
 
 
 def _described_schedule(found: Schedule) -> dict[str, Any]:

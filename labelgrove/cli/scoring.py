@@ -140,8 +140,9 @@ def _column_names(
     if columns is None:
         if header is None:
             raise BindingError(
-                f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, in "
-                "order, with --columns FILE, or say --columns bundle if they stand as the bundle was built"
+                f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, "
+                "in order, with --columns FILE, or give --columns bundle if they have the order in which "
+                "the bundle was built"
             )
         return header
     given: Sequence[str] | Binding | None = None
@@ -175,8 +176,8 @@ def _check_agreement(
         found = np.argsort(bind(header, keys, names, by=by))
     except BindingError as error:
         raise BindingError(
-            f"{outputs}: its header does not agree with --columns: {error}\nwrite it as --columns has it, or "
-            "save the numbers without names, as .npy"
+            f"{outputs}: its header does not agree with --columns: {error}\ngive it the names of --columns, "
+            "or save the numbers without names, as .npy"
         ) from None
     if (asked != found).any():
         at = int(np.flatnonzero(asked != found)[0])
@@ -211,7 +212,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
         words = (*_RULES, f"{_BELOW}KEY")
         near = get_close_matches(given or "", words, n=1)
         raise UnknownLabelError(
-            f"--candidates {given}: {error}{'; the word close to it: ' if near else ''}{''.join(near)}; give "
+            f"--candidates {given}: {error}{'; a similar word: ' if near else ''}{''.join(near)}; give "
             f"{', '.join(words)}, a file with one label per line, or key,key,..."
         ) from None
 
@@ -282,7 +283,7 @@ def score(
         with _naming_candidates(candidates):
             found = adapter.explain(given, candidates=among)
         text = json_text(asdict(found)) if as_document else str(found)
-        give(f"{text}\n", out, f"why row {explain} is answered so")
+        give(f"{text}\n", out, f"the explanation of row {explain}")
         return
     ids = ("id",) if getattr(values, "id_column", None) is not None else ()
     header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
@@ -327,6 +328,6 @@ def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> OutputRo
     rows = adapter.rows(values.read() if isinstance(values, OutputFile) else values)
     if row >= len(rows):
         raise InputError(
-            f"--explain {row}: {outputs} has {len(rows)} rows, the first of them 0; name one of them"
+            f"--explain {row}: {outputs} has {len(rows)} rows, counted from 0; give a smaller number"
         )
     return rows.only(row)

@@ -44,7 +44,7 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
             costs.append(float(cost))
         except ValueError:
             raise InputError(
-                f"{source}:{line}: {','.join(row)!r}; after the header, a line is a label and its cost"
+                f"{source}:{line}: {','.join(row)!r}; each line after the header must be a label and its cost"
             ) from None
         labels.append(label)
     return dict(zip(stored.find(labels, "label"), costs, strict=True))

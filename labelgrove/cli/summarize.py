@@ -92,5 +92,5 @@ def summarize(
         as_json,
         f"{graph.n_labels:,} labels in {len(sizes):,} supernodes with {document['n_edges']:,} edges\n"
         f"the largest holds {share(int(sizes.max()), graph.n_labels)}; "
-        f"{document['sizes']['single']:,} hold one",
+        f"{document['sizes']['single']:,} hold one label",
     )

@@ -68,5 +68,5 @@ def worker(
     settings = dataclasses.replace(
         Settings.from_env(), **{name: value for name, value in given.items() if value is not None}
     )
-    with resumable("what was not finished is taken up by other workers; go on with: grove worker"):
+    with resumable("other workers take over the units that were not finished; go on with: grove worker"):
         run_worker(settings, concurrency=concurrency, log_level=log_level)

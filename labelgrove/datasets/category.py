@@ -93,7 +93,7 @@ def categories_of_files(files: Files) -> Categories:
     """
     graph = files.graph(largest=True)
     if files.embeddings is None or files.labels is None:
-        raise InputError("--embeddings, --labels: both are needed to train and to test")
+        raise InputError("--embeddings, --labels: both are needed for training and testing; give both")
     features, votes = read_features(files.embeddings), read_votes(files.labels)
     if features.shape[0] != len(votes):
         raise InputError(

@@ -46,7 +46,10 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
 
     images = load_digits().images / 16.0
     if not 0 < n_images < len(images):
-        raise InputError(f"n_images: {n_images} given; 1 to {len(images) - 1} of {len(images)} images train")
+        raise InputError(
+            f"n_images: {n_images} given; give 1 to {len(images) - 1}, since the rest of the {len(images)} "
+            "images are for testing"
+        )
     random = np.random.default_rng(seed)
     shuffled = random.permutation(len(images))
     train, test = shuffled[:n_images], shuffled[n_images:]

@@ -166,7 +166,7 @@ def _nouns(path: Path, _sha256: str) -> tuple[LabelGraph, dict[str, str], dict[s
 
     source = read(path, format="wordnet")
     if source.graph is None:
-        raise NotFoundError(f"{path}: holds no hierarchy")
+        raise NotFoundError(f"{path}: contains no hierarchy")
     return source.graph, source.definitions, synset_words(path)
 
 

@@ -132,13 +132,15 @@ class Files:
             columns = read_truth(_needed("columns", self.columns))
             if header is not None and header != columns:
                 raise InputError(
-                    f"--columns {self.columns}: other keys, or in another order, than the header of --probs "
-                    f"{path}; leave --columns out, the header names the columns"
+                    f"--columns {self.columns}: its keys or their order differ from the header of --probs "
+                    f"{path}; leave --columns out, because the header names the columns"
                 )
         truth = read_truth(_needed("truth", self.truth))
         for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
             if len(keys) != n:
-                raise InputError(f"--{name}: {len(keys)} keys, and --probs {path} has {n}; give one for each")
+                raise InputError(
+                    f"--{name}: {len(keys)} keys, but --probs {path} has {n}; give one key for each"
+                )
             _refuse_unknown(name, keys, space)
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
@@ -195,13 +197,13 @@ def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
     """Read a hierarchy once for all units; a path with other content is read again."""
     graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:
-        raise InputError(f"--hierarchy {path}: holds no hierarchy")
+        raise InputError(f"--hierarchy {path}: contains no hierarchy")
     return graph
 
 
 def _needed(name: str, path: Path | None) -> Path:
     if path is None:
-        raise InputError(f"--{name}: missing; the files given do not make sense without it")
+        raise InputError(f"--{name}: missing; the other files cannot be used without it")
     return path
 
 

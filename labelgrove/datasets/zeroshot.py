@@ -102,7 +102,7 @@ def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
     if files.hierarchy is not None:
         spaces[files.metric] = files.space()
     if not spaces:
-        raise InputError("--hierarchy, --class-embeddings: give one at least, to measure distances with")
+        raise InputError("--hierarchy, --class-embeddings: give at least one of them, to measure distances")
     predicted = _dealt(files.predicted(next(iter(spaces.values()))), part, n_parts)
     return ZeroShot(
         predicted, spaces | {"complete": CompleteSpace(sorted(predicted.columns, key=str.encode))}
@@ -114,8 +114,8 @@ def _dealt(predicted: Predicted, part: int, n_parts: int) -> Predicted:
     n = len(predicted.truth)
     if n_parts > n:
         raise InputError(
-            f"--probs: {n} rows for {n_parts} seeds, each of which takes a part of its own; give fewer, such "
-            "as --set seeds=0"
+            f"--probs: {n} rows for {n_parts} seeds, each of which takes a different part; give fewer "
+            "seeds, such as --set seeds=0"
         )
     if n_parts == 1:
         return predicted

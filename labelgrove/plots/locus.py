@@ -33,7 +33,7 @@ _LEGEND = {
     "observed": "observed",
     "reached": "reached, not observed",
     "unreached": "unreached",
-    "no answer": "may not be an answer",
+    "no answer": "not allowed as an answer",
 }
 _NAMES = tuple(_STYLES)
 _NO_ANSWER, _UNREACHED, _REACHED, _OBSERVED = range(4)
@@ -92,7 +92,7 @@ def locus_hierarchy(
     O(n_labels + limit log limit).
     """
     if not 1 <= limit <= _MOST_MARKS:
-        raise InputError(f"limit: {limit} marks asked for; draw 1 to {_MOST_MARKS}")
+        raise InputError(f"limit: {limit} marks requested; draw 1 to {_MOST_MARKS}")
     state = _states(graph.n_labels, observed, reached, allowed)
     forest = forest_of(graph)
     by_position = state[forest.order]
@@ -130,7 +130,9 @@ def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike 
     found = _checked("reached", reached, n)
     stray = found[state[found] == _NO_ANSWER]
     if len(stray):
-        raise InputError(f"reached: label {stray[0]} is not among the allowed ones; a locus holds only these")
+        raise InputError(
+            f"reached: label {stray[0]} is not an allowed label; a locus contains only allowed labels"
+        )
     state[found] = _REACHED
     state[_checked("observed", observed, n)] = _OBSERVED
     return state
@@ -227,12 +229,12 @@ def _branches(
     )
     if hit.any():
         bar = figure.colorbar(ScalarMappable(scale, _COLORS), ax=ax, shrink=0.6, pad=0.01, aspect=25)
-        bar.set_label("labels of the branches at one ▼ that are reached (%)")
+        bar.set_label("reached labels in the branches at one ▼ (%)")
         for spine in bar.ax.spines.values():
             spine.set_visible(False)
     told = {"branches drawn as one mark, with their number of labels": (QUIET, 0.7)}
     if seen.any():
-        told["the same, observed labels among them"] = (PALETTE[0], 1.6)
+        told["the same, with observed labels among them"] = (PALETTE[0], 1.6)
     return told
 
 

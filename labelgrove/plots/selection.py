@@ -57,7 +57,7 @@ def selection_curves(
         if curve.ndim != 2 or not curve.size:
             raise InputError(f"sizes: {method!r} has shape {curve.shape}; give (n_seeds, n_rounds + 1)")
         if not ((curve >= 0) & (curve <= n_labels)).all():
-            raise InputError(f"sizes: {method!r} leaves 0..{n_labels}, the number of labels")
+            raise InputError(f"sizes: {method!r} has values outside 0..{n_labels}, the number of labels")
     figure, (ax,) = panels(1, width=7.6, height=4.8, title=title)
     ax.axhline(n_labels, color="#bbbbbb", linewidth=1, zorder=1)
     ax.text(

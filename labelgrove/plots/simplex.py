@@ -20,7 +20,7 @@ __all__ = ["prediction_regions", "region_panels"]
 _HEIGHT = math.sqrt(3) / 2
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 _CAPTION = (
-    "Each point is one probability vector, each corner certainty. "
+    "Points: probability vectors. Corners: certainty of one class. "
     "Bold: labels the classifier was trained on; the others need no training example."
 )
 _X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.15, _HEIGHT + 0.1)
@@ -54,7 +54,7 @@ def prediction_regions(
     observed: Sequence[str],
     *,
     name: Callable[[str], str] = str,
-    title: str = "What each probability vector is answered with",
+    title: str = "The answer to each probability vector",
     resolution: int = 700,
 ) -> Figure:
     """Draw the prediction regions of argmax and of the Fréchet mean on the 3-class simplex, side by side.
@@ -112,7 +112,7 @@ def prediction_regions(
 def region_panels(
     families: Mapping[str, tuple[MetricSpace, Sequence[str]]],
     *,
-    title: str = "What a classifier of three classes answers, on six kinds of label spaces",
+    title: str = "Answers of a classifier with three classes, on six kinds of label spaces",
     resolution: int = 400,
 ) -> Figure:
     """Draw the prediction regions of the Fréchet mean on several spaces, side by side in rows of three.
@@ -146,8 +146,8 @@ def region_panels(
         told = f"{family}\n{_n_answers(regions)} different answers of {space.n_labels} labels"
         ax.set_title(told, fontsize=11, pad=8)
         drawn.append((ax, space, observed, regions))
-    shared = "a dotted region: several labels tie all over it (+ how many others)"
-    only_tied = "a black line or dot: labels that tie there and win nowhere alone"
+    shared = "a dotted region: several labels are tied everywhere in it (+ number of others)"
+    only_tied = "a black line or dot: labels that are tied there and never the only answer"
     handles = [
         Patch(label=shared, **{**_SHARED, "linewidth": 0.8}),
         Line2D([], [], label=only_tied, **_ONLY_TIED),

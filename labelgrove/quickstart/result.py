@@ -163,7 +163,7 @@ from labelgrove import Adapter
 
 columns = ["8,8", "0,0", "0,8", "8,0"]  # your classes, in the order of your model's columns
 adapter = Adapter.load("quickstart-digits/corners", columns)
-probabilities = np.array([[0.1, 0.5, 0.2, 0.2]])  # what your model says of each sample
+probabilities = np.array([[0.1, 0.5, 0.2, 0.2]])  # the output of your model for each sample
 print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
 """
 """Code that uses a model of the reader's with the bundle of the first part."""
@@ -183,8 +183,8 @@ def render(result: QuickstartResult) -> str:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
         if not any(r.name == "quickstart-wordnet" for r in result.registered):
             blocks.append(
-                "These are the animals of WordNet 3.0, which come with labelgrove. Where WordNet is\n"
-                "installed (apt-get install wordnet-base, or WNHOME set to its folder) all its nouns go\n"
+                "These are the animals of WordNet 3.0, which come with labelgrove. If WordNet is\n"
+                "installed (apt-get install wordnet-base, or WNHOME set to its folder), all its nouns go\n"
                 "into the graph."
             )
     held = [[r.name, f"{r.n_labels:,}", f"{r.n_edges:,}", r.digest[:12]] for r in result.registered]
@@ -193,8 +193,8 @@ def render(result: QuickstartResult) -> str:
     )
     files = "\n".join(f"  {path}" for path in (*result.pictures, result.report))
     blocks.append(f"Pictures and report ({result.seconds['total']:.0f} s in all):\n{files}")
-    blocks.append(f"A model of the four corners would be used like this:\n{indent(OWN_MODEL, '  ').rstrip()}")
-    blocks.append(f"Your own model, on your own labels:\n{indent(OWN_LABELS, '  ').rstrip()}")
+    blocks.append(f"To use a model of the four corners:\n{indent(OWN_MODEL, '  ').rstrip()}")
+    blocks.append(f"To use your own model with your own labels:\n{indent(OWN_LABELS, '  ').rstrip()}")
     return "\n\n".join(blocks)
 
 
@@ -229,14 +229,15 @@ def _meaning(part: Part) -> str:
     before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "frechet_mean"))
     accuracy = f"exact accuracy {'falls' if after < before else 'rises'} from {before:.4f} to {after:.4f}"
     if after < before:
-        accuracy += ": it hedges, so fewer answers are exactly right and fewer are far off"
+        accuracy += ": it hedges, so fewer answers are exactly right, and fewer are far off"
     oracle = part.mean("nearest_observed")
     side = "below" if mean < oracle else "above"
     return (
         f"Against argmax the Fréchet mean {_moves(argmax, mean)}; {accuracy}.\n"
         f"Against argmax a constant answer, {part.constant}, {_moves(argmax, constant)}; "
         f"against the constant the Fréchet mean {_moves(constant, mean)}.\n"
-        f"It is {side} {oracle:.2f}, the least E[d²] that any rule answering with observed labels can reach."
+        f"Its E[d²] is {side} {oracle:.2f}, the smallest that a rule can reach if it answers only with "
+        "observed labels."
     )
 
 

@@ -178,7 +178,7 @@ class _Run:
         if nouns != EXTRACT:
             with self._step("wordnet: register", f"wordnet: registering {len(words):,} nouns in the graph"):
                 self._register(_NOUNS, source)
-        with self._step("animals: register", "animals: registering what lies below 'animal'"):
+        with self._step("animals: register", "animals: registering the labels below 'animal'"):
             graph = wordnet.subtree(source.graph)
             self._register(_ANIMALS, replace(source, graph=graph))
         texts = masked_texts(graph.keys, source.definitions, words)
@@ -196,7 +196,7 @@ class _Run:
         with self._step("cypher", "asking the graph two questions"):
             return part, (
                 self._ask(f"Which {kind} have the most kinds directly below them?", widest, _WIDEST),
-                self._ask("How many animals stand at each depth below animal?", _ANIMALS, _DEPTHS),
+                self._ask("How many animals are at each depth below animal?", _ANIMALS, _DEPTHS),
             )
 
     def _register(self, name: str, source: ReadResult | LabelGraph) -> None:
@@ -219,7 +219,10 @@ class _Run:
         return Adapter.load(bundle, predicted.columns, artifacts_url=artifacts_url)
 
     def _evaluate(self, part: str, adapter: Adapter, predicted: Predicted, space: MetricSpace) -> Evaluation:
-        with self._step("evaluate", f"{part}: scoring {len(predicted.truth):,} samples beside the baselines"):
+        with self._step(
+            "evaluate",
+            f"{part}: scoring {len(predicted.truth):,} samples with the Fréchet mean and the baselines",
+        ):
             return evaluate(
                 adapter,
                 predicted.probabilities,

@@ -35,7 +35,9 @@ def subtree(nouns: LabelGraph | None) -> LabelGraph:
     """Return the graph of *animal* and all synsets below it, a part of `nouns`."""
     if nouns is not None and ANIMAL in nouns.names:
         return nouns.subgraph(nouns.descendants(nouns.keys[list(nouns.names).index(ANIMAL)]))
-    raise NotFoundError(f"these nouns hold no synset {ANIMAL!r}; is data.noun that of WordNet 3?")
+    raise NotFoundError(
+        f"these nouns do not contain the synset {ANIMAL!r}; is this data.noun the file of WordNet 3?"
+    )
 
 
 def choose_observed(graph: LabelGraph, n_observed: int, seed: int) -> tuple[str, ...]:

@@ -32,15 +32,15 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
         "fitted temperature": fit.temperature,
         "default temperature": own,
     }
-    change = "falls" if after < before else "rises" if after > before else "stays"
+    change = f"stays {before:.4g}, as at temperature {own:.4g}"
+    if after != before:
+        moves = "falls" if after < before else "rises"
+        change = f"{moves} from {before:.4g} at temperature {own:.4g} to {after:.4g}"
     return Report(
         title="Which temperature suits this model?",
         answer=f"temperature {fit.temperature:.4g}",
         tone="good" if after < before else "mixed" if after == before else "bad",
-        sentence=(
-            f"{_fitted(found)}; E[d²] of the Fréchet mean {change} from {before:.4g} at temperature "
-            f"{own:.4g} to {after:.4g}."
-        ),
+        sentence=f"{_fitted(found)}; E[d²] of the Fréchet mean {change}.",
         facts=facts,
         sections=tuple(calibration_sections(found)),
         origin=origin,
@@ -69,13 +69,14 @@ def calibration_sections(found: CalibrationReport, *, verdict: float | None = No
     said = f"{_fitted(found)}."
     if verdict is not None:
         said += (
-            f" No other samples have confirmed it. The verdict's temperature, {verdict:.4g}, is another: "
-            "half of them chose it among a few, and the other half told that it helps. Use that one."
+            f" No other samples have confirmed it. The verdict's temperature, {verdict:.4g}, is a different "
+            "one: half of the samples chose it among a few temperatures, and the other half showed that it "
+            "helps. Use it."
         )
     else:
         said += f" {found.step[0].upper()}{found.step[1:]}."
     yield Section(
-        "What a temperature buys and costs",
+        "Gains and costs of each temperature",
         (
             said,
             Pictures(tuple(panels)),
@@ -87,18 +88,18 @@ def calibration_sections(found: CalibrationReport, *, verdict: float | None = No
     yield Section(
         "Other exponents of the distances",
         (
-            "An exponent other than 2 that wins at the default temperature, and not at a fitted one, only "
-            "made up for the temperature.",
+            "An exponent other than 2 that wins at the default temperature, but not at a fitted one, only "
+            "compensated for an unsuitable temperature.",
             found.betas.table(),
         ),
     )
-    yield Section("What to beware of", (Notes(found.remarks),))
+    yield Section("Cautions", (Notes(found.remarks),))
 
 
 def _confidence(found: CalibrationReport) -> Iterator[str | Pictures | Table | Folded]:
     diagrams = {"default": found.trade_off.reliability, "fitted": found.fitted}
     if not found.fitted.n:
-        yield "No sample has an observed truth, so that nothing can be said of the confidence."
+        yield "No sample has an observed truth, so nothing can be said about the confidence."
         return
     yield Pictures(
         tuple(ReliabilityDiagram(f"At the {name} temperature", bins) for name, bins in diagrams.items())
@@ -137,7 +138,7 @@ def _curve(
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
     """Return the curve of E[d²] against another measure, in order of temperature."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
-    line = Line.bare("from cold to hot", tuple(v for v, _ in known), tuple(d for _, d in known))
+    line = Line.bare("from low to high temperature", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}
     marks = tuple(Mark(n, v) for n, i in places.items() if i is not None and (v := values[i]) is not None)
     return Panel(f"E[d²] against {what}", label, "E[d²]", (line,), marks=marks)

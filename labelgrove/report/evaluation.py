@@ -43,11 +43,11 @@ _TONES: Mapping[str, Tone] = {
 _ORACLES = (rule_name("nearest_observed"),)
 _RULES = {
     "frechet_mean": "the Fréchet mean among all allowed labels",
-    "argmax": "the observed label of largest weight",
+    "argmax": "the observed label with the largest weight",
     "constant": "one label for every sample",
     "observed_only": "the Fréchet mean among observed labels",
-    "crm": "the observed label of smallest expected distance",
-    "nearest_observed": "an oracle, which no model has: the observed label nearest to the truth, which no "
+    "crm": "the observed label with the smallest expected distance",
+    "nearest_observed": "an oracle, which no model has: the observed label nearest to the truth; no "
     "rule that answers with observed labels can beat",
 }
 
@@ -76,7 +76,7 @@ def evaluation_report(
     """
     paid = price(found) if found.verdict.answer == USE else ""
     sections = [
-        Section("Rule beside rule", tuple(_comparison(found))),
+        Section("Comparison of the rules", tuple(_comparison(found))),
         *_hierarchy(found, named),
         *_regions(regions),
         Section("How sure the model is", tuple(_confidence(found))),
@@ -85,9 +85,7 @@ def evaluation_report(
             if calibration is None
             else calibration_sections(calibration, verdict=found.verdict.temperature)
         ),
-        Section(
-            "What else a reader must know", (Notes(tuple(r for r in remarks(found, named) if r != paid)),)
-        ),
+        Section("Remarks", (Notes(tuple(r for r in remarks(found, named) if r != paid)),)),
     ]
     own: dict[str, Any] = {
         "bundle": found.bundle,
@@ -123,7 +121,7 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     first = found.rules[0]
     facts: dict[str, Any] = {
         "samples": found.n_samples,
-        **({"samples that count": found.n_effective} if found.n_effective < found.n_samples else {}),
+        **({"effective samples": found.n_effective} if found.n_effective < found.n_samples else {}),
         "truth observed": first.observed.n,
         "truth not observed": first.unobserved.n,
         "labels": found.n_labels,
@@ -140,17 +138,17 @@ def _facts(found: Evaluation) -> dict[str, Any]:
 def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
     yield (
         f"E[d²] is the mean squared distance from the answer to the truth, in squared {UNIT}: less is "
-        "better. What a rule has more than the Fréchet mean is measured on the same samples; where its "
-        "interval leaves out zero, samples tell. The oracle knows the truth: it is not a rule to choose, but "
-        "the best that observed labels could do."
+        "better. The difference between a rule and the Fréchet mean is measured on the same samples; if "
+        "its interval excludes zero, the samples show that one of the two is better. The oracle knows the "
+        "truth: it is not a rule to choose, but the best result possible with observed labels."
     )
     yield interval_table(found)
     others = [r for r in found.rules if r.rule != "frechet_mean"]
     yield Pictures(
         (
             Differences(
-                "What each rule has more than the Fréchet mean",
-                "E[d²] minus that of the Fréchet mean",
+                "Difference of each rule from the Fréchet mean",
+                "E[d²] minus E[d²] of the Fréchet mean",
                 "the Fréchet mean is better",
                 "the Fréchet mean is worse",
                 tuple(
@@ -160,7 +158,7 @@ def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
                 oracles=_ORACLES,
             ),
             Histogram(
-                "How far the answers are from the truth",
+                "Distances from the answers to the truth",
                 "distance; bars are shares of the samples",
                 found.severity_edges,
                 tuple((rule_name(r.rule), r.severity, r.interval.mean) for r in found.rules),
@@ -180,17 +178,18 @@ def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:
         rows = (((rule_name(r.rule),), getattr(r, part)) for r in found.rules)
         yield Folded(measures_table(found, f"Every measure, {said}", rows, ("rule",)))
     told = tuple((rule_name(r.rule), _RULES[r.rule]) for r in found.rules)
-    yield Folded(Table("What the rules answer", ("rule", "answer"), told))
+    yield Folded(Table("Answers of each rule", ("rule", "answer"), told))
 
 
 def _confidence(found: Evaluation) -> Iterator[str | Pictures | Folded]:
     bins = found.calibration
     if not bins.n:
-        yield "No sample has an observed truth, so that nothing can be said of the confidence."
+        yield "No sample has an observed truth, so nothing can be said about the confidence."
         return
     yield (
-        "Confidence is the largest probability of a sample, accuracy how often argmax is right. Both are "
-        "measured where the truth is observed; they tell nothing of the other samples."
+        "Confidence is the largest probability of a sample; accuracy is the share of samples for which "
+        "argmax is right. Both are measured on samples whose truth is observed, and say nothing about the "
+        "other samples."
     )
     yield Pictures((ReliabilityDiagram("Accuracy against confidence", bins),))
     columns = ("samples", "mean confidence", "accuracy", "ECE", "largest gap")
@@ -210,8 +209,8 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
     yield Section(
         "Where in the hierarchy",
         (
-            f"Samples by branch: the label of level {found.branch_level} that their truth is, or stands "
-            "below. The children of the root are level 1.",
+            f"Samples by branch: the label of level {found.branch_level} that is their truth or lies above "
+            "it. The children of the root are level 1.",
             *((Pictures(pictures),) if pictures else ()),
             branch_table(found, most=MOST_BRANCHES, names=names),
             Folded(measures_table(found, "Every measure of every branch", rows, ("branch", "rule"))),
@@ -243,9 +242,9 @@ def _regions(regions: Regions | None) -> Iterator[Section]:
         return
     rows = tuple((r.name, r.share, "observed" if r.observed else None) for r in regions.regions)
     yield Section(
-        "What each probability vector is answered with",
+        "The answer to each probability vector",
         (
-            "Each point of the triangle is one probability vector, each corner certainty of one class.",
+            "Each point of the triangle is one probability vector; each corner is certainty of one class.",
             Pictures((regions,)),
             Folded(Table("Regions by their share of the triangle", ("label", "share", ""), rows)),
         ),

@@ -27,7 +27,7 @@ _FORMS: Mapping[str, Callable[[Report], str]] = {".html": to_html, ".md": to_mar
 def check_ending(path: Path) -> None:
     """Raise `InputError` for a file name without the ending of a known form."""
     if path.suffix not in _FORMS:
-        raise InputError(f"{path}: its ending says no form; end the name in {', '.join(_FORMS)}")
+        raise InputError(f"{path}: its ending does not name a format; end the name in {', '.join(_FORMS)}")
 
 
 def as_bytes(report: Report, path: Path) -> bytes:

@@ -68,7 +68,7 @@ class Panel:
                 ends = f"from {ends} to {shown(line.y[-1])} at {shown(line.x[-1])}"
                 low = min(range(len(line.y)), key=line.y.__getitem__)
                 if low not in (0, len(line.y) - 1):
-                    ends += f", least {shown(line.y[low])} at {shown(line.x[low])}"
+                    ends += f", with a minimum of {shown(line.y[low])} at {shown(line.x[low])}"
             said.append(f"{line.name}: {ends}.")
         said += [f"{mark.name} is marked at {shown(mark.x)}." for mark in self.marks]
         return " ".join(said)
@@ -153,8 +153,8 @@ class Branches:
             f"{name} ({n} samples): {shown(before)} to {shown(after)}" for name, n, before, after in self.rows
         )
         return (
-            f"E[d²] by branch of the hierarchy, from {self.before} to {self.after}, which is better in {won} "
-            f"of {len(self.rows)}. {each}."
+            f"E[d²] by branch of the hierarchy, from {self.before} to {self.after}; {self.after} is better "
+            f"in {won} of {len(self.rows)} branches. {each}."
         )
 
 
@@ -215,10 +215,10 @@ class Regions:
     def alternative(self) -> str:
         """Return a description in words: the regions and their shares."""
         each = "; ".join(f"{region.name} {region.share:.1%}" for region in self.regions[:12])
-        more = f"; and {len(self.regions) - 12} smaller ones" if len(self.regions) > 12 else ""
+        more = f"; and {len(self.regions) - 12} smaller regions" if len(self.regions) > 12 else ""
         return (
             f"Every probability vector over {', '.join(self.names)} is a point of a triangle; "
-            f"{len(self.regions)} labels are answered somewhere in it, with these shares of its "
+            f"{len(self.regions)} labels are the answer somewhere in it, with these shares of its "
             f"area: {each}{more}."
         )
 

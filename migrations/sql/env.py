@@ -1,7 +1,7 @@
-"""Alembic's environment: the one place that imports catalogue and ledger together.
+"""The environment of Alembic: the only module that imports the catalog and the ledger together.
 
 `ontology.sql.database.upgrade` runs it on a connection whose transaction is already open; `grove db upgrade`
-is the command above it.
+is the command that calls it.
 """
 
 from alembic import context

@@ -29,7 +29,7 @@ Data goes to stdout, and everything else to stderr. `--json` prints one JSON doc
 `GROVE_*` variables or a `.env` file; `grove doctor` shows them. With `grove completion`, bash, zsh and fish
 complete commands, options, and names of ontologies, bundles and jobs.
 
-CSV is UTF-8 with a header, and is meant for programs. A spreadsheet runs a cell that begins with `=`, `+`,
+CSV is UTF-8 with a header, and is made for programs. A spreadsheet runs a cell that begins with `=`, `+`,
 `-` or `@` as a formula, and the keys and names of a hierarchy can begin with any character. Before you open a
 CSV file in a spreadsheet, write it with `--spreadsheet-safe`. This option puts an apostrophe before text that
 begins with one of these characters or its wide form, with a tab or with a line end. It leaves numbers and all
@@ -68,7 +68,7 @@ and distances that are at most 10,000 or for which `--rows` is given.
 | `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which it serves them |
 | `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
 | `GROVE_KEEP_RESULTS` | `20` | newest results of each kind and version that stay in the graph |
-| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker gives a unit back |
+| `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker returns a unit |
 
 A variable that holds a secret may have a name that ends in `_FILE` instead; its value is then the path of a
 file with the secret.

@@ -112,5 +112,5 @@ def test_without_a_worker_somebody_who_waits_is_told(garden, redis_url, monkeypa
 
     monkeypatch.setattr(following, "note", note)
     assert "is cancelled" in garden("locus", "garden", "--observed", "elm", code=1).stderr
-    assert any("it is left to the workers; Ctrl-C leaves it" in line for line in said)
+    assert any("; Ctrl-C does not stop it" in line for line in said)
     assert sum("start one: grove worker" in line for line in said) == 1

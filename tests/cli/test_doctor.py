@@ -62,7 +62,7 @@ def test_a_variable_that_breaks_its_rule_is_a_row_and_the_rest_is_looked_at(
     assert wrong(found) == rows
     details = [found[name]["detail"] for name in rows]
     assert any(said in detail and variable in detail for detail in details)
-    assert all(said in detail or f"goes by {variable}" in detail for detail in details)
+    assert all(said in detail or f"depends on {variable}" in detail for detail in details)
     assert "hunter2" not in json.dumps(found)
 
 
@@ -125,7 +125,7 @@ def test_living_workers_are_counted_and_their_lack_is_noted_where_somebody_needs
         add_schedule(workspace, "often", "* * * * *", "parts", {"numbers": [1]})
         lacking = findings()["living workers"]
         assert lacking["ok"] is None
-        assert "no schedule fires; start one: grove worker" in lacking["detail"]
+        assert "no schedule submits jobs; start one: grove worker" in lacking["detail"]
         presence = Presence(slots=3)
         presence.tell(workspace.engine)
         found = findings()["living workers"]

@@ -122,7 +122,7 @@ def test_a_report_names_labels_where_their_ontology_is_at_hand(call):
     call("evaluate", "plants.safetensors", *words)
     assert "Quercus" not in Path("r.html").read_text(encoding="utf-8")
     said = call("evaluate", "plants.safetensors", *words, "--ontology", "nothing").stderr
-    assert "labels are shown by key, not by name: " in said
+    assert "labels are shown by key because their names cannot be read: " in said
 
 
 def test_options_reach_the_evaluation(call):
@@ -156,7 +156,7 @@ def test_evaluate_adds_a_calibration_to_its_report(call):
     assert "E[d²] against calibration error" in Path("r.html").read_text(encoding="utf-8")
     fit = json.loads(Path("r.json").read_bytes())["calibrated"]["fit"]
     assert fit["n_samples"] == 40
-    assert "name its file with --report" in call(*arguments, "--calibrate", code=2).stderr
+    assert "name the file of the report with --report" in call(*arguments, "--calibrate", code=2).stderr
 
 
 def test_a_calibration_needs_no_observed_truth(call):
@@ -187,7 +187,7 @@ def test_two_temperatures_on_a_page_say_what_each_is_for(call):
     chosen, fitted = document["verdict"]["temperature"], document["calibrated"]["fit"]["temperature"]
     assert document["verdict"]["answer"] == "calibrate first"
     assert f"Temperature {fitted:.4g} makes E[d²] smallest" in page
-    assert f"The verdict's temperature, {chosen:.4g}, is another" in page
+    assert f"The verdict's temperature, {chosen:.4g}, is a different one" in page
     assert page.count("to answer at temperature") == 1
     assert f"to answer at temperature {chosen:.4g}: " in page
 
@@ -357,7 +357,7 @@ def test_figures_of_the_samples_that_chose_the_temperature_are_called_so(call):
     call("evaluate", *words, "--calibrate", "--report", "e.html")
     for name in ("c.html", "e.html"):
         page = Path(name).read_text(encoding="utf-8")
-        beware = page.partition("What to beware of</h2>")[2]
+        beware = page.partition("Cautions</h2>")[2]
         assert said in beware
         assert "o answer at temperature" not in beware
-        assert "grove: --" in page.partition("What to beware of</h2>")[0]  # what to do, where the figure is
+        assert "grove: --" in page.partition("Cautions</h2>")[0]  # what to do, where the figure is

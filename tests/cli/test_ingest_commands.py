@@ -87,7 +87,7 @@ def test_an_unchanged_source_is_told_with_its_earlier_report(call):
     assert first.stderr in again.stderr
     said = again.stderr.splitlines()[0]
     assert said.startswith("twins.csv is unchanged since it was read at 20")
-    assert said.endswith("Z, and is not read again; what was reported then:")
+    assert said.endswith("Z, so it is not read again; its report from then:")
     document = json.loads(call("ingest", "twins", "twins.csv", "--json").stdout)
     assert document["unchanged_since"] in said
     assert document["report"]["defects"][0]["code"] == "duplicate-name"
@@ -102,7 +102,7 @@ def test_each_defect_is_printed_once(call):
         for line in ("bad.csv:3: a > b > a", "bad.csv:4: c", "error cycle (1)", "error self-loop (1)"):
             assert output.count(line) == 1, output
     assert call("ingest", "bad", "bad.csv", code=3).stderr.endswith(
-        "error: 4 errors, listed above; nothing was taken in\n"
+        "error: 4 errors, listed above; nothing was ingested\n"
     )
 
 

@@ -80,8 +80,8 @@ def test_an_ingest_goes_on_with_the_same_command(garden):
     ):
         said = stopped_at(step, "ingest", "garden", "garden.csv")
         assert said == (
-            "stopped; garden answers as before until it is complete; go on with: grove ingest garden "
-            "garden.csv\n"
+            "stopped; garden keeps its previous version until the ingest is complete; go on with: grove "
+            "ingest garden garden.csv\n"
         )
         assert json.loads(garden("ontology", "list", "--json").stdout) == [before]
     assert json.loads(garden("ingest", "garden", "garden.csv", "--json").stdout)["created"] is True
@@ -115,7 +115,7 @@ def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
     )
     (job,) = json.loads(garden("jobs", "list", "--json").stdout)
     assert said.splitlines()[-1] == (
-        f"stopped; job {job['id'][:12]} stays; go on with: grove jobs watch {job['id'][:12]}"
+        f"stopped; job {job['id'][:12]} is kept; go on with: grove jobs watch {job['id'][:12]}"
     )
     garden("jobs", "watch", job["id"][:12])
     garden("bundle", "inspect", "garden/mine")
@@ -133,7 +133,7 @@ def test_a_build_stays_as_a_job_that_is_gone_on_with(garden):
 def test_an_answer_stays_as_a_job_that_is_gone_on_with(command, garden):
     said = stopped_at("labelgrove.workers.running.pool:execute_unit", *command, "--out", "found.csv")
     (job,) = json.loads(garden("jobs", "list", "--json").stdout)
-    assert said == f"stopped; job {job['id'][:12]} stays; go on with: grove jobs watch {job['id'][:12]}\n"
+    assert said == f"stopped; job {job['id'][:12]} is kept; go on with: grove jobs watch {job['id'][:12]}\n"
     assert not Path("found.csv").exists()
     garden("jobs", "watch", job["id"])
     garden(*command, "--out", "found.csv")
@@ -146,7 +146,7 @@ def test_a_refresh_goes_on_with_itself(garden):
     said = stopped_at(
         "labelgrove.workers.running.pool:execute_unit", "ingest", "garden", "garden.csv", "--refresh"
     )
-    assert said.splitlines()[-1] == "stopped; the jobs stay; go on with: grove jobs refresh garden"
+    assert said.splitlines()[-1] == "stopped; the jobs are kept; go on with: grove jobs refresh garden"
     (again,) = json.loads(garden("jobs", "refresh", "garden", "--json").stdout)
     assert again["state"] == "done"
 
@@ -155,7 +155,7 @@ def test_quickstart_goes_on_with_itself(call):
     pytest.importorskip("sklearn")
     said = stopped_at("labelgrove.quickstart.digits:classify", "quickstart", "--out", "shown")
     assert said.splitlines()[-1] == (
-        "stopped; the ontologies and bundles that were made stay; go on with: grove quickstart --out shown"
+        "stopped; the ontologies and bundles made so far are kept; go on with: grove quickstart --out shown"
     )
     assert [v["ontology"] for v in json.loads(call("ontology", "list", "--json").stdout)] == [
         "quickstart-digits"
@@ -168,7 +168,7 @@ def test_an_experiment_goes_on_where_it_was(call):
     said = stopped_at("labelgrove.experiments.documents:make_document", *arguments)
     (job,) = json.loads(call("jobs", "list", "--json").stdout)
     assert said.splitlines()[-1] == (
-        f"stopped; job {job['id'][:12]} stays; go on with: grove experiment complete-graph --quick --out "
+        f"stopped; job {job['id'][:12]} is kept; go on with: grove experiment complete-graph --quick --out "
         "found"
     )
     units = json.loads(call("jobs", "show", job["id"], "--json").stdout)["units"]
@@ -189,7 +189,7 @@ def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypa
     monkeypatch.setenv("GROVE_HOME", str(tmp_path / "other"))
     said = stopped_at("labelgrove.workers.upkeep.restore:_insert", "restore", "kept")
     assert said == (
-        "stopped; the database is empty still, or holds every row already; go on with: grove restore kept\n"
+        "stopped; the database is still empty, or already has every row; go on with: grove restore kept\n"
     )
     assert json.loads(garden("restore", "kept", "--json").stdout)["ontologies"] == ["garden"]
 

@@ -57,7 +57,7 @@ def test_a_request_is_followed_to_its_end_and_computed_once(job, call):
     assert job("submit", *COVER, "--param", "metric=auto") == first
     said = call("jobs", "watch", first["id"][:8]).stderr
     short = first["id"][:12]
-    assert said == f"job {short} is done: 1 of 1 units done\nwhat it gave: grove jobs result {short}\n"
+    assert said == f"job {short} is done: 1 of 1 units done\nsee the result: grove jobs result {short}\n"
 
 
 def test_the_first_request_of_a_new_home_is_recorded_without_a_word_of_room(tmp_path, monkeypatch):
@@ -131,7 +131,7 @@ def test_an_estimate_submits_nothing(job, call):
     assert said["seconds"] > 0
     with registered(BROKEN):
         refused = call("jobs", "submit", "broken", "--param", "what=luck", "--estimate", code=2)
-    assert "does not say what it takes" in refused.stderr
+    assert "has no estimate" in refused.stderr
     assert job("list") == []
 
 
@@ -206,7 +206,7 @@ def test_lists_are_of_a_state_or_a_kind(job):
 def test_cancel_is_for_all_and_retry_takes_it_up(call, job):
     made = job("submit", *COVER, "--detach")
     result = call("jobs", "cancel", made["id"][:12], "--json")
-    assert "cancelled for all who asked for it" in result.stderr
+    assert "cancelled for everyone who submitted it" in result.stderr
     assert json.loads(result.stdout)["state"] == "cancelled"
     watched = call("jobs", "watch", made["id"], code=1)
     assert "is cancelled; see `grove jobs logs" in watched.stderr
@@ -250,7 +250,7 @@ def test_a_log_with_little_in_it_says_so(call, job):
     log = call("jobs", "logs", made["id"], "--limit", "3", "--json")
     assert [unit["stage"] for unit in json.loads(log.stdout)] == [0, 0, 0]
     assert "1 more units; raise --limit" in log.stderr
-    assert "no unit was claimed" in log.stderr
+    assert "no unit has been claimed" in log.stderr
 
 
 def test_a_broker_that_is_away_ends_a_submit_before_it_waits(call, job, monkeypatch):

@@ -48,7 +48,7 @@ def done(call):
         given = [part for p in ("ontology=garden", *parameters) for part in ("--param", p)]
         named = [part for name in target for part in ("--target", name)]
         said = call("submit", kind, *given, *named).stderr.splitlines()[-1]
-        assert said.startswith("what it gave: grove jobs result ")
+        assert said.startswith("see the result: grove jobs result ")
         return said.split()[-1]
 
     return run
@@ -145,7 +145,7 @@ def test_a_kind_of_another_package_shows_its_arrays(call):
     with registered(PARTS):
         job = json.loads(call("submit", "parts", "--param", "numbers=[1, 2]", "--json").stdout)
         said = call("result", job["id"])
-    assert "is not one of our kinds" in said.stderr
+    assert "is not a known kind of job" in said.stderr
     assert said.stdout.split()[:3] == ["array", "dtype", "shape"]
 
 

@@ -92,7 +92,7 @@ def test_an_export_is_in_the_format_that_the_file_is_called_by(call):
     assert json.loads(Path("other.txt").read_text())["labels"]
     for name, given in {"new.json": "tsv", "new.tsv": "json"}.items():
         assert (
-            f"against --format {given}"
+            f"contradicts --format {given}"
             in call("ontology", "export", "food", "--out", name, "--format", given, code=2).stderr
         )
         assert not Path(name).exists()

@@ -87,7 +87,7 @@ def test_a_stale_job_is_shown_as_one(as_json, call):
     assert as_json("jobs", "list", "--stale", "--kind", "cover") == []
     assert " stale " in call("jobs", "list").stdout.splitlines()[2]
     refused = call("jobs", "list", "--stale", "--state", "failed", code=2)
-    assert "only done jobs are ever stale" in refused.stderr
+    assert "only done jobs can be stale" in refused.stderr
 
 
 def test_refresh_makes_the_requests_again(as_json, call):
@@ -121,9 +121,11 @@ def test_an_ingest_says_how_many_results_became_stale(as_json, call):
 def test_a_job_larger_than_the_disk_is_said_to_be(call, monkeypatch):
     ingest(*OLD)
     submit = ("jobs", "submit", "distances", "--param", "ontology=garden", "--detach")
-    assert "its results may take" not in call(*submit).stderr
+    assert "the results of this job may take" not in call(*submit).stderr
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000))
-    assert re.search(r"note: its results may take 2\.\d kB, and \S+ has 1\.0 kB", call(*submit).stderr)
+    assert re.search(
+        r"note: the results of this job may take 2\.\d kB, and \S+ has 1\.0 kB", call(*submit).stderr
+    )
 
 
 def test_a_job_for_which_there_is_no_room_is_refused_at_once_unless_it_is_done(call, as_json, monkeypatch):
@@ -228,6 +230,6 @@ def test_a_unit_that_takes_longer_than_workers_let_it_is_noted(call, monkeypatch
     assert "takes about" not in call(*submit).stderr  # nothing stops it here
     monkeypatch.setenv("GROVE_BROKER_URL", redis_url)
     said = call(*submit, "--param", "block=2").stderr
-    assert "a unit of it takes about 650 s, and workers stop units after 600 s" in said
+    assert "a unit of this job takes about 650 s, and workers stop units after 600 s" in said
     monkeypatch.setenv("GROVE_UNIT_TIME_LIMIT_S", "700")
     assert "takes about" not in call(*submit, "--param", "block=3").stderr

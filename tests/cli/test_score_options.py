@@ -72,12 +72,12 @@ def test_candidates_take_part_and_no_others(given, candidates, score):
         (
             "leafs",
             4,
-            "--candidates leafs: 1 of 1 label not among the 5 labels: 'leafs'; the word close to it: "
+            "--candidates leafs: 1 of 1 label not among the 5 labels: 'leafs'; a similar word: "
             "leaves; give leaves, locus, observed, subtree:KEY, a file with one label per line, or "
             "key,key,...\n",
         ),
-        ("obsrved", 4, "'obsrved'; the word close to it: observed; give leaves"),
-        ("subtree", 4, "'subtree'; close to it: 'tree'; the word close to it: subtree:KEY; give leaves"),
+        ("obsrved", 4, "'obsrved'; a similar word: observed; give leaves"),
+        ("subtree", 4, "'subtree'; close to it: 'tree'; a similar word: subtree:KEY; give leaves"),
         ("zzz", 4, "'zzz'; give leaves"),
         ("few.txt", 4, "--candidates few.txt: 1 of 2 labels not among the 5 labels: 'ash'; give leaves"),
         ("absent.txt", 4, "there is no such file"),
@@ -322,4 +322,4 @@ def test_the_ending_of_out_says_what_is_written(score):
     score("p.npy", "--columns", "bundle", "--top", "2", "--out", "found.txt")
     assert Path("found.txt").read_text().startswith("row,rank,key,")
     refused = score("p.npy", "--columns", "bundle", "--spreadsheet-safe", "--out", "found.json", code=2)
-    assert "goes with CSV" in refused.stderr
+    assert "needs CSV" in refused.stderr

@@ -100,7 +100,7 @@ def test_an_edge_list_is_made_safe_too(call):
     ],
 )
 def test_where_no_csv_is_written_it_is_refused(command, call):
-    assert "--spreadsheet-safe: goes with CSV" in call(*command, "--spreadsheet-safe", code=2).stderr
+    assert "--spreadsheet-safe: needs CSV" in call(*command, "--spreadsheet-safe", code=2).stderr
     assert not list(Path().glob("found.*"))
 
 

@@ -362,7 +362,7 @@ def test_who_waits_for_a_name_that_cannot_be_given_is_told_and_it_is_given_later
             job = client.build_bundle_job(workspace, "garden", name, ["oak", "moss"])
             assert (job.id, job.state, job.finished, job.error) == (built.id, State.DONE, False, None)
             assert REMEDIES[errno.ENOSPC] in str(job.delayed)
-            with pytest.raises(ServiceError, match=r"no name yet: .*free some space.*grove jobs watch"):
+            with pytest.raises(ServiceError, match=r"not be named yet: .*free some space.*grove jobs watch"):
                 result_of(job)
         told = [record for record in caplog.records if "is not yet published" in record.getMessage()]
         assert 1 <= len(told) <= 4  # not once a sweep

@@ -83,8 +83,10 @@ def said(caplog: pytest.LogCaptureFixture, text: str) -> list[str]:
 def test_a_heartbeat_goes_on_when_the_database_does(way, workspace, tmp_path, postgres_url, user_url, caplog):
     unit = Running(workspace, tmp_path)
     with refusing(WAYS[way], postgres_url, user_url):
-        wait_until(lambda: bool(said(caplog, "no heartbeat")), deadline_s=30, what="a heartbeat that failed")
-    assert WAYS[way].told in said(caplog, "no heartbeat")[0]
+        wait_until(
+            lambda: bool(said(caplog, "heartbeat failed")), deadline_s=30, what="a heartbeat that failed"
+        )
+    assert WAYS[way].told in said(caplog, "heartbeat failed")[0]
     unit.check_renewed()
     unit.let_go()
     unit.check_done()
@@ -98,7 +100,9 @@ def test_the_end_of_a_unit_is_told_when_the_database_is_back(
     unit = Running(workspace, tmp_path)
     with refusing(WAYS[way], postgres_url, user_url):
         unit.let_go()
-        wait_until(lambda: bool(said(caplog, "told again")), deadline_s=30, what="an end that was not told")
+        wait_until(
+            lambda: bool(said(caplog, "reported again")), deadline_s=30, what="an end that was not told"
+        )
     unit.check_done()
     assert unit.ledger.job(unit.job_id).state is State.DONE
 
@@ -107,7 +111,9 @@ def test_a_defect_in_a_heartbeat_costs_no_work_either(workspace, tmp_path, monke
     unit = Running(workspace, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(unit.ledger, "heartbeat", lambda *_, **__: 1 / 0)
-        wait_until(lambda: bool(said(caplog, "no heartbeat")), deadline_s=30, what="a heartbeat that failed")
+        wait_until(
+            lambda: bool(said(caplog, "heartbeat failed")), deadline_s=30, what="a heartbeat that failed"
+        )
     assert "ZeroDivisionError" in caplog.text
     unit.check_renewed()
     unit.let_go()

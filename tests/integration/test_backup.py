@@ -187,8 +187,8 @@ def test_the_commands(used, tmp_path, monkeypatch):
     assert "3 artifacts" in run("backup", str(tmp_path / "x")).stdout
     back = json.loads(run("restore", str(tmp_path / "x"), "--json", home=tmp_path / "new").stdout)
     assert back["rows"] == made["rows"]
-    assert "2 of job" in run("restore", str(tmp_path / "x"), home=tmp_path / "new", code=1).stderr
-    assert "holds no backup" in run("restore", str(tmp_path), home=tmp_path / "n", code=4).stderr
+    assert "2 in job" in run("restore", str(tmp_path / "x"), home=tmp_path / "new", code=1).stderr
+    assert "contains no backup" in run("restore", str(tmp_path), home=tmp_path / "n", code=4).stderr
     assert "is not a backup" in run("backup", str(tmp_path), code=1).stderr
 
 
@@ -236,7 +236,7 @@ def test_nothing_that_is_not_its_own_is_deleted(used, folder, tmp_path):
     (mine / "tables/old").mkdir(parents=True)
     (mine / "backup.json").write_text('{"my": "data"}')
     with Workspace.open(used) as workspace:
-        with pytest.raises(ConflictError, match="no backup of ours"):
+        with pytest.raises(ConflictError, match="that labelgrove did not write"):
             backup(workspace, mine)
         assert (mine / "tables/old").is_dir()
         (folder / "tables/note").touch()
@@ -373,9 +373,9 @@ def rewritten(folder: Path, table: str, text: str) -> None:
     [
         ("job", "not json\n", ArtifactError, r"job\.jsonl:1: is not JSON"),
         ("job", "5\n", ArtifactError, r"job\.jsonl:1: is a int"),
-        ("job", '{"id": {"a": 1}}\n', InputError, "does not take a row"),
-        ("job", '{"id": 1e400, "state": "gone"}\n', InputError, "does not take a row"),
-        ("job", "", ArtifactError, "0 rows, the manifest says"),
+        ("job", '{"id": {"a": 1}}\n', InputError, "refuses a row"),
+        ("job", '{"id": 1e400, "state": "gone"}\n', InputError, "refuses a row"),
+        ("job", "", ArtifactError, "0 rows, but the manifest says"),
         ("artifacts", '{"size": 3}\n', ArtifactError, r"artifacts\.jsonl:1: names no sha256"),
         ("artifacts", "", ArtifactError, "names 0 artifacts"),
     ],
@@ -397,7 +397,7 @@ def test_other_formats_and_missing_folders(folder, tmp_path):
     (folder / "backup.json").write_text(json.dumps({**document, "sha256": _sha256_of(document)}))
     with pytest.raises(InputError, match=f"reads '{FORMAT}'"):
         read_manifest(folder)
-    with pytest.raises(NotFoundError, match="holds no backup"):
+    with pytest.raises(NotFoundError, match="contains no backup"):
         restore(settings_in(tmp_path / "new"), tmp_path / "nowhere")
 
 
@@ -495,5 +495,5 @@ def test_a_killed_restore_leaves_all_or_nothing(folder, tmp_path, step, at):
     assert rows_in(target.database_url) == {}
     restore(target, folder)
     assert rows_in(target.database_url) == whole
-    with pytest.raises(ConflictError, match="2 of job"):
+    with pytest.raises(ConflictError, match="2 in job"):
         restore(target, folder)

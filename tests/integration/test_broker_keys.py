@@ -114,7 +114,7 @@ def test_keys_of_other_types_end_no_worker_that_starts_or_runs(tmp_path, setting
                 assert worker.running
             assert worker.stop() == 0
         said = worker.text()
-    assert said.count("it is put aside as") == 1 + len(KEYS)
+    assert said.count("the key is renamed to") == 1 + len(KEYS)
 
 
 @pytest.mark.parametrize("key", [f"labelgrove:{DEFAULT_QUEUE}", "labelgrove:unacked"])

@@ -231,7 +231,7 @@ def test_doctor_looks_at_disks(monkeypatch, free, total, state):
     code = 1 if state is False else 0
     found = findings(monkeypatch, code)["disk of GROVE_HOME"]
     assert found["ok"] is state
-    assert ("make room" in found["detail"]) is (state is not True)
+    assert ("free some space" in found["detail"]) is (state is not True)
 
 
 def test_doctor_says_whether_the_broker_keeps_messages(settings, tmp_path):

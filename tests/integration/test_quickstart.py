@@ -213,7 +213,7 @@ class TestWhole:
         assert str(result.report) in text
 
     def test_the_lines_for_a_model_of_ones_own_run_as_they_are_shown(self, result, settings):
-        shown = render(result).partition("used like this:\n")[2].partition("\n\nYour own")[0]
+        shown = render(result).partition("four corners:\n")[2].partition("\n\nTo use your own")[0]
         code = textwrap.dedent(shown)
         assert len(code.splitlines()) <= 10
         done = subprocess.run(
@@ -233,7 +233,7 @@ class TestWhole:
         assert done.stdout.startswith(f"['{best}'] answer '{best}': variance")
 
     def test_the_last_lines_lead_from_labels_and_a_model_of_ones_own_to_a_page(self, result, tmp_path):
-        shown = render(result).rpartition("Your own model, on your own labels:\n")[2]
+        shown = render(result).rpartition("To use your own model with your own labels:\n")[2]
         assert len(shown.splitlines()) == 3
         (tmp_path / "my-labels.csv").write_text("parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n")
         (tmp_path / "my-classes.txt").write_text("oak\nelm\nmoss\n")

@@ -87,9 +87,9 @@ def test_a_restart_of_the_database_ends_neither_worker_nor_unit_and_schedules_fi
             add_schedule(workspace, "often", "* * * * *", "parts", {"numbers": [1]})
             started(gate)
         server.stop()
-        worker.wait_for("waiting, as the sweep failed: database")
+        worker.wait_for("the sweep failed, and is tried again soon: database")
         server.start()
-        worker.wait_for("going on")
+        worker.wait_for("the sweep works again")
         (gate / "go").touch()
         with Workspace.open(settings) as workspace:
             ledger, timetable = Ledger(workspace.engine), Timetable(workspace.engine)
@@ -118,7 +118,7 @@ def test_units_are_given_back_at_once_by_who_is_told_to_end(kind, number, tmp_pa
             assert (status == 0) is (number == signal.SIGTERM)
             unit = ledger.unit(key)
             assert (unit.state, unit.attempts, unit.fence) == (State.PENDING, 0, 1)
-            assert "told to end" in unit.error
+            assert "told to stop" in unit.error
             assert living(workspace.engine) == []
         assert "Traceback" not in worker.text()
         with EmbeddedWorker(settings, tmp_path / "second.log"):
@@ -136,9 +136,9 @@ def test_who_is_told_to_end_without_a_database_ends_all_the_same(tmp_path, serve
             ask(workspace, "gated", tmp_path / "gate")
             started(tmp_path / "gate")
         server.stop()
-        worker.wait_for("waiting, as the sweep failed")
+        worker.wait_for("the sweep failed, and is tried again soon")
         assert worker.stop() == 0
-    assert "is free when its lease has ended" in worker.text()
+    assert "is free again when its lease ends" in worker.text()
     assert "Traceback" not in worker.text()
 
 
@@ -161,7 +161,7 @@ def test_a_worker_waits_for_a_database_that_starts_later(tmp_path, server):
     settings = migrated(settings_in(tmp_path / "home", database_url=server.url))
     server.stop()
     with EmbeddedWorker(settings, tmp_path / "log") as worker:
-        worker.wait_for("waiting 60 s for the database at most")
+        worker.wait_for("waiting at most 60 s for the database")
         server.start()
         worker.wait_for("ready: units run in this process")
         assert worker.stop() == 0

@@ -74,17 +74,17 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     if broker is None:
         raise SettingsError(
             "GROVE_BROKER_URL is not set: Celery workers need a Redis broker; set it to redis://host:6379/0, "
-            "or use the embedded workers, which need none: grove worker"
+            "or use the embedded workers, which need no broker: grove worker"
         )
     if settings.graph_is_embedded:
         raise SettingsError(
-            f"GROVE_GRAPH_URL is {settings.graph_url!r}: the embedded graph belongs to one process and "
-            "Celery workers are many; set GROVE_GRAPH_URL to a Neo4j server, or unset GROVE_BROKER_URL"
+            f"GROVE_GRAPH_URL is {settings.graph_url!r}: the embedded graph serves only one process, but "
+            "Celery runs several; set GROVE_GRAPH_URL to a Neo4j server, or unset GROVE_BROKER_URL"
         )
     if settings.database_url.startswith("sqlite") and not is_this_host(broker):
         raise SettingsError(
-            f"GROVE_DATABASE_URL is {settings.database_url!r}, a file of one host, and the broker "
-            f"{masked(broker)} serves several; set GROVE_DATABASE_URL to PostgreSQL "
+            f"GROVE_DATABASE_URL is {settings.database_url!r}, a file on one host, but the broker "
+            f"{masked(broker)} serves several hosts; set GROVE_DATABASE_URL to PostgreSQL "
             "(postgresql+psycopg://user:password@host/name)"
         )
     if mend:
@@ -126,18 +126,19 @@ def check_broker(url: str) -> Broker:
         raise SettingsError(
             f"broker {masked(url)}: maxmemory-policy is {facts['maxmemory_policy']!r}, which drops waiting "
             "messages when memory is short; set it to noeviction (redis-cli CONFIG SET maxmemory-policy "
-            "noeviction) and keep the cache (GROVE_CACHE_URL) in a Redis of its own"
+            "noeviction) and keep the cache (GROVE_CACHE_URL) in a separate Redis"
         )
     if foreign:
         raise SettingsError(
-            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: name "
-            "another, or another database of it (redis://host:6379/1), in GROVE_BROKER_URL, or delete the "
-            "key (redis-cli DEL); a worker puts it aside, and the ledger sends again what waited"
+            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: in "
+            "GROVE_BROKER_URL, name another Redis or another database of this one (redis://host:6379/1), "
+            "or delete the key (redis-cli DEL); a worker renames such a key, and the ledger sends the "
+            "waiting units again"
         )
     if answers_anyone(url):
         raise SettingsError(
-            f"broker {masked(url)}: asks for no password, and other hosts can reach it; set one in its "
-            "redis.conf (requirepass) and in GROVE_BROKER_URL (redis://:password@host:6379/0)"
+            f"broker {masked(url)}: asks for no password, but other hosts can reach it; set a password in "
+            "its redis.conf (requirepass) and in GROVE_BROKER_URL (redis://:password@host:6379/0)"
         )
     return Broker(
         version=str(facts["redis_version"]),
@@ -164,7 +165,7 @@ def put_aside(url: str) -> list[str]:
             new = f"{_ASIDE}{key.removeprefix(KEY_PREFIX)}:{time.time():.0f}"
             with contextlib.suppress(redis.ResponseError):  # gone meanwhile, perhaps by another worker
                 client.rename(key, new)
-                logger.error("broker %s: %s; it is put aside as %r", masked(url), said, new)
+                logger.error("broker %s: %s; the key is renamed to %r", masked(url), said, new)
                 aside.append(new)
     return aside
 

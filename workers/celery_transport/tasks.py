@@ -50,7 +50,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
             )
             dispatch(ledger, sender(self.app), window=self.window)
         except DEPLOYMENT_FAULTS as error:  # of the ledger, which sends the unit again when it is back
-            logger.warning("unit %s is left to the ledger: %s", key, error)
+            logger.warning("unit %s stays in the ledger and is sent again later: %s", key, error)
             return "left to the ledger"
         return outcome.value
 
@@ -85,6 +85,8 @@ def sender(app: celery.Celery) -> Send:
         except KombuError as error:
             broker = masked(str(task.settings.broker_url))
             reason = f"broker {broker}: {masked(str(error))}"
-            raise ServiceError(f"{reason}; check that Redis runs, and what is wrong: grove doctor") from error
+            raise ServiceError(
+                f"{reason}; check that Redis runs; grove doctor shows what is wrong"
+            ) from error
 
     return send

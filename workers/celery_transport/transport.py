@@ -44,7 +44,9 @@ class _QoS(redis.QoS):
         try:
             super().restore_by_tag(tag, client, leftmost)
         except _MALFORMED as error:
-            logger.warning("an entry of what waits for acknowledgement is dropped: %s", _shown(error))
+            logger.warning(
+                "an unreadable entry among the unacknowledged messages is dropped: %s", _shown(error)
+            )
             self._remove_from_indices(tag).execute()
 
 

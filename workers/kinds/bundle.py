@@ -34,7 +34,7 @@ _FORMS = ("auto", "tree", "block")
 _PARAMETERS = (
     *SPACE,
     Parameter("observed", "label keys, in the order of a model's columns", keys=True),
-    Parameter("form", "auto, tree or block: whether a tree is held as such", "auto"),
+    Parameter("form", "auto, tree or block: whether to store a tree or all distances", "auto"),
 )
 
 
@@ -74,8 +74,8 @@ def _complete_target(
 ) -> dict[str, str]:
     if set(target) != {"ontology", "bundle"}:
         raise InputError(
-            f"bundle: the target is {dict(target)!r}; give bundle, the name that it gets, and the ontology "
-            "that it is a bundle of: --target ontology=garden --target bundle=mine"
+            f"bundle: the target is {dict(target)!r}; give bundle, a name for the bundle, and ontology, the "
+            "ontology that it belongs to: --target ontology=garden --target bundle=mine"
         )
     check_name(target["bundle"], "bundle")
     workspace.catalog.version(target["ontology"], parameters["ontology"])
@@ -100,7 +100,9 @@ def _show(result: JobResult) -> GraphResult:
 def _describe(workspace: Workspace, result: JobResult) -> Description:
     names = [f"{b.ontology}/{b.name}" for b in workspace.catalog.bundles() if b.sha256 == result.sha256]
     uri = names[0] if names else result.sha256
-    line = f"load it with: adapter.open_bundle({uri!r}); look into it with: grove bundle inspect {uri}"
+    line = (
+        f"load it with: labelgrove.adapter.open_bundle({uri!r}); inspect it with: grove bundle inspect {uri}"
+    )
     return facts(line, version_fields(workspace, result) | {"names": names, "uri": uri}, is_file=True)
 
 

@@ -46,7 +46,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found.choice("method", _METHODS)
     found.flag("identifying")
     if found["identifying"] and found["method"] != "minimum":
-        raise found.wrong("identifying", f"goes with the method minimum, not with {found['method']}")
+        raise found.wrong("identifying", f"needs the method minimum, not {found['method']}")
     return found
 
 
@@ -122,7 +122,9 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     keys = graph.keys.take(file.index("index", graph.n_labels))
     lower_bound, status = file.whole("lower_bound", 1), file.status()
     if lower_bound > len(keys) or (status == "exact") != (lower_bound == len(keys)):
-        raise file.fault(f"{len(keys)} labels, a lower bound of {lower_bound} and status {status}")
+        raise file.fault(
+            f"{len(keys)} labels, a lower bound of {lower_bound} and status {status} contradict each other"
+        )
     return Cover(keys, status, lower_bound)
 
 

@@ -52,7 +52,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
     from labelgrove.ontology.store.artifacts import read_safetensors
 
     del workspace
-    line = f"{result.kind} is not one of our kinds; its artifact is {result.sha256}"
+    line = f"{result.kind} is not a known kind of job; the artifact of the result is {result.sha256}"
     content = result.artifacts.read_bytes(result.sha256)
     try:
         arrays, metadata = read_safetensors(content)

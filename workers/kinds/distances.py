@@ -43,10 +43,12 @@ _SECONDS_PER_STEP = 2e-9  # for one column across one label or edge of length 1
 
 _PARAMETERS = (
     *SPACE,
-    Parameter("columns", "all or label keys: where to measure from", keys=True, words=("all",), filled=True),
-    Parameter("n_columns", "how many these are", filled=True),
-    Parameter("dtype", "exact, or float32 for what would be float64", "exact"),
-    Parameter("block", "a whole number from 1: columns of a unit", _BLOCK),
+    Parameter(
+        "columns", "all, or keys of the labels to measure from", keys=True, words=("all",), filled=True
+    ),
+    Parameter("n_columns", "number of columns", filled=True),
+    Parameter("dtype", "exact, or float32 for distances that would be float64", "exact"),
+    Parameter("block", "a whole number from 1: number of columns in a unit", _BLOCK),
 )
 
 

@@ -37,9 +37,18 @@ _SECONDS_PER_ROW = 5e-5  # for a label or an edge, written to a server
 
 _PARAMETERS = (
     *CONTENT,
-    Parameter("definitions", "the artifact of its definitions, or null", None),
-    Parameter("shrink", "true: also if it has less than half of the labels that the name has then", False),
-    Parameter("shares", f"a whole number from 1 to {_MOST_SHARES}: units, by size beside an ontology", 1),
+    Parameter("definitions", "the artifact with the definitions of the labels; or null", None),
+    Parameter(
+        "shrink",
+        "true or false: accept a version with less than half of the labels of the current one",
+        False,
+    ),
+    Parameter(
+        "shares",
+        f"a whole number from 1 to {_MOST_SHARES}: number of units; by default, chosen by the size of the "
+        "work",
+        1,
+    ),
 )
 
 
@@ -98,7 +107,7 @@ def _complete_target(
 def _named(target: Mapping[str, str]) -> str:
     """Return the name that the result shall get."""
     if set(target) != {"ontology"}:
-        raise InputError(f"ingest: the target is {dict(target)!r}; give ontology, a name, and nothing else")
+        raise InputError(f"ingest: the target is {dict(target)!r}; give only ontology=NAME")
     return check_name(target["ontology"])
 
 
@@ -112,21 +121,26 @@ def _publish(naming: Naming) -> None:
     name = _named(naming.target)
     snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
-        raise ArtifactError(f"snapshot {wanted['snapshot']}: holds ontology {snapshot.graph.digest}")
+        raise ArtifactError(
+            f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, expected "
+            f"{wanted['ontology']}"
+        )
     if not holds(workspace.graph, snapshot.graph):
         naming.recompute()
-        raise TransientError(f"version {snapshot.graph.digest[:12]} left the graph; it is loaded again")
+        raise TransientError(
+            f"version {snapshot.graph.digest[:12]} is no longer in the graph; it is loaded again"
+        )
     try:
         # a job recorded before the parameter existed lacks it
         register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # the holder of the name ends at some time; the request stays
-        raise TransientError(f"{error}; {name} follows later") from error
+        raise TransientError(f"{error}; {name} is updated later") from error
     naming.reshow()  # results of a version that was loaded again
 
 
 def _describe(workspace: Workspace, result: JobResult) -> Description:
     labels, edges = result.artifacts.open_arrays(result.sha256)[0]["counts"].tolist()
-    line = f"the graph was given {labels:,} labels and {edges:,} edges"
+    line = f"{labels:,} labels and {edges:,} edges were loaded into the graph"
     return facts(line, version_fields(workspace, result) | {"n_labels": labels, "n_edges": edges})
 
 

@@ -64,14 +64,16 @@ class Parameter:
 
 CONTENT = (
     Parameter("ontology", "a name, NAME@VERSION or the digest of a version"),
-    Parameter("snapshot", "the artifact of its label graph", filled=True),
+    Parameter("snapshot", "the artifact with the label graph of the version", filled=True),
 )
 """The parameters that name a version of an ontology."""
 
 SPACE = (
     *CONTENT,
     Parameter("metric", "auto, tree or graph", "auto"),
-    Parameter("labels", "all, leaves or the label keys allowed", "all", keys=True, words=("all", "leaves")),
+    Parameter(
+        "labels", "all, leaves, or the keys of the allowed labels", "all", keys=True, words=("all", "leaves")
+    ),
 )
 """The parameters that name a metric space."""
 
@@ -152,7 +154,7 @@ class Parameters(dict[str, Any]):
     def text(self, name: str) -> None:
         """Check that this parameter is text that is not blank."""
         if not isinstance(self[name], str) or not self[name].strip():
-            raise self.wrong(name, "give a text")
+            raise self.wrong(name, "give text that is not blank")
 
     def choice(self, name: str, choices: Sequence[str]) -> None:
         """Check that this parameter is one of `choices`."""

@@ -29,7 +29,7 @@ __all__ = ["REBUILD"]
 
 _LONGEST = 200
 
-_PARAMETERS = (Parameter("request", "any text, another for each rebuild"),)
+_PARAMETERS = (Parameter("request", "any text, different for each rebuild"),)
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found = Parameters("rebuild-graph", given, _PARAMETERS)
     request = found["request"]
     if not (isinstance(request, str) and 0 < len(request) <= _LONGEST):
-        raise found.wrong("request", f"give a text of 1 to {_LONGEST} characters, another for each rebuild")
+        raise found.wrong("request", f"give a text of 1 to {_LONGEST} characters, different for each rebuild")
     return found
 
 

@@ -113,8 +113,8 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
         or arrays["outputs"].ndim != 2
     ):
         raise InputError(
-            f"outputs: artifact {digest} holds no outputs of a model but {metadata.get('format', 'others')}; "
-            "name the file that has them"
+            f"outputs: artifact {digest} has the format {metadata.get('format', 'unknown')}, not outputs of "
+            "a model; name the file with the outputs"
         )
     rows = arrays["outputs"]
     return StoredOutputs(digest, *rows.shape), rows
@@ -146,5 +146,5 @@ def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
             n_rows += len(block)
         copy.flush()
         if not n_rows:
-            raise InputError(f"{file.path}: holds no rows; give a row of numbers for each sample")
+            raise InputError(f"{file.path}: contains no rows; give a row of numbers for each sample")
         yield np.memmap(copy, dtype, "r", shape=(n_rows, file.n_columns))

@@ -45,16 +45,26 @@ _SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # per pick and label too; the
 
 _PARAMETERS = (
     *SPACE,
-    Parameter("n", "a whole number from 1: how many to pick; null for all there are", None),
+    Parameter("n", "a whole number from 1: number of labels to pick; null for all that are left", None),
     Parameter("method", "active, uniform or outside", "active"),
-    Parameter("seed", "a whole number from 0", 0),
-    Parameter("budget", "a decimal number of 0 or more, or null", None),
-    Parameter("costs", "a JSON object of decimal strings by label key, or null", None, amounts=True),
-    Parameter("observed", "label keys: the ones known already", None, keys=True),
-    Parameter("required", "label keys: picked first, in any case", None, keys=True),
-    Parameter("forbidden", "label keys: never picked", None, keys=True),
-    Parameter("candidates", "label keys: picked among; null for all", None, keys=True),
-    Parameter("parts", f"a whole number from 1 to {_MOST_PARTS}: units, by size beside an ontology", 1),
+    Parameter("seed", "a whole number from 0: seed of the draws", 0),
+    Parameter("budget", "a decimal number of 0 or more: the largest total cost of all picks; or null", None),
+    Parameter(
+        "costs",
+        "a JSON object with the cost of each label key, as a decimal string; or null",
+        None,
+        amounts=True,
+    ),
+    Parameter("observed", "keys of the labels that are observed already", None, keys=True),
+    Parameter("required", "keys of labels to pick first, in any case", None, keys=True),
+    Parameter("forbidden", "keys of labels never to pick", None, keys=True),
+    Parameter("candidates", "keys of the labels to pick from; null for all", None, keys=True),
+    Parameter(
+        "parts",
+        f"a whole number from 1 to {_MOST_PARTS}: number of units; by default, chosen by the size of the "
+        "work",
+        1,
+    ),
 )
 
 
@@ -69,9 +79,9 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     if subject is not None and "parts" not in given:
         found["parts"] = _n_parts(found, subject)
     if found["method"] != "active" and found["parts"] > 1:
-        raise found.wrong("parts", f"the method {found['method']} is one unit")
+        raise found.wrong("parts", f"a selection with the method {found['method']} has 1 part")
     if found["n"] is not None and found["parts"] > found["n"]:
-        raise found.wrong("parts", f"{found['n']} picks make at most so many parts")
+        raise found.wrong("parts", f"{found['n']} picks make at most {found['n']} parts")
     return found
 
 
@@ -219,10 +229,15 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     file = ResultFile(artifacts, digest, graph, _FORMAT)
     index, gains = file.index("index", graph.n_labels), file.array("gains", np.int64)
     if len(index) != len(gains) or (gains < 0).any():
-        raise file.fault(f"{len(gains)} gains for {len(index)} picks, none of them negative")
+        raise file.fault(
+            f"{len(gains)} gains for {len(index)} picks; each pick must have one gain, of 0 or more"
+        )
     upper_bound, status = file.whole("upper_bound"), file.status()
     if gains.sum() > upper_bound or (status == "exact") != (gains.sum() == upper_bound):
-        raise file.fault(f"gains of {gains.sum()}, an upper bound of {upper_bound} and status {status}")
+        raise file.fault(
+            f"gains of {gains.sum()}, an upper bound of {upper_bound} and status {status} contradict each "
+            "other"
+        )
     return Selection(
         space=file.space,
         index=index,

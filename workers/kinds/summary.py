@@ -41,12 +41,15 @@ _SECONDS_PER_ENTRY = 4e-7  # for a label or an edge
 
 _PARAMETERS = (
     *CONTENT,
-    Parameter("target", "a whole number from 1: how many supernodes to end with, at most"),
+    Parameter("target", "a whole number from 1: the largest number of supernodes to end with"),
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
-        "cap", "of capped: the most labels in a supernode or, below 1, the largest share; or null", None
+        "cap",
+        "for the method capped: the most labels in a supernode or, below 1, the largest share of all "
+        "labels; or null",
+        None,
     ),
-    Parameter("seed", "a whole number from 0", 0),
+    Parameter("seed", "a whole number from 0: seed of the draws", 0),
 )
 
 
@@ -62,9 +65,9 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     if cap is not None and (cap == 0 or (isinstance(cap, float) and cap > 1)):
         raise found.wrong("cap", "give a whole number from 1, or a share of all labels between 0 and 1")
     if found["cap"] is not None and found["method"] != "capped":
-        raise found.wrong("cap", f"only the method capped has one, {found['method']} was given")
+        raise found.wrong("cap", f"only the method capped takes a cap, not {found['method']}")
     if found["method"] == "subtree" and found["seed"]:
-        raise found.wrong("seed", "the method subtree draws nothing; leave it out")
+        raise found.wrong("seed", "the method subtree draws nothing at random; leave the seed out")
     return found
 
 
@@ -156,7 +159,9 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
         raise file.fault(f"assignment does not place {n} labels in {n_supernodes} supernodes")
     held, first = np.unique(assignment, return_index=True)
     if len(held) < n_supernodes or (np.diff(first) < 0).any():
-        raise file.fault("assignment: supernodes are numbered by their lowest labels, and none is empty")
+        raise file.fault(
+            "assignment: supernodes must be numbered by their lowest labels, and none may be empty"
+        )
     if (np.bincount(assignment) != sizes).any():
         raise file.fault("sizes are not the numbers of labels that assignment places in the supernodes")
     if (n, n_supernodes) != (file.whole("n_labels"), file.whole("n_supernodes", 1)):
@@ -167,9 +172,11 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
         raise file.fault(f"edges: a supernode is outside 0..{n_supernodes - 1}")
     pairs = edges[:, 0] * np.int64(n_supernodes) + edges[:, 1]
     if (edges[:, 0] >= edges[:, 1]).any() or (np.diff(pairs) <= 0).any():
-        raise file.fault("edges: pairs of supernodes, each once, ascend, the smaller one of each first")
+        raise file.fault(
+            "edges: pairs of supernodes must ascend without repeats, the smaller one first in each pair"
+        )
     if length_fault(weights) is not None or (counts < 1).any():
-        raise file.fault("weights are lengths within 1e-75..1e75, counts are at least 1")
+        raise file.fault("weights must be lengths within 1e-75..1e75, and counts must be at least 1")
     picks = file.array("picks", np.int32)
     if len(picks) and (picks.min() < 0 or picks.max() >= n):
         raise file.fault(f"picks: a label is outside 0..{n - 1}")
@@ -218,7 +225,8 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
         "sizes": sizes,
     }
     return Description(
-        f"{graph.n_labels:,} labels in {len(sizes):,} supernodes; --out FILE.csv gives that of each label",
+        f"{graph.n_labels:,} labels in {len(sizes):,} supernodes; --out FILE.csv lists the supernode of "
+        "each label",
         version_fields(workspace, result) | numbers,
         columns=("supernode", "labels"),
         rows=sorted(enumerate(sizes), key=lambda row: (-row[1], row[0])),

@@ -263,7 +263,7 @@ class Ledger:
 
     def hand_back(self, claim: Claim) -> bool:
         """Give a unit back because its worker was told to end; it is free at once, and no attempt counts."""
-        told = "given back: its worker was told to end"
+        told = "returned: its worker was told to stop"
         free = {"attempts": _unit.attempts - 1, "next_send_at": self._now(), "sends": 0}
         return self._end(claim, unit_move("release", error=told, **free))
 
@@ -446,7 +446,7 @@ class Ledger:
                 found = read_jobs(connection, _job.id.startswith(job_id), limit=2)
         if len(found) != 1:
             problem = "several jobs begin with" if found else "there is no job"
-            raise NotFoundError(f"{problem} {job_id!r}; `grove jobs list` shows the jobs there are")
+            raise NotFoundError(f"{problem} {job_id!r}; `grove jobs list` shows all jobs")
         return found[0]
 
     def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:

@@ -97,8 +97,8 @@ def recorded_object(column: str, text: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise InputError(
-            f"{column} is {text:.60}, expected a JSON object; somebody edited the database or damaged it: "
-            "ask again, or restore a backup"
+            f"{column} is {text:.60}, expected a JSON object; the database was edited or damaged: "
+            "submit the request again, or restore a backup"
         )
     return found
 
@@ -113,8 +113,8 @@ def _read(spec_json: str, of: str, *names: str) -> list[Any]:
 
 def _not_planned(spec_json: str, of: str, *names: str) -> InputError:
     return InputError(
-        f"the ledger says {spec_json:.60} of the {of}, expected a JSON object with {' and '.join(names)}; "
-        "somebody edited the database or damaged it: restore a backup"
+        f"the ledger records {spec_json:.60} for the {of}, expected a JSON object with "
+        f"{' and '.join(names)}; the database was edited or damaged: restore a backup"
     )
 
 

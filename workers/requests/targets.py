@@ -37,7 +37,7 @@ def complete_target(
         return None
     for name, value in target.items():
         if not isinstance(value, str):
-            raise InputError(f"{kind.name}: the target's {name} is {value!r}; give a text")
+            raise InputError(f"{kind.name}: the target's {name} is {value!r}; give text")
     if kind.complete_target is None:
         return dict(target)
     asked = given.get("ontology")
@@ -48,4 +48,6 @@ def complete_target(
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
     """Refuse a target for a kind whose results get no names: the job would wait for it forever."""
     if target is not None and kind.publish is None:
-        raise InputError(f"{kind.name} names no result; leave out the target {dict(target)!r} (--target)")
+        raise InputError(
+            f"results of the kind {kind.name} get no name; leave out the target {dict(target)!r} (--target)"
+        )

@@ -164,7 +164,7 @@ def execute_unit(
         try:
             finish_jobs(ledger, workspace, key, out_of_time=out_of_time)
         except out_of_time:
-            logger.warning("unit %s: no time was left to publish results; the next sweep does", key)
+            logger.warning("unit %s: no time was left to publish results; the next sweep publishes them", key)
     return outcome
 
 
@@ -223,7 +223,7 @@ def _run(
     except out_of_time:
         limit = f"GROVE_UNIT_TIME_LIMIT_S, {workspace.settings.unit_time_limit_s} s"
         reason = f"stopped by the time limit of a unit ({limit}) after {time.monotonic() - began:.0f} s; "
-        reason += "a less busy worker may be fast enough, ask for more and smaller units, or raise the limit"
+        reason += "a less busy worker may be fast enough; else request more, smaller units or raise the limit"
         return _given_back(claim, ledger, heartbeat, reason)
     except DEPLOYMENT_FAULTS as error:  # an unreachable service, a full disk: it may pass
         return _given_back(claim, ledger, heartbeat, str(error))
@@ -255,7 +255,7 @@ def _without_input(
     except OSError as fault:
         return _given_back(claim, ledger, heartbeat, str(fault))
     if lost:
-        logger.warning("unit %s, attempt %d: %s; computed again", claim.key, claim.attempts, error)
+        logger.warning("unit %s, attempt %d: %s; its input is recomputed", claim.key, claim.attempts, error)
         told = heartbeat.tell(ledger.inputs_lost, claim, lost, str(error))
         return Outcome.RELEASED if told else Outcome.LOST
     if claim.inputs and claim.attempts == 1:
@@ -298,7 +298,11 @@ class _Heartbeat(threading.Thread):
                 if time.monotonic() >= until:
                     raise
                 if not failed:
-                    logger.warning("unit %s: its end will be told again: %s", self._claim.key, error)
+                    logger.warning(
+                        "unit %s: its outcome could not be recorded, and will be reported again: %s",
+                        self._claim.key,
+                        error,
+                    )
                 failed = True
             self._stopped.wait(self._lease_s / 30)
         return end(*args, **kwargs)  # perhaps it was reported after all, and only the answer was lost
@@ -309,21 +313,29 @@ class _Heartbeat(threading.Thread):
         try:
             return self._ledger.hand_back(self._claim)
         except DEPLOYMENT_FAULTS as error:
-            logger.warning("unit %s is free when its lease has ended: %s", self._claim.key, error)
+            logger.warning(
+                "unit %s could not be returned, and is free again when its lease ends: %s",
+                self._claim.key,
+                error,
+            )
             return False
 
     def check(self) -> None:
         """Raise `UnwantedError` or `LeaseLostError` once a heartbeat reports it or the unit was returned."""
         if self._given_back:
-            raise LeaseLostError(f"unit {self._claim.key}: given back, as its worker ends")
+            raise LeaseLostError(
+                f"unit {self._claim.key}: returned to the ledger, because its worker is stopping"
+            )
         if self._beat is Beat.UNWANTED:
-            raise UnwantedError(f"unit {self._claim.key}: no job wants it any more")
+            raise UnwantedError(f"unit {self._claim.key}: no job needs it anymore")
         if self._beat is Beat.LOST:
             raise LeaseLostError(f"unit {self._claim.key}: another worker has its lease")
 
     def run(self) -> None:
         """Beat three times per lease."""
-        keep_renewed(self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: no heartbeat")
+        keep_renewed(
+            self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: its heartbeat failed"
+        )
 
     def _renew(self) -> bool:
         self._beat = self._ledger.heartbeat(self._claim, lease_s=self._lease_s)

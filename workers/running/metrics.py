@@ -70,7 +70,7 @@ class Metrics:
         prometheus_client.ProcessCollector(registry=self._registry)
         self._expiries = prometheus_client.Counter(
             "labelgrove_lease_expiries",
-            "Leases found ended by the sweeps of this process: units of lost workers, freed or failed.",
+            "Expired leases found by the sweeps of this process: units of lost workers, freed or failed.",
             registry=self._registry,
         )
         self._last_sweep = prometheus_client.Gauge(
@@ -141,7 +141,7 @@ class _LedgerCollector:
         """Yield the metric families; if the ledger does not answer, only a metric that says so."""
         from prometheus_client.core import GaugeMetricFamily
 
-        up = GaugeMetricFamily("labelgrove_ledger_up", "Whether the ledger answered this reading.")
+        up = GaugeMetricFamily("labelgrove_ledger_up", "Whether the ledger could be read for these metrics.")
         with self._lock:
             began = time.monotonic()
             if began >= self._fresh_until:
@@ -185,7 +185,7 @@ def _of_units(connection: sa.Connection) -> Iterator[Metric]:
     ).group_by(_unit.kind, _unit.state)
     units = GaugeMetricFamily("labelgrove_units", "Units by kind and state.", labels=("kind", "state"))
     attempts = GaugeMetricFamily(
-        "labelgrove_unit_attempts", "Claims of the units there are, by kind.", labels=("kind",)
+        "labelgrove_unit_attempts", "Claims of the existing units, by kind.", labels=("kind",)
     )
     size = GaugeMetricFamily(
         "labelgrove_artifact_bytes", "Bytes of the artifacts of done units, by kind.", labels=("kind",)
@@ -237,7 +237,7 @@ def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
     age = connection.execute(oldest).scalar_one_or_none()
     yield GaugeMetricFamily(
         "labelgrove_queue_age_seconds",
-        "How long the oldest unit that is due waits to be sent; 0: none is due.",
+        "Seconds that the oldest due unit has waited to be sent; 0 if no unit is due.",
         value=max(0.0, age or 0.0),
     )
     yield GaugeMetricFamily(

@@ -119,12 +119,14 @@ class Pool:
             except Exception as error:
                 if not failed:
                     expected = isinstance(error, (GroveError, OSError))
-                    logger.warning("waiting, as the sweep failed: %s", error, exc_info=not expected)
+                    logger.warning(
+                        "the sweep failed, and is tried again soon: %s", error, exc_info=not expected
+                    )
                 failed = True
                 self._ending.wait(_AWAY_S)
             else:
                 if failed:
-                    logger.info("going on")
+                    logger.info("the sweep works again")
                 failed = False
 
     def _turn(self, presence: Presence | None = None) -> None:
@@ -162,12 +164,15 @@ class Pool:
         self._changed.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
         if given := self._recall.call():
-            logger.info("%d units are given back", given)
+            logger.info("%d units are returned to the ledger", given)
         idle = self._idle.wait(within_s)  # else the sweep could report after this that the worker is alive
         try:
             self._presence.leave(self._workspace.engine)
         except DEPLOYMENT_FAULTS as error:
-            logger.warning("this worker counts as alive for a while: %s", error)
+            logger.warning(
+                "this worker still counts as alive for a while, because its end could not be recorded: %s",
+                error,
+            )
         return idle and not wait(self._running, timeout=max(0.0, until - time.monotonic())).not_done
 
     def close(self, *, wait: bool = True) -> None:
@@ -199,6 +204,6 @@ class Pool:
                 publish=publish,
             )
         except RuntimeError as error:  # the pool was shut down
-            raise ServiceError("this worker ends") from error
+            raise ServiceError("this worker is stopping") from error
         self._running.add(future)
         future.add_done_callback(lambda _: self._changed.set())

@@ -47,7 +47,7 @@ class Cron:
 
     def __init__(self, text: str) -> None:
         if len(text) > _LONGEST:
-            raise InputError(f"cron {text[:40]!r}...: {len(text)} characters; at most {_LONGEST} are read")
+            raise InputError(f"cron {text[:40]!r}...: {len(text)} characters; give at most {_LONGEST}")
         fields = text.split()
         if len(fields) != len(_FIELDS):
             raise InputError(
@@ -64,7 +64,7 @@ class Cron:
                 )
         self.text = " ".join(fields)
         if not _valid(self.text) or next(CronSim(self.text, datetime.now(UTC)), None) is None:
-            raise InputError(f"cron {text!r}: is never due; no month it names has such a day")
+            raise InputError(f"cron {text!r}: is never due; none of its months has such a day")
 
     def after(self, instant: float) -> float:
         """Return the first due time later than `instant`."""

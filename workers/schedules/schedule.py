@@ -150,7 +150,7 @@ class Timetable:
             if connection.execute(sa.delete(schedule_table).where(_schedule.name == name)).rowcount:
                 return
         names = ", ".join(schedule.name for schedule in self.schedules()) or "none"
-        raise NotFoundError(f"there is no schedule {name!r}; those there are: {names}")
+        raise NotFoundError(f"there is no schedule {name!r}; existing schedules: {names}")
 
     def schedules(self) -> list[Schedule]:
         """Return every schedule with its latest firing, by name."""
@@ -352,8 +352,8 @@ def _read(row: sa.Row[Any]) -> Schedule:
         Cron(row.cron)
     except InputError as error:
         damage = (
-            f"its row in the database cannot be read: {error} (grove jobs schedule remove {row.name}, then "
-            f"grove jobs schedule add {row.name})"
+            f"its row in the database cannot be read: {error}; add the schedule again: grove jobs "
+            f"schedule remove {row.name}, then grove jobs schedule add {row.name}"
         )
     return Schedule(
         name=row.name,

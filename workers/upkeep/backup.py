@@ -168,8 +168,8 @@ def backup(
         if isinstance(error, ServiceError):
             raise
         raise ServiceError(
-            f"backup {root}: {error.strerror or error}; it is not complete, a backup that was there before "
-            "stays valid; mend that and run it again"
+            f"backup {root}: {error.strerror or error}; the new backup is not complete, and an earlier one "
+            "stays valid; fix the fault and run the backup again"
         ) from error
 
 
@@ -201,24 +201,24 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     except FileNotFoundError:
         if (root / _LOCK).exists():
             raise ArtifactError(
-                f"{root}: a backup that was not completed, it has no {_MANIFEST}; run: grove backup {root}"
+                f"{root}: this backup was not completed and has no {_MANIFEST}; run: grove backup {root}"
             ) from None
-        raise NotFoundError(f"{root}: holds no backup; name the folder given to grove backup") from None
+        raise NotFoundError(f"{root}: contains no backup; name the folder given to grove backup") from None
     except OSError as error:
-        raise ServiceError(f"{path}: {error.strerror}; give a folder that you may read") from error
+        raise ServiceError(f"{path}: {error.strerror}; give a folder that you can read") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ArtifactError(
             f"{path}: is not a manifest of a backup ({type(error).__name__}: {error}); restore another backup"
         ) from None
     if values.get("format") != FORMAT:
         raise InputError(
-            f"{path}: has format {values.get('format')!r}, this labelgrove reads {FORMAT!r}; "
+            f"{path}: has format {values.get('format')!r}, but this labelgrove reads {FORMAT!r}; "
             "restore it with the version that wrote it, or a newer one"
         )
     names = [(_RUN, manifest.run), (_REVISION, manifest.revision), *((_TABLE, name) for name in tables)]
     names_fit = tables and all(isinstance(name, str) and rule.fullmatch(name) for rule, name in names)
     if checked != _sha256_of(document) or not names_fit:
-        raise ArtifactError(f"{path}: its sha256 does not fit, it was edited; restore another backup")
+        raise ArtifactError(f"{path}: its sha256 does not match, so it was edited; restore another backup")
     return manifest
 
 
@@ -360,10 +360,10 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
     if wrong:
         more = f"\n... and {len(wrong) - _LISTED} more" if len(wrong) > _LISTED else ""
         raise ArtifactError(
-            f"{len(wrong)} artifacts of {source.where} cannot be backed up; no new backup was made. What was "
-            "deleted while it ran is not missed when it is run again. Ingesting the source again repairs a "
-            "snapshot; the damaged result of a job is computed again once the file is deleted and the job "
-            "submitted again:\n" + "\n".join(wrong[:_LISTED]) + more
+            f"{len(wrong)} artifacts of {source.where} cannot be backed up; no new backup was made. "
+            "Artifacts that were deleted during the backup are not needed when it is run again. Ingesting "
+            "the source again repairs a snapshot; to recompute the damaged result of a job, delete the "
+            "file and submit the job again:\n" + "\n".join(wrong[:_LISTED]) + more
         )
     return _Copied(sizes, n_new, tuple(missing))
 
@@ -377,21 +377,21 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
             raise ConflictError(
-                f"{part}: is a link; what a backup no longer names is deleted there, so the folder must hold "
-                "its own: name another folder"
+                f"{part}: is a link; a backup deletes the files there that it no longer names, so this must "
+                "be a folder inside the backup, not a link; name another folder"
             )
     if (root / _MANIFEST).exists():
         try:
             read_manifest(root)
         except (ArtifactError, InputError) as error:
             raise ConflictError(
-                f"{root}: holds a {_MANIFEST} that no backup of ours wrote, or that was edited ({error}); "
-                "name another folder, or empty this one"
+                f"{root}: contains a {_MANIFEST} that labelgrove did not write, or that was edited "
+                f"({error}); name another folder, or empty this one"
             ) from error
     if place is not None and place.parents[2].resolve() == root.resolve():
         raise ConflictError(
-            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish what no row "
-            "names yet; name another folder, on another disk"
+            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish artifacts "
+            "that no row names yet; name another folder, on another disk"
         )
 
 
@@ -401,7 +401,7 @@ def _locked(root: Path) -> Iterator[None]:
     make_folder(root)
     held = sorted(path.name for path in root.iterdir())
     if held and not {_LOCK, _MANIFEST} & set(held):
-        raise ConflictError(f"{root}: holds {held[0]!r} and is not a backup; name a new or empty folder")
+        raise ConflictError(f"{root}: contains {held[0]!r} and is not a backup; name a new or empty folder")
     with open(root / _LOCK, "ab") as lock:
         if not try_lock(lock):
             raise ConflictError(f"{root}: another process is writing a backup there; wait for it")

@@ -127,8 +127,8 @@ def _check_target(engine: sa.Engine, manifest: Manifest) -> None:
     where = masked(engine.url.render_as_string(hide_password=True))
     if manifest.revision > head:
         raise MigrationError(
-            f"the backup has schema revision {manifest.revision!r}, known here is up to {head!r}; "
-            f"a newer labelgrove wrote it: upgrade with: {upgrade_command('service')}"
+            f"the backup has schema revision {manifest.revision!r}, but this labelgrove knows revisions up "
+            f"to {head!r}; a newer labelgrove wrote the backup; upgrade with: {upgrade_command('service')}"
         )
     if found is None:
         return
@@ -136,7 +136,7 @@ def _check_target(engine: sa.Engine, manifest: Manifest) -> None:
         _check_empty(connection, _tables(connection, manifest), where)
     if found > manifest.revision:
         raise MigrationError(
-            f"database {where}: is empty, but its schema is {found!r} and that of the backup the older "
+            f"database {where}: is empty, but its schema {found!r} is newer than the schema of the backup, "
             f"{manifest.revision!r}; restore into a database without a schema (a new file, or a new "
             "PostgreSQL database), which is upgraded afterwards"
         )
@@ -147,11 +147,11 @@ def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], wher
         name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
         for name, table in tables.items()
     }
-    held = ", ".join(f"{count} of {name}" for name, count in counts.items() if count)
+    held = ", ".join(f"{count} in {name}" for name, count in counts.items() if count)
     if held:
         raise ConflictError(
-            f"database {where}: is not empty, it holds rows: {held}; a backup is restored into an empty "
-            "database: name another one (GROVE_DATABASE_URL)"
+            f"database {where}: is not empty, it has rows: {held}; a backup can only be restored into an "
+            "empty database: name another database (GROVE_DATABASE_URL)"
         )
 
 
@@ -178,7 +178,8 @@ def _check_file(path: Path, record: FileRecord) -> None:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror}); {_INSTEAD}") from error
     if found != record.sha256:
         raise ArtifactError(
-            f"{path}: has sha256 {found}, the manifest says {record.sha256}: it was cut or edited; {_INSTEAD}"
+            f"{path}: has sha256 {found}, but the manifest says {record.sha256}: the file was cut or "
+            f"edited; {_INSTEAD}"
         )
 
 
@@ -210,7 +211,7 @@ def _publish(
         n_bytes += len(data)
     if listed != total:
         raise ArtifactError(
-            f"{manifest.artifacts_file(root)}: names {listed} artifacts, the manifest says {total}: "
+            f"{manifest.artifacts_file(root)}: names {listed} artifacts, but the manifest says {total}: "
             f"it was edited; {_INSTEAD}"
         )
     report("artifacts", total, total)
@@ -225,7 +226,7 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
         if lacking := sorted(set(manifest.tables) - set(tables)):
             raise MigrationError(
                 f"database {where}: schema {manifest.revision!r} has no table {lacking[0]!r}, "
-                "which the backup has; restore it with the version that wrote it"
+                "which the backup has; restore the backup with the version of labelgrove that wrote it"
             )
         if on_server:  # nobody else may write between check and commit; SQLite already holds its only lock
             listed = ", ".join(
@@ -242,13 +243,14 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
             except (sa.exc.SQLAlchemyError, OverflowError, TypeError, UnicodeError) as error:
                 cause = getattr(error, "orig", None) or error
                 raise InputError(
-                    f"{manifest.table_file(root, name)}: {where} does not take a row: "
-                    f"{str(cause).strip():.300}; nothing was restored; correct it where it came from"
+                    f"{manifest.table_file(root, name)}: {where} refuses a row: {str(cause).strip():.300}; "
+                    "nothing was restored; correct the row in the database it came from, and take another "
+                    "backup"
                 ) from error
             held = connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
             if held != manifest.tables[name].rows:
                 raise ArtifactError(
-                    f"{manifest.table_file(root, name)}: {held} rows, the manifest says "
+                    f"{manifest.table_file(root, name)}: {held} rows, but the manifest says "
                     f"{manifest.tables[name].rows}: it was edited; {_INSTEAD}"
                 )
             if on_server:

@@ -341,7 +341,7 @@ def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> b
         jobs = forget_jobs(workspace.engine, keep_s=keep_s, limit=_JOBS_PER_TURN, clock=clock)
         found = collect(workspace, limit=_ARTIFACTS_PER_TURN)
     except GroveError as error:
-        logger.warning("retention: will be tried again: %s", error)
+        logger.warning("retention failed, and will be tried again: %s", error)
     except Exception:  # a defect here must not end every sweep from now on
         logger.exception("retention")
     else:

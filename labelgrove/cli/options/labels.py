@@ -45,7 +45,7 @@ def read_keys(source: str) -> list[str]:
             lines, in_words = source.split(","), True
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:
-        raise InputError(f"{source!r} names no label; give a file with one key per line, or key,key,...")
+        raise InputError(f"{source!r} contains no label; give a file with one key per line, or key,key,...")
     return keys if in_words else LabelLines(keys)
 
 

@@ -40,7 +40,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."
         ),
         click.option(
-            "--root", default="root", show_default=True, help="Key of a root, if one has to be added."
+            "--root", default="root", show_default=True, help="Key of the root, if a root has to be added."
         ),
         click.option(
             "--header/--no-header",

@@ -73,7 +73,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you may write"
+            f"{path}: cannot be written ({error.strerror}); name a file in a folder that you can write to"
         ) from error
 
 

@@ -47,4 +47,4 @@ def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
     from labelgrove.ontology.errors import InputError
 
     if safe and not writes_csv:
-        raise InputError(f"--spreadsheet-safe: goes with CSV; {instead}")
+        raise InputError(f"--spreadsheet-safe: needs CSV; {instead}")

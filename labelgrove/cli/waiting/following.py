@@ -57,7 +57,7 @@ def follow(
             note(f"no worker has taken job {job.id[:12]} yet; is one running? start one: grove worker")
         if job.delayed is not None and job.delayed not in delays:
             delays.add(job.delayed)
-            note(f"job {job.id[:12]} is {job.state}, its result has no name yet: {job.delayed}")
+            note(f"job {job.id[:12]} is {job.state}, but its result could not be named yet: {job.delayed}")
         step = f"job {job.id[:12]} is {job.state}"
         done, total = job.units.get(State.DONE, 0), sum(job.units.values())
         progress(step, done, total)
@@ -67,8 +67,11 @@ def follow(
         said = line
 
     if brokered and not job.finished:
-        note(f"it is left to the workers; Ctrl-C leaves it with them: grove jobs watch {job.id[:12]}")
-    with resumable(f"job {job.id[:12]} stays; go on with: {go_on or f'grove jobs watch {job.id[:12]}'}"):
+        note(
+            f"the workers run job {job.id[:12]}; Ctrl-C does not stop it; follow it with: grove jobs watch "
+            f"{job.id[:12]}"
+        )
+    with resumable(f"job {job.id[:12]} is kept; go on with: {go_on or f'grove jobs watch {job.id[:12]}'}"):
         return wait(workspace, job.id, progress=told, publish=publish)
 
 
@@ -86,8 +89,8 @@ def result_of(job: Job) -> str:
 
     if job.delayed is not None:
         raise ServiceError(
-            f"job {job.id[:12]} is {job.state}, and its result has no name yet: {job.delayed}; every sweep "
-            f"tries again, and so does: grove jobs watch {job.id[:12]}"
+            f"job {job.id[:12]} is {job.state}, but its result could not be named yet: {job.delayed}; every "
+            f"sweep tries again, and so does: grove jobs watch {job.id[:12]}"
         )
 
     if job.result_sha256 is None or job.error is not None:

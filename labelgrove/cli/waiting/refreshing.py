@@ -29,7 +29,7 @@ def refresh_stale(
     asked = [] if dry_run else list(dict.fromkeys(one.job_id for one in found if one.job_id is not None))
     states = {}
     progress = Progress(f"refresh {ontology}")
-    with resumable(f"the jobs stay; go on with: grove jobs refresh {ontology}"), progress.shown():
+    with resumable(f"the jobs are kept; go on with: grove jobs refresh {ontology}"), progress.shown():
         for done, job_id in enumerate(asked):
             progress("jobs", done, len(asked))
             job = client.wait(workspace, job_id) if wait else client.status(workspace, job_id)

@@ -33,7 +33,7 @@ def draw_differences(picture: Differences) -> Drawing:
     sides = {
         "better": picture.better,
         "worse": picture.worse,
-        "untold": "the interval holds zero",
+        "untold": "the interval includes zero",
     }
     rules = [row for row in picture.rows if row[0] not in picture.oracles]
     for side, said in sides.items():

@@ -1,4 +1,4 @@
-"""Tables of the catalogue (labelgrove.ontology.sql.catalog) and of the job ledger (labelgrove.workers.ledger.ledger)."""
+"""Add the tables of the catalog (labelgrove.ontology.sql.catalog) and the job ledger (labelgrove.workers.ledger.ledger)."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Schedules and what they fired; when the last attempt at a unit began and ended."""
+"""Add schedules with their firings, and the times at which the last attempt of a unit began and ended."""
 
 import sqlalchemy as sa
 from alembic import op

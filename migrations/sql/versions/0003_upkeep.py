@@ -1,4 +1,4 @@
-"""When the work that one process does for all of them is due next."""
+"""Record when the upkeep that one process does for all processes is due next."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""What a unit waits for and what a job ends with, so that neither is searched for among a million units.
+"""Record the unit that a unit waits for, and the last unit of a job, so that a million units are not searched.
 
-What a unit computes, which may be megabytes, moves to the end of its row: SQLite reads all that stands before
-the column it wants.
+The specification of a unit, which may be megabytes, moves to the end of its row, because SQLite reads all
+columns before the requested one.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""When a job was asked for again, so that one which is wanted is not forgotten for its age."""
+"""Record when a job was last requested, so that an old job that is still requested is not forgotten."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which workers are alive, so that people can be told when there is none."""
+"""Record which workers are alive, so that commands can report that no worker is alive."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""By which reading of a source a version came, so that an unchanged source is not read again."""
+"""Record which reading of a source gave a version, so that an unchanged source is not read again."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -49,10 +49,10 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
 
 _ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
-some parts again: {parts}. {machine}. Every benchmark checks its answers before their times count, ratios
-are measured inside one run, and each part names its seeds, its threads and how busy others kept the machine,
-which has two cores. Times are processor time, but for ingest, ledger, overhead, lshtc and first calls. A
-factor is the measured figure over the wanted one."""
+some parts again: {parts}. {machine}. Every benchmark checks its answers before it measures times, and
+ratios are measured inside one run. Each part names its seeds, its threads, and how busy other processes
+kept the machine, which has two cores. Times are processor time, except for ingest, ledger, overhead, lshtc
+and first calls. A factor is the measured figure divided by the wanted figure."""
 
 
 def measured(part: str) -> list[Run]:
@@ -76,5 +76,5 @@ def render() -> str:
     head = f"# Benchmarks\n\n{paragraph(about)}\n\n{met}\n"
     if missed:
         columns = ["missed in", "what", "wanted", "measured", "factor", "verdict"]
-        head += f"\n{table(columns, missed)}\n\nWhere their time goes is said with each.\n"
+        head += f"\n{table(columns, missed)}\n\nEach part says where the time of its missed goals goes.\n"
     return "\n".join([head, *(section.text() for section in sections)])

@@ -7,11 +7,11 @@ from typing import Any
 from tests.benchmarks.pages.section import Run, Section, graph_line, table
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_cover`: 1,000 leaves drawn with a seed from WordNet's tree and everything
-above them, leaves alone allowed, as a tree like ImageNet's. The paper's Algorithm 1 beside
+`python -m tests.benchmarks.bench_cover`: 1,000 leaves of WordNet's tree, drawn with a seed, and all labels
+above them. Only leaves are allowed, as in a tree like ImageNet's. The paper's Algorithm 1 is compared with
 `locus_cover(space, method="small")`; both covers are checked by the exact locus before their times count.
-*Every cover contains* is `must_observe`, a lower bound on every cover's size where it is exact. No figure is
-wanted here but the comparison."""
+*Every cover contains* is `must_observe`, a lower bound on the size of every cover where it is exact. This
+part has no goals, only the comparison."""
 
 
 def section(runs: list[Run]) -> Section:

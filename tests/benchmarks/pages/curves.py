@@ -11,20 +11,20 @@ WAYS = ("tree", "leaves", "graph", "dense")
 BESIDE = ("naive", "torch", "fused")
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_scoring_curves`: one thread, `Adapter.predict_indices` from float32 rows,
-peaked ones, whose columns stand in random order; answers equal those of the dense scorer. *tree*: all labels
-of the tree of primary parents; *leaves*: its leaves alone; *graph*: all labels of the graph, from a block of
-distances; *dense*: that block with exponent 3, which nothing but the dense path is for. Beside them *naive*,
-`np.argmin(D2 @ P.T)` over a stored float32 matrix, the same in *torch*, and the *fused* dense path of the
-parts above. A dash stands for what was not measured: too large to store, too slow to wait for, or torch not
-at hand. BLAS as it chooses."""
+`python -m tests.benchmarks.bench_scoring_curves`: one thread, `Adapter.predict_indices` from peaked rows in
+float32, whose columns are in random order; the answers equal those of the dense scorer. *tree*: all labels
+of the tree of primary parents; *leaves*: only its leaves; *graph*: all labels of the graph, from a block of
+distances; *dense*: that block with exponent 3, which only the dense path supports. For comparison: *naive*
+is `np.argmin(D2 @ P.T)` over a stored float32 matrix, *torch* is the same in torch, and *fused* is the
+dense path of the parts above. A dash means not measured: too large to store, too slow to wait for, or torch
+not installed. The BLAS chooses its kernels."""
 
 PROFILE = """\
-bytes are counted for each leaf: 4 of its own and, at 79 leaves of 100 labels, 14 for the tree. The other half
-goes with the 1,000 observed labels and not with N: 290 bytes for each of 2,670 vertices between them, held
-once for the search in numpy and once for the compiled one, and 40 for each of 5,229 groups of leaves that
-hang alike; with 10 observed labels 18 bytes a leaf are left. Beside the matrix product the dense path squares
-distances, looks for the smallest value of each column and reads the rows of weights."""
+bytes are counted for each leaf: 4 for the leaf itself and, at 79 leaves of 100 labels, 14 for the tree. The
+other half depends on the 1,000 observed labels and not on N: 290 bytes for each of 2,670 vertices between
+them, stored once for the search in numpy and once for the compiled search, and 40 for each of 5,229 groups
+of leaves that hang alike; with 10 observed labels, 18 bytes a leaf remain. Besides the matrix product, the
+dense path squares distances, looks for the smallest value of each column and reads the rows of weights."""
 
 
 def section(runs: list[Run]) -> Section:
@@ -33,23 +33,26 @@ def section(runs: list[Run]) -> Section:
     document = run["document"]
     points, memory, gemm = document["points"], document["memory"], document["gemm"]
     goals = [
-        Goal("the dense path, of the rate of sgemm", DENSE_SHARE, gemm["share"], "x"),
+        Goal("the dense path, as a share of the rate of sgemm", DENSE_SHARE, gemm["share"], "x"),
         Goal(
-            "a tree's state for each label, keys aside", STATE_BYTES, memory["tree_bytes_per_label"], "bytes"
+            "state of a tree for each label, without keys",
+            STATE_BYTES,
+            memory["tree_bytes_per_label"],
+            "bytes",
         ),
-        Goal("the same, leaves alone allowed", STATE_BYTES, memory["leaves_bytes_per_label"], "bytes"),
+        Goal("the same, with only leaves allowed", STATE_BYTES, memory["leaves_bytes_per_label"], "bytes"),
     ]
     body = ["; ".join(graph_line(graph) for graph in document["graphs"]) + "."]
     body.append("![Microseconds for each row over N, K and B](pictures/scoring_curves.svg)")
     for field, name in (("n_labels", "N"), ("n_observed", "K"), ("n_samples", "B")):
         body.append(_curve(name, curve_over(points, field)))
     body.append(
-        f"Peak memory of {memory['n_samples']:,} rows ({number(memory['rows_mb'])} MB) beyond them: tree "
-        f"{number(memory['tree_peak_mb'])} MB, leaves {number(memory['leaves_peak_mb'])} MB, graph "
-        f"{number(memory['graph_peak_mb'])} MB. Bytes for each label, keys aside: tree "
-        f"{number(memory['tree_bytes_per_label'])}, leaves {number(memory['leaves_bytes_per_label'])}, graph "
-        f"{number(memory['graph_bytes_per_label'])}. The dense scorer reaches {gemm['dense_gflops']} Gflop/s "
-        f"where the product alone reaches {gemm['sgemm_gflops']}."
+        f"Peak memory for {memory['n_samples']:,} rows, without the rows ({number(memory['rows_mb'])} MB): "
+        f"tree {number(memory['tree_peak_mb'])} MB, leaves {number(memory['leaves_peak_mb'])} MB, graph "
+        f"{number(memory['graph_peak_mb'])} MB. Bytes for each label, without keys: tree "
+        f"{number(memory['tree_bytes_per_label'])}, leaves {number(memory['leaves_bytes_per_label'])}, "
+        f"graph {number(memory['graph_bytes_per_label'])}. The dense scorer reaches {gemm['dense_gflops']} "
+        f"Gflop/s and the product alone {gemm['sgemm_gflops']}."
     )
     return Section("Scoring curves", runs, ABOUT, goals, body, PROFILE)
 

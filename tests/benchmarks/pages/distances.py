@@ -10,16 +10,15 @@ WANTED = {"wordnet nouns": 400, "category_graph": 150}
 MEMORY_MB = 200
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_distances --whole`: hops from K seeded sources to all labels, edges taken
-both ways, every answer equal to that of igraph, scipy and networkx on the sources these measured; seconds
-of scipy and networkx are scaled from fewer sources. *New array* allocates the output as the others do;
-*refilled* writes into an array that exists (`out=`), as blocks of a long run do. Memory is the peak of a
-process of its own beyond what it held before and beyond the output."""
+`python -m tests.benchmarks.bench_distances --whole`: hops from K seeded sources to all labels, with edges
+taken both ways. Every answer equals that of igraph, scipy and networkx on the sources that these measured;
+the seconds of scipy and networkx are scaled from fewer sources. *New array* allocates the output, as the
+other libraries do; *refilled* writes into an existing array (`out=`), as blocks of a long run do. Memory is
+the peak of a separate process, without what it held before and without the output."""
 
 PROFILE = """\
-a new array is charged with the clearing of its memory, which alone takes the time of the column *new memory*.
-Refilled, of some 14 ms on WordNet, stripping the pendant trees takes 1.6, the sweeps 5.6 and writing the rows
-6.5."""
+a new array includes the time to clear its memory, which alone is the column *new memory*. Refilled, of some
+14 ms on WordNet, stripping the pendant trees takes 1.6 ms, the sweeps 5.6 and writing the rows 6.5."""
 
 
 def section(runs: list[Run]) -> Section:
@@ -44,7 +43,7 @@ def section(runs: list[Run]) -> Section:
     columns = ["", "hops", "processor time"]
     body.append(table(columns, [row for g in graphs for row in _diameters(g)]))
     memory = document["peak_memory"]
-    columns = ["peak memory, MB", "before", "output", "peak", "beside the output"]
+    columns = ["peak memory, MB", "before", "output", "peak", "without the output"]
     fields = ["before_mb", "output_mb", "peak_mb", "beside_output_mb"]
     body.append(table(columns, [[name, *(figures[f] for f in fields)] for name, figures in memory.items()]))
     return Section("Distances", runs, ABOUT, _goals(document), body, PROFILE)
@@ -58,7 +57,7 @@ def _goals(document: dict[str, Any]) -> list[Goal]:
             what = f"{name}, K = {graph['n_sources']}: igraph's time over ours, {way}"
             goals.append(Goal(what, WANTED[name], ratio["igraph"], "x"))
     for name, figures in document["peak_memory"].items():
-        goals.append(Goal(f"{name}: memory beside the output", MEMORY_MB, figures["beside_output_mb"], "MB"))
+        goals.append(Goal(f"{name}: memory without the output", MEMORY_MB, figures["beside_output_mb"], "MB"))
     return goals
 
 

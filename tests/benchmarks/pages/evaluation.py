@@ -7,11 +7,12 @@ from typing import Any
 from tests.benchmarks.pages.section import Run, Section, graph_line, number, table
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_evaluation`: `adapter.evaluate` on a `.npy` file of float32, all rules with
-intervals of 1,000 resamples and the verdict. *Memory* is the peak of the process, and what it held before:
-graph, bundle and truths. The file is mapped: the parts read last may be counted as well, never more than
-a block. Where all 325,056 labels are observed, a block has 12 rows and CRM is left out. Rows without a zero
-take longer there: of the best five many tie with others, and each of those takes a sum over all columns."""
+`python -m tests.benchmarks.bench_evaluation`: `adapter.evaluate` on a `.npy` file of float32, all rules
+with intervals of 1,000 resamples and the verdict. *Memory* is the peak of the process, followed by what it
+held before: graph, bundle and truths. The file is memory-mapped: the parts read last may be counted as
+well, but never more than a block. Where all 325,056 labels are observed, a block has 12 rows, and CRM is
+left out. Rows without a zero take longer there: many labels are tied with the best five, and each of them
+takes a sum over all columns."""
 
 
 def section(runs: list[Run]) -> Section:

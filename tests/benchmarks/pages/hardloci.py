@@ -1,4 +1,4 @@
-"""Loci where labels all but tie: information content, and the slowest instances of a generator."""
+"""Loci where labels are almost tied: information content, and the slowest instances of a generator."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, numbe
 CONTENT_SECONDS = 5
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_hard_loci`: the general locus of leaves with lengths of information content,
-K random leaves observed, and instances that `tests/hard_games.py` makes to be hard: distances of which many
-all but tie, and matrix games, one of which decides one label, whose value is 0 or one unit above or below it,
-whose rows and columns differ by powers of two, or whose rows are the same in float64. Verdicts are checked by
-other random weights, games by their proofs in whole numbers. No bound better than the number of corners is
-known for the steps; the slowest seen is what a user has to expect."""
+`python -m tests.benchmarks.bench_hard_loci`: the general locus of leaves with lengths of information
+content and K random observed leaves, and hard instances made by `tests/hard_games.py`: distances many of
+which are almost tied, and matrix games. A game decides one label. Its value is 0 or one unit above or below
+0, its rows and columns differ by powers of two, or its rows are the same in float64. Verdicts are checked
+by other random weights, and games by their proofs in whole numbers. No bound on the number of steps is
+known that is better than the number of corners; expect the slowest times in the table."""
 
 
 def section(runs: list[Run]) -> Section:
@@ -46,7 +46,7 @@ def section(runs: list[Run]) -> Section:
             [[kind, *(number(found[b]["worst_s"]) for b in bits)] for kind, found in games.items()],
         ),
     ]
-    return Section("Loci of labels that all but tie", runs, ABOUT, goals, body)
+    return Section("Loci of labels that are almost tied", runs, ABOUT, goals, body)
 
 
 def _row(what: str, found: dict[str, Any]) -> list[object]:

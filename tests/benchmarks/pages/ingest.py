@@ -10,9 +10,9 @@ BUILD_SECONDS, OPEN_SECONDS, EMBEDDED_SECONDS = 3, 0.05, 20
 STORES = ("embedded", "neo4j")
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_ingest --neo4j URL`: wall-clock seconds of one run in a fresh home after
-the answer was checked: counts, and the digest read back. Goals are for the larger graph; Neo4j is reported,
-and its server counts among the other processes."""
+`python -m tests.benchmarks.bench_ingest --neo4j URL`: wall-clock seconds of one run in a fresh home, after
+the answer was checked: counts, and the digest that is read back. Goals are for the larger graph. Neo4j has
+no goals, and its server counts among the other processes."""
 
 
 def section(runs: list[Run]) -> Section:

@@ -1,4 +1,4 @@
-"""Intervals that hold under skew, and the verdict that rests on them."""
+"""Intervals that hold under skew, and the verdict that depends on them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from typing import Any
 from tests.benchmarks.pages.section import Goal, Run, Section, paragraph, table
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_intervals`: how often intervals of 95 % miss the mean, of what one rule
-saves against another, by five methods from the same samples; *one more sample* is that of `adapter.evaluate`,
-here with the least and the largest value that there can be as its extremes.
-A cell has the percentage of intervals wholly below the mean, and of those wholly above it, 2.5 each where the
-method keeps its word; an interval above the mean is what lets a rule look better than it is. Widths are
-beside that of Student's t, in the mean, for {size} samples."""
+`python -m tests.benchmarks.bench_intervals`: how often intervals of 95 % miss the mean of the gain of one
+rule over another, by five methods from the same samples. *One more sample* is the method of
+`adapter.evaluate`; here, its extremes are the smallest and the largest possible value. A cell has the
+percentage of intervals that lie wholly below the mean and wholly above it; both are 2.5 where the method is
+exact. An interval above the mean makes a rule look better than it is. Widths are means, relative to the
+width of Student's t, for {size} samples."""
 
 VERDICTS = """\
-How often `adapter.evaluate` says `use it`, in per cent, on a line of 60 labels: 00 and 50 are observed, the
+How often `adapter.evaluate` says `use it`, in percent, on a line of 60 labels: 00 and 50 are observed, the
 outputs are (0.501, 0.499), the Fréchet mean answers 25, argmax 00 and the constant 59. Where 10 and 50 are
-observed they answer 30, 10 and 59. A truth is 00 with the probability at the head of the column, else as the
-first column says. With {worse:g} % of them the Fréchet mean is worse than argmax and every `use it` is wrong;
-with the others it is better. These are no draws: all numbers of truths that are 00 are evaluated, and count
-with their binomial probability."""
+observed, they answer 30, 10 and 59. A truth is 00 with the probability at the head of the column, and
+otherwise as the first column says. With {worse:g} %, the Fréchet mean is worse than argmax, and every `use
+it` is wrong; with the other probabilities it is better. Nothing is drawn here: every possible number of
+truths that are 00 is evaluated, and counts with its binomial probability."""
 
 USUAL = """\
-A model that is right but for noise of one label, on a line of 15 labels with 0, 7 and 14 observed and truths
-anywhere: E[d²] is 1.2 and that of argmax 4.6. How often `use it` comes, and how often the interval of the
-difference to argmax, as `adapter.evaluate` makes it, lies below the mean and above it, in per cent:"""
+A model that is right except for noise of one label, on a line of 15 labels with 0, 7 and 14 observed and
+truths anywhere: E[d²] is 1.2, and 4.6 for argmax. The table shows how often the verdict is `use it`, and
+how often the interval of the difference to argmax, as `adapter.evaluate` computes it, lies below the mean
+and above it, in percent:"""
 
 ALLOWED = 3.0
 WIDTHS_AT = "120"
@@ -45,7 +46,7 @@ def section(runs: list[Run]) -> Section:
     ]
     goals = [
         Goal('wrong "use it" on the line, at most', ALLOWED, round(100 * max(wrong), 2), "%"),
-        Goal("misses of one more sample on a side, at most", 4.0, round(max(misses), 2), "%"),
+        Goal("misses of *one more sample* on a side, at most", 4.0, round(max(misses), 2), "%"),
     ]
     columns = ["truths that are not 00", "samples", *(f"{share:g} % are 00" for share in shares)]
     rows = [

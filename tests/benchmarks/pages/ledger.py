@@ -12,16 +12,16 @@ FLAT = 3.0
 UNITS_PER_SECOND = {"embedded, SQLite": 300, "Celery, Redis, PostgreSQL, 4 children": 150}
 
 SLOPES = """\
-`python -m tests.benchmarks.bench_ledger --postgres URL`: wall-clock milliseconds of each statement on one job
-of so many units, the slowest of three medians: at its beginning, half way and at nine tenths. A last unit
-waits for all others. Progress counts every unit of the job by state and grows with it by design: there is no
-counter that could drift."""
+`python -m tests.benchmarks.bench_ledger --postgres URL`: wall-clock milliseconds of each statement on one
+job with that many units: the slowest of three medians, at the beginning of the job, half way and at nine
+tenths. A last unit waits for all others. Progress counts every unit of the job by state, and by design
+takes longer for larger jobs: there is no counter that could drift."""
 
 OVERHEAD = """\
-`python -m tests.benchmarks.bench_overhead --celery REDIS POSTGRES POSTGRES`: units that compute nothing, from
-the request to the finished job, each with an artifact of its own in a local folder; two at a time embedded,
-and with two and four children through Celery, as half of what such a unit takes there is waiting. SQLite runs
-with synchronous FULL, PostgreSQL and Redis with their durable defaults."""
+`python -m tests.benchmarks.bench_overhead --celery REDIS POSTGRES POSTGRES`: units that compute nothing,
+from the request to the finished job, each with one artifact in a local folder. Embedded, two units run at a
+time. Celery has two or four children, because such a unit spends half of its time there waiting. SQLite
+runs with synchronous FULL, PostgreSQL and Redis with their durable defaults."""
 
 PROFILE = """\
 see docs/scaling.md, which says where the time of a unit goes."""
@@ -54,7 +54,7 @@ def overhead(runs: list[Run]) -> Section:
     rows = [
         [name, *(number(value) for value in figures.values())] for name, figures in document["runs"].items()
     ]
-    said = f"One fsync of a page took {document['fsync_ms']} ms on this disk, beside whatever else used it."
+    said = f"One fsync of a page took {document['fsync_ms']} ms on this disk, which others used too."
     return Section("Overhead of a unit", runs, OVERHEAD, goals, [table(columns, rows), said], PROFILE)
 
 
@@ -87,7 +87,7 @@ def _database(database: dict[str, Any]) -> list[str]:
             [
                 "units, a tenth of the messages lost",
                 "messages allowed",
-                "most out",
+                "most sent and not done",
                 "sent",
                 "lost",
                 "ms a unit",

@@ -11,16 +11,17 @@ WARM = "by name, warm"
 STEPS = ("import", "load", "first answer")
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_adapter_loading`: an adapter of 1,000 observed labels loaded in a fresh
-process, then one row answered; medians over such processes. *Warm* bears its stamp, *first met* is hashed and
-checked, *fetched* came over HTTP from this machine before that; a store behind HTTP is asked what the name
-means, and its driver loaded, each time. Files are in the memory of the system throughout. Imports come first
-and are timed apart; goals are compared with processor time, which a busy machine changes least. The first
-answer of a block reads the whole map once, which is scoring and not loading."""
+`python -m tests.benchmarks.bench_adapter_loading`: an adapter with 1,000 observed labels is loaded in a
+fresh process, which then answers one row; times are medians over such processes. A *warm* bundle has a
+stamp, a *first met* bundle is hashed and checked, and a *fetched* bundle came over HTTP from this machine
+before that. Each time, a store behind HTTP resolves the name, and its driver is loaded. Files are in the
+memory of the system throughout. Imports come first and are timed separately; goals are compared with
+processor time, which depends least on how busy the machine is. The first answer of a block reads the whole
+map once, which is part of scoring and not of loading."""
 
 PROFILE = """\
-levels and subtrees of all labels take 15 ms, the shortest edge at each label 4, the skeleton of the observed
-ones 4."""
+levels and subtrees of all labels take 15 ms, the shortest edge at each label 4 ms, the skeleton of the
+observed labels 4 ms."""
 
 
 def section(runs: list[Run]) -> Section:

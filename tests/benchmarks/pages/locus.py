@@ -1,4 +1,4 @@
-"""Loci: tree hulls, pairs beside the weight grid, the general exact locus."""
+"""Loci: tree hulls, pairs compared with the weight grid, the general exact locus."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ HULL_MS, PAIRS_RATIO = 5, 50
 GENERAL_SECONDS = {("graph", 10): 3, ("graph", 50): 15, ("leaves of the tree", 250): 10}
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_locus_pairs` and `python -m tests.benchmarks.bench_locus`: the hull of a
-tree after the space is prepared, checked by pruning; every pair's exact locus beside the paper's Algorithm
-2 (its weight grid on the same distances, as many divisions as the diameter), checked by witnesses in whole
-numbers and by envelopes in fractions; the general exact locus of random observed labels, each witness
-scored against every label in whole numbers and the verdicts of two seeds compared. Distances are measured
-before the clock on the graph (their column) and inside it on the leaves."""
+`python -m tests.benchmarks.bench_locus_pairs` and `python -m tests.benchmarks.bench_locus`. First, the hull
+of a tree after the space is prepared, checked by pruning. Second, the exact locus of every pair, compared
+with the paper's Algorithm 2 (its weight grid on the same distances, with as many divisions as the
+diameter), checked by witnesses in whole numbers and by envelopes in fractions. Third, the general exact
+locus of random observed labels: each witness is scored against every label in whole numbers, and the
+verdicts of two seeds are compared. The time of distances is measured separately on the graph (in a column)
+and included on the leaves."""
 
 
 def section(runs: list[Run]) -> Section:
@@ -27,7 +28,7 @@ def section(runs: list[Run]) -> Section:
     goals = [
         Goal(f"hull at {most['n_labels']:,} labels, slowest of the settings", HULL_MS, most["ms"], "ms"),
         Goal(
-            f"pairs, K = {pairs['n_observed']}: the grid's time over ours", PAIRS_RATIO, pairs["ratio"], "x"
+            f"pairs, K = {pairs['n_observed']}: time of the grid over ours", PAIRS_RATIO, pairs["ratio"], "x"
         ),
     ]
     for setting in settings:

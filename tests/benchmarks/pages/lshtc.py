@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.benchmarks.pages.section import Run, Section, table
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_lshtc`: a hierarchy of LSHTC's size in its own file format, then the
-commands `grove ingest`, `jobs submit summary` (to 10,000 supernodes, shown in the graph), `jobs submit
-distances` (256 observed classes), `bundle build` twice and `cypher`. Wall-clock seconds of each command,
-the start of Python included; memory is the most that command and worker held together, servers apart.
-Services are Neo4j, PostgreSQL, Redis and one worker of two processes on the same two cores. Digests of
-all results are the same in both deployments, and so is the Cypher answer."""
+`python -m tests.benchmarks.bench_lshtc`: a hierarchy of LSHTC's size in its file format, then the commands
+`grove ingest`, `jobs submit summary` (to 10,000 supernodes, shown in the graph), `jobs submit distances`
+(256 observed classes), `bundle build` twice and `cypher`. Times are wall-clock seconds of each command,
+including the start of Python; memory is the most that the command and the worker held together, without
+servers. Services are Neo4j, PostgreSQL, Redis and one worker of two processes on the same two cores. The
+digests of all results are the same in both deployments, and so is the Cypher answer."""
 
 
 def section(runs: list[Run]) -> Section:

@@ -1,4 +1,4 @@
-"""Scoring trees, the leaves of trees, and graphs, beside the fused dense path."""
+"""Scoring trees, the leaves of trees, and graphs, compared with the fused dense path."""
 
 from __future__ import annotations
 
@@ -12,48 +12,49 @@ GOAL_OBSERVED = 1000
 
 _DENSE = """\
 The dense path is a float32 matrix product over blocks of rows of uint8 distances, squared as they are read,
-with a running argmin; it depends on the kernels that the BLAS picks, so each is measured: as the
-environment pins them, and as the BLAS chooses."""
+with a running argmin. It depends on the kernels that the BLAS picks, so it is measured twice: with the
+kernels that the environment pins, and with those that the BLAS chooses."""
 
 TREE = f"""\
-`python -m tests.benchmarks.bench_tree_scoring --large`: decisions are index and ties of every row, compiled,
-as the adapter takes them; values adds the Fréchet variance at each, to the last bit; numpy is all of it
-without numba. All three are equal, and equal to the dense scorer. Reading is the maximum of P, the cheapest
-look at each number. One row is `Adapter.predict` of a float32 array, checks and key included. {_DENSE} All
-flat rows have one answer, peaked ones some 170."""
+`python -m tests.benchmarks.bench_tree_scoring --large`: *decisions* are the index and ties of every row,
+compiled, as the adapter takes them; *values* adds the Fréchet variance of each answer, to the last bit;
+*numpy* is all of this without numba. All three are equal, and equal to the dense scorer. *Reading* is the
+maximum of P, the cheapest way to look at each number. *One row* is `Adapter.predict` of a float32 array,
+including checks and key. {_DENSE} All flat rows have one answer, peaked rows some 170."""
 
 TREE_PROFILE = """\
-of a compiled decision on rows in canonical order nine tenths are the pass that adds up weights and moments,
-the rest the descent; another order of columns adds the gathering of each row, one load for each number: 0.27
-ms for 1,024 rows of 1,000. To load the place of a column once for two, four or eight rows makes that 0.27,
-0.35 and 0.39 ms, for more rows then wait for their lines. In numpy, a third each are transposing the rows,
-running sums with the descent, and plain sums. Kernels with AVX-512 make the dense path, and no other, half
-as fast again as the pinned ones."""
+of a compiled decision on rows in canonical order, nine tenths are the pass that adds up weights and
+moments, and the rest is the descent. Another order of columns adds the gathering of each row, one load for
+each number: 0.27 ms for 1,024 rows of 1,000. Loading the place of a column once for two, four or eight rows
+makes that 0.27, 0.35 and 0.39 ms, because more rows then wait for their cache lines. In numpy, a third of
+the time each goes to transposing the rows, to running sums with the descent, and to plain sums. With
+AVX-512 kernels, only the dense path is faster: 1.5 times as fast as with the pinned kernels."""
 
 RESTRICTED = f"""\
-`python -m tests.benchmarks.bench_restricted_scoring`: only leaves may answer. Decisions are index and ties
-of every row, compiled, as the adapter takes them; values adds the Fréchet variance at each, to the last bit;
-numpy is all of it without numba. All are equal to the dense scorer, the five best ranked as well.
-{_DENSE}"""
+`python -m tests.benchmarks.bench_restricted_scoring`: only leaves may be answers. *Decisions* are the index
+and ties of every row, compiled, as the adapter takes them; *values* adds the Fréchet variance of each
+answer, to the last bit; *numpy* is all of this without numba. All are equal to the dense scorer, and so are
+the five best labels of each row. {_DENSE}"""
 
 RESTRICTED_PROFILE = """\
-of a decision on peaked rows about half is spent on putting each row into preorder and its running sums,
-a fifth on the way down to the lowest vertex, the rest on the search for leaves; values add the measuring of
-some 200 answers' distances and the plain sums. Columns already in preorder would save most of the first.
-Fetching rows ahead took a fifth off the search. Tried without gain: the processor's own gathers, a copy of
-the row before the sums, measuring distances stretch by stretch, and the row pass of the decisions over all
-labels, which keeps running sums over blocks of 32 in place of every label: 1.5 ms in place of 1.3 for flat
-rows, 2.3 in place of 1.4 for peaked ones, whose search asks for more sums than the pass saves."""
+of a decision on peaked rows, about half is spent on putting each row into preorder and on its running sums,
+a fifth on the way down to the lowest vertex, and the rest on the search for leaves; *values* add the
+distances of some 200 answers and the plain sums. Columns that are already in preorder would save most of
+the first part. Prefetching rows saved a fifth of the search. Tried without gain: the gather instructions of
+the processor, a copy of the row before the sums, measuring distances stretch by stretch, and the row pass
+of the decisions over all labels, which keeps running sums over blocks of 32 instead of every label: 1.5 ms
+instead of 1.3 for flat rows, and 2.3 instead of 1.4 for peaked rows, whose search needs more sums than the
+pass saves."""
 
 GRAPH = f"""\
-`python -m tests.benchmarks.bench_graph_scoring`: equal rows of distances merged and the rest in nested
-groups, of which a search opens those that it cannot rule out, compiled and in numpy alone; both equal to the
-dense scorer in index, value and number of ties, the five best of the compiled one as well. Votes give five
-observed labels one vote each. {_DENSE}"""
+`python -m tests.benchmarks.bench_graph_scoring`: equal rows of distances are merged, and the others are put
+in nested groups; a search opens the groups that it cannot rule out, compiled or only in numpy. Both are
+equal to the dense scorer in index, value and number of ties, and the compiled search also in the five best
+labels. *Votes* give one vote to each of five observed labels. {_DENSE}"""
 
 GRAPH_PROFILE = """\
-of the time for peaked rows five sixths are the sums over some 125 groups and rows for each
-sample, the rest plain sums and reading the weights."""
+of the time for peaked rows, five sixths are the sums over some 125 groups and rows for each sample, and the
+rest is plain sums and reading the weights."""
 
 
 def kernels(document: dict[str, Any]) -> str:
@@ -100,7 +101,7 @@ def _tree_goals(setting: dict[str, Any], blas: str, large: bool) -> list[Goal]:
 
 def restricted(runs: list[Run]) -> Section:
     """Write the scoring of leaves."""
-    goals, body = [], [f"{_graph(runs)} {runs[0]['document']['n_allowed']:,} leaves may answer."]
+    goals, body = [], [f"{_graph(runs)} {runs[0]['document']['n_allowed']:,} leaves may be answers."]
     columns = ["K", "rows", "probabilities", "decisions ms", "values ms", "numpy ms", "compiled, 5 best"]
     columns += ["numpy, 5 best", "dense ms", "Gflop/s", "ratio decisions", "ratio values", "ratio numpy"]
     columns += ["answers", "mean ties"]

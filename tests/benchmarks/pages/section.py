@@ -1,4 +1,4 @@
-"""One part of the page: what was measured, on what, beside its goals."""
+"""One part of the page: what was measured, on what, and its goals."""
 
 from __future__ import annotations
 

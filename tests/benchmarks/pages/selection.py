@@ -11,7 +11,7 @@ STARTS = "from "
 
 ABOUT = """\
 `python -m tests.benchmarks.bench_selection`: every label of a tree in the order of collection, from none
-and from 50 observed; the first 20 picks are compared with a search of the whole tree for each, and the
+and from 50 observed. The first 20 picks are compared with a search of the whole tree for each pick, and the
 whole order with the paper's search over pairs on a small tree, where that search ends in reasonable time."""
 
 

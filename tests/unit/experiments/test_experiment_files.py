@@ -262,10 +262,10 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         return lambda: Files(**(given | other)).predicted(space)
 
     for call, error, said in (
-        (predicted(truth=short), InputError, "--truth: 3 keys, and --probs .* has 400"),
+        (predicted(truth=short), InputError, "--truth: 3 keys, but --probs .* has 400"),
         (predicted(columns=strange), UnknownLabelError, "--columns: 1 of 100 .* line 100 'class-x'"),
         (predicted(columns=None), InputError, "--columns: missing"),
-        (predicted(probs=named, columns=short), InputError, r"other order, than the header.*named\.csv"),
+        (predicted(probs=named, columns=short), InputError, r"order differ from the header.*named\.csv"),
         (predicted(probs=tmp_path / "gone.npy"), NotFoundError, r"gone\.npy: there is no such file"),
         (lambda: Files(cifar.hierarchy, classes=short, class_embeddings=cifar.class_embeddings).class_space(),
          InputError, "100 rows for 3 keys"),

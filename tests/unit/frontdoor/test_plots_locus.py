@@ -81,7 +81,7 @@ class TestSelectionCurves:
             ({str(i): [[1]] for i in range(5)}, "5 methods"),
             ({"a": [1, 2]}, r"'a' has shape \(2,\)"),
             ({"a": [[]]}, "shape"),
-            ({"a": [[1, 21]]}, "leaves 0..20"),
+            ({"a": [[1, 21]]}, "has values outside 0..20"),
         ],
     )
     def test_what_cannot_be_drawn_is_named(self, sizes, told):
@@ -132,7 +132,7 @@ class TestLocusHierarchy:
         allowed = np.flatnonzero(self.GRAPH.leaf_mask)
         index = self.GRAPH.keys.index
         figure = locus_hierarchy(self.GRAPH, [index("a1")], [index("a1")], allowed=allowed)
-        assert legend_texts(figure)[-1] == "may not be an answer: 3 labels"
+        assert legend_texts(figure)[-1] == "not allowed as an answer: 3 labels"
         assert len(collections(figure.axes[0])["no answer"].get_offsets()) == 3
 
     @pytest.mark.parametrize("name", [str, LONG.__add__], ids=["short", "long"])
@@ -198,7 +198,7 @@ class TestLocusHierarchy:
         observed = list(range(500, 3000, 60))
         figure = locus_hierarchy(graph, observed, to_root(graph, observed), limit=20)
         ax, bar = figure.axes
-        assert bar.get_ylabel() == "labels of the branches at one ▼ that are reached (%)"
+        assert bar.get_ylabel() == "reached labels in the branches at one ▼ (%)"
         branches = collections(ax)["branch"]
         assert branches.get_array().max() <= 100
         counts = [int(text.get_text().replace(",", "")) for text in ax.texts if text.get_text()[0].isdigit()]
@@ -206,7 +206,7 @@ class TestLocusHierarchy:
         assert max(counts) <= 3000
         assert legend_texts(figure)[3:] == [
             "branches drawn as one mark, with their number of labels",
-            "the same, observed labels among them",
+            "the same, with observed labels among them",
         ]
 
     def test_the_reached_part_is_opened_first(self):
@@ -233,7 +233,7 @@ class TestLocusHierarchy:
             ({"observed": [8]}, "observed: 8 is outside 0..7"),
             ({"reached": [-1]}, "reached: -1"),
             ({"reached": [0.5]}, "reached: shape"),
-            ({"reached": [0], "allowed": [1]}, "reached: label 0 is not among the allowed"),
+            ({"reached": [0], "allowed": [1]}, "reached: label 0 is not an allowed label"),
         ],
     )
     def test_what_cannot_be_drawn_is_named(self, change, told):

@@ -145,7 +145,7 @@ class TestPanels:
 
     def test_ties_are_drawn_and_explained(self, figure):
         told = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert told[0].startswith("a dotted region: several labels tie")
+        assert told[0].startswith("a dotted region: several labels are tied")
         assert told[1].startswith("a black line or dot")
         hatched = [p for ax in figure.axes for p in ax.patches if p.get_hatch()]
         assert hatched  # the grid and the Barabási-Albert graph have equal rows

@@ -247,7 +247,9 @@ def test_the_ending_of_a_file_says_the_form(reports, tmp_path):
     assert json.loads(as_bytes(report, tmp_path / "a.json")) == json.loads(json.dumps(experiment_document()))
     assert as_bytes(report, tmp_path / "a.md").decode() == to_markdown(report)
     assert as_bytes(report, tmp_path / "a.html").decode() == to_html(report)
-    with pytest.raises(InputError, match=r"a\.pdf: its ending says no form; end the name in \.html, \.md"):
+    with pytest.raises(
+        InputError, match=r"a\.pdf: its ending does not name a format; end the name in \.html, \.md"
+    ):
         check_ending(tmp_path / "a.pdf")
 
 

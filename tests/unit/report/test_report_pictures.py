@@ -83,7 +83,7 @@ def test_a_curve_goes_through_its_points_and_its_band_around_them():
     (mark,) = parts(panel, "line", "mark")
     assert numbers(mark, "x1", "x2") == (x2, x2)
     assert "best, default" in texts(panel)
-    assert "Loki: from 4 at 1 to 3 at 3, least 2 at 2. best is marked at 2." in panel.alternative
+    assert "Loki: from 4 at 1 to 3 at 3, with a minimum of 2 at 2. best is marked at 2." in panel.alternative
 
 
 def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
@@ -139,7 +139,7 @@ def test_a_difference_is_filled_only_where_its_interval_leaves_out_zero():
     assert {e.get("x1") for e in others} == {zero.get("x1")}  # one line, in pieces
     center = [numbers(e, "cx")[0] for e in draw(picture).root.iter("circle")]
     assert center[0] > numbers(zero, "x1")[0]
-    assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval holds zero"]
+    assert [said for _, said, _ in draw(picture).legend] == ["saves", "costs", "the interval includes zero"]
 
 
 def test_branches_go_right_where_the_second_rule_wins_and_left_where_it_loses():
@@ -155,7 +155,7 @@ def test_branches_go_right_where_the_second_rule_wins_and_left_where_it_loses():
     twigs = [numbers(twig, "stroke-width")[0] for twig in parts(picture, "path", "twig")]
     assert twigs[0] / twigs[1] == pytest.approx(3, abs=0.02)
     assert {"+3", "−1"} <= set(texts(picture))
-    assert "better in 1 of 3. oak (90 samples): 4 to 1; elm" in picture.alternative
+    assert "better in 1 of 3 branches. oak (90 samples): 4 to 1; elm" in picture.alternative
 
 
 def test_a_reliability_bar_stands_in_its_bin_and_shows_the_gap():

@@ -226,22 +226,22 @@ def test_a_refresh_evaluates_the_same_outputs_on_the_current_version(tmp_path, a
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"observed": ["39", "05"]}, "2 labels are observed, and .*p.npy' has 4 columns"),
+        ({"observed": ["39", "05"]}, "2 labels are observed, but .*p.npy' has 4 columns"),
         ({"observed": None}, "nothing names the columns of .*; give observed, .*, or a bundle"),
         ({"observed": "39,05"}, "observed is '39,05'; give a list of label keys"),
         ({"observed": {"39": "1"}}, "observed is .*; give a list of label keys"),
         ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give its name, as a string, or null"),
         ({"outputs": "p.txt"}, "ends in '.txt'"),
         ({"outputs": 7}, "outputs is 7; give the path or URL"),
-        ({"model": ""}, "model is ''; give a text"),
-        ({"model": None}, "model is None; give a text"),
+        ({"model": ""}, "model is ''; give text that is not blank"),
+        ({"model": None}, "model is None; give text that is not blank"),
         ({"emits": "scores"}, "choose probabilities, log_probabilities or logits"),
         ({"emits": "probabilities", "temperature": "2"}, "it divides logits"),
         ({"temperature": "0"}, "temperature is '0'; give a decimal number above 0"),
         ({"temperature": 1.5}, "give a decimal number of 0 or more as a string"),
         ({"level": "1"}, "level is '1'; give a decimal number above 0 and below 1"),
         ({"top": 0}, "top is 0; give a whole number, at least 1"),
-        ({"bundle": "mine", "metric": "tree"}, "which says metric; leave them out"),
+        ({"bundle": "mine", "metric": "tree"}, "which decides metric; leave metric out"),
         ({"outputs": "gopher://host/p.npy"}, "gopher"),
         ({"no": 1}, "evaluation has no parameter no"),
     ],
@@ -279,12 +279,12 @@ def test_counts_that_differ_and_a_header_beside_observed_are_refused(workspace, 
     with pytest.raises(InputError, match=rf"{two}' with 2 labels, for 120 rows of outputs"):
         client.submit(workspace, "evaluation", asked(truth=two))
     (tmp_path / "p.csv").write_text("oak,39\n0.5,0.5\n")
-    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), and observed names others"):
+    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), but observed names "):
         client.submit(workspace, "evaluation", asked(outputs=str(tmp_path / "p.csv")))
     (tmp_path / "p.csv").write_text("oak,39\n")
     request = asked(outputs=str(tmp_path / "p.csv"))
     del request["observed"]
-    with pytest.raises(InputError, match="holds no rows"):
+    with pytest.raises(InputError, match="contains no rows"):
         client.submit(workspace, "evaluation", request)
 
 
@@ -297,9 +297,9 @@ def test_a_header_that_agrees_and_a_column_of_ids_change_no_request(workspace, a
     (tmp_path / "p.csv").write_text("\n".join([",".join(header), *rows]))
     request = asked(outputs=str(tmp_path / "p.csv"), id_column="sample")
     assert planned(workspace, request) == expected
-    with pytest.raises(InputError, match="names others, or in another order"):
+    with pytest.raises(InputError, match="names other columns, or another order"):
         planned(workspace, request | {"observed": OBSERVED["tree"][::-1]})
-    with pytest.raises(InputError, match="it is looked up beside"):
+    with pytest.raises(InputError, match="give it only with the name"):
         client.submit(workspace, "evaluation", expected | {"id_column": "sample"})
 
 
@@ -321,5 +321,5 @@ def test_a_truth_or_cell_that_breaks_a_rule_fails_the_job_and_is_named(workspace
 
 def test_an_artifact_of_another_kind_is_no_output(workspace, asked):
     snapshot = workspace.catalog.version("tree").snapshot_sha256
-    with pytest.raises(InputError, match="holds no outputs of a model but labelgrove/labelgraph/1"):
+    with pytest.raises(InputError, match="has the format labelgrove/labelgraph/1"):
         client.submit(workspace, "evaluation", asked(outputs=snapshot))

@@ -261,7 +261,8 @@ def test_a_schedule_has_nobody_to_ask_so_its_job_says_why_until_it_is_told_so(wo
 
 
 @pytest.mark.parametrize(
-    ("target", "message"), [({"name": "trees"}, "give ontology"), ({"ontology": "Bad Name"}, "ontology name")]
+    ("target", "message"),
+    [({"name": "trees"}, "give only ontology=NAME"), ({"ontology": "Bad Name"}, "ontology name")],
 )
 def test_a_name_that_cannot_be_given_is_refused(workspace, target, message):
     snapshot = workspace.artifacts.put_arrays(*OLD.to_arrays())
@@ -476,7 +477,7 @@ def test_a_restoring_that_nobody_wants_any_more_stops(workspace):
 
     def unwanted(step: str, done: int, total: int) -> None:
         asked.append(step)
-        raise UnwantedError("no job wants it any more")
+        raise UnwantedError("no job needs it anymore")
 
     with pytest.raises(UnwantedError):
         restore_graph(workspace, progress=unwanted)

@@ -116,7 +116,7 @@ def test_a_selection_in_parts_is_a_chain_of_units():
         (
             "cover",
             {"identifying": True, "method": "small"},
-            "identifying is True; goes with the method minimum",
+            "identifying is True; needs the method minimum",
         ),
         ("cover", {"method": "greedy"}, "method is 'greedy'; choose minimum, phylogenetic or small"),
         ("cover", {"method": None}, "method is None"),
@@ -129,8 +129,12 @@ def test_a_selection_in_parts_is_a_chain_of_units():
         ("locus", {"n_observed": "3"}, "n_observed is '3'"),
         ("locus", {"parts": 10_001}, "parts is 10001; give a whole number, from 1 to 10000"),
         ("locus", {"parts": 3, "method": "pairs"}, "parts is 3; pairs of 3 observed labels make at most 2"),
-        ("selection", {"parts": 2, "method": "uniform"}, "parts is 2; the method uniform is one unit"),
-        ("selection", {"parts": 3, "n": 2}, "parts is 3; 2 picks make at most so many parts"),
+        (
+            "selection",
+            {"parts": 2, "method": "uniform"},
+            "parts is 2; a selection with the method uniform has 1 part",
+        ),
+        ("selection", {"parts": 3, "n": 2}, "parts is 3; 2 picks make at most 2 parts"),
         ("selection", {"parts": 1001}, "parts is 1001; give a whole number, from 1 to 1000"),
         ("selection", {"observed": "oak"}, "observed is 'oak'; give a sha256 .*, or null"),
         ("selection", {"n": 0}, "n is 0"),
@@ -140,7 +144,7 @@ def test_a_selection_in_parts_is_a_chain_of_units():
         ("summary", {"labels": "all"}, "summary has no parameter labels; it needs ontology, target; opt"),
         ("summary", {"target": 2.0}, "target is 2.0"),
         ("summary", {"cap": "-1"}, "cap is '-1'"),
-        ("summary", {"cap": "9", "method": "node"}, "cap is '9'; only the method capped has one"),
+        ("summary", {"cap": "9", "method": "node"}, "cap is '9'; only the method capped takes a cap"),
         ("summary", {"seed": 1, "method": "subtree"}, "seed is 1; the method subtree draws nothing"),
     ],
 )

@@ -200,7 +200,7 @@ def test_units_take_about_as_long_however_large_the_request(kind, graph, options
 @pytest.mark.parametrize(
     ("ontology", "options", "message"),
     [
-        ("tree", {"parts": 2}, "in a tree space a locus is one unit"),
+        ("tree", {"parts": 2}, "in a tree space, a locus has 1 part"),
         ("small-world", {"parts": 7, "block": 20}, "120 labels make 6 blocks of 20"),
     ],
 )

@@ -677,7 +677,7 @@ def test_what_goes_wrong_does_not_end_the_sweep(workspace, store, ledger, caplog
     Path(store.where, "index", "trees.json").write_text("{")
     is_due(workspace)
     sweep(workspace, ledger, lambda key, queue: None, window=4)
-    assert "retention: will be tried again" in caplog.text
+    assert "retention failed, and will be tried again" in caplog.text
     monkeypatch.setattr(retention, "collect", lambda *_, **__: 1 // 0)
     is_due(workspace)
     assert tidy(workspace)

@@ -393,7 +393,7 @@ def test_removing_keeps_the_jobs_and_frees_the_name(add, fire, clock, timetable,
     fire()
     timetable.remove("hourly")
     assert (timetable.schedules(), timetable.firings("hourly"), len(ledger.jobs())) == ([], [], 1)
-    with pytest.raises(NotFoundError, match="no schedule 'hourly'; those there are: none"):
+    with pytest.raises(NotFoundError, match="no schedule 'hourly'; existing schedules: none"):
         timetable.remove("hourly")
     add()
     assert fire() == 0  # the due time that its namesake answered is not its own

@@ -377,7 +377,7 @@ def test_a_job_whose_row_is_damaged_holds_no_other_up(small: Workspace) -> None:
     publish_results(small, Ledger(small.engine))
     assert shown(small.graph) == {job.id}
     found = client.status(small, damaged.id)
-    assert "somebody edited the database" in str(found.error)
+    assert "the database was edited or damaged" in str(found.error)
     assert found.parameters == {}
     assert {listed.id for listed in client.list_jobs(small)} == {job.id, damaged.id}
 

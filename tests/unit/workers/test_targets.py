@@ -32,15 +32,21 @@ def workspace(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "parameters", "target", "error", "said"),
     [
-        ("cover", {"ontology": "garden"}, {"foo": "bar"}, InputError, "cover names no result; leave out"),
-        ("cover", {"ontology": "garden"}, {}, InputError, "cover names no result"),
-        ("bundle", BUNDLE, {"name": "mine"}, InputError, "give bundle, the name that it gets"),
+        (
+            "cover",
+            {"ontology": "garden"},
+            {"foo": "bar"},
+            InputError,
+            "results of the kind cover get no name; leave out",
+        ),
+        ("cover", {"ontology": "garden"}, {}, InputError, "results of the kind cover get no name"),
+        ("bundle", BUNDLE, {"name": "mine"}, InputError, "give bundle, a name for the bundle"),
         ("bundle", BUNDLE, {}, InputError, "give bundle"),
         ("bundle", BUNDLE, {"bundle": "a b/c"}, InputError, "bundle name 'a b/c'"),
         ("bundle", BUNDLE, {"bundle": 7}, InputError, "the target's bundle is 7"),
         ("bundle", BUNDLE, {"bundle": "mine", "ontology": "nope"}, NotFoundError, "'nope' is not here"),
         ("bundle", BUNDLE, {"bundle": "mine", "ontology": "forest"}, NotFoundError, "has no version"),
-        ("ingest", {"ontology": "garden"}, {"name": "x"}, InputError, "give ontology, a name"),
+        ("ingest", {"ontology": "garden"}, {"name": "x"}, InputError, "give only ontology=NAME"),
         ("ingest", {"ontology": "garden"}, {"ontology": "a b"}, InputError, "ontology name 'a b'"),
     ],
 )
@@ -69,8 +75,8 @@ def test_a_bundle_is_named_in_the_ontology_that_the_request_names(workspace):
 @pytest.mark.parametrize(
     ("kind", "parameters", "target", "said"),
     [
-        ("cover", {"ontology": "garden"}, {"foo": "bar"}, "cover names no result"),
-        ("bundle", BUNDLE, {"bundle": "mine"}, "give bundle, the name that it gets"),
+        ("cover", {"ontology": "garden"}, {"foo": "bar"}, "results of the kind cover get no name"),
+        ("bundle", BUNDLE, {"bundle": "mine"}, "give bundle, a name for the bundle"),
     ],
 )
 def test_a_wish_of_old_that_nothing_can_fulfill_ends_with_its_reason(

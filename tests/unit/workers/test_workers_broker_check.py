@@ -20,7 +20,7 @@ NOBODY = "redis://:hunter2@127.0.0.1:1/0"
     ("change", "message"),
     [
         ({"broker_url": None}, "GROVE_BROKER_URL is not set.*grove worker"),
-        ({"graph_url": "embedded:/tmp/graph"}, "embedded graph belongs to one process.*set GROVE_GRAPH_URL"),
+        ({"graph_url": "embedded:/tmp/graph"}, "embedded graph serves only one process.*set GROVE_GRAPH_URL"),
         ({"broker_url": "redis://:hunter2@queue.example:6379/0"}, "GROVE_DATABASE_URL.*one host.*PostgreSQL"),
         ({"broker_url": "redis://:hunter2@10.0.0.1/0"}, "GROVE_DATABASE_URL.*one host.*PostgreSQL"),
     ],

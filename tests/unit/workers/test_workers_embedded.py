@@ -102,7 +102,7 @@ def test_a_unit_whose_row_was_damaged_fails_and_the_worker_goes_on(workspace, ro
         connection.execute(sa.update(unit_table).where(unit_table.c.key == key).values(spec_json=row))
     job = client.wait(workspace, damaged.id, timeout_s=60)
     assert (job.state, job.units) == (State.FAILED, {"failed": 1, "cancelled": 1})
-    assert f"the ledger says {row} of the unit" in str(job.error)
+    assert f"the ledger records {row} for the unit" in str(job.error)
     assert client.wait(workspace, sound.id, timeout_s=60).state is State.DONE
 
 

@@ -84,7 +84,7 @@ def _columns(
     if given is not None and header is not None and list(given) != list(header):
         raise InputError(
             f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
-            "...), and observed names others, or in another order; leave observed out"
+            "...), but observed names other columns, or another order; leave observed out"
         )
     named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
     if named is None:
@@ -95,14 +95,14 @@ def _columns(
         )
     if len(named) != outputs.n_columns:
         raise InputError(
-            f"evaluation: {len(named)} labels are observed, and {asked['outputs']!r} has "
+            f"evaluation: {len(named)} labels are observed, but {asked['outputs']!r} has "
             f"{outputs.n_columns} columns; give one label for each column"
         )
     if classes is not None and sorted(named) != sorted(classes):
         strange = sorted(set(named) ^ set(classes))
         raise InputError(
             f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "
-            f"({first_few(strange)}); name the bundle of this model, or metric and labels without a bundle"
+            f"({first_few(strange)}); give the bundle of this model, or metric and labels without a bundle"
         )
     return named
 
@@ -115,7 +115,10 @@ def _as_bundle(
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]
     if both:
-        raise InputError(f"evaluation: bundle is {name!r}, which says {' and '.join(both)}; leave them out")
+        raise InputError(
+            f"evaluation: bundle is {name!r}, which decides {' and '.join(both)}; leave "
+            f"{' and '.join(both)} out"
+        )
     ontology, _, version = str(asked.get("ontology", "")).partition("@")
     named = {bundle.name: bundle for bundle in workspace.catalog.bundles(ontology)}
     if name not in named:
@@ -125,8 +128,8 @@ def _as_bundle(
     found = named[name]
     if not found.version.startswith(version):
         raise InputError(
-            f"evaluation: bundle {ontology}/{name} is of version {found.version[:12]}, ontology says "
-            f"{version}; name the ontology alone: ontology={ontology}"
+            f"evaluation: bundle {ontology}/{name} is of version {found.version[:12]}, but ontology names "
+            f"version {version}; name the ontology without a version: ontology={ontology}"
         )
     held = Bundle.from_arrays(*workspace.artifacts.open_arrays(found.sha256), name=f"{ontology}/{name}")
     labels = list(held.points.take(held.allowed)) if held.labels == "listed" else held.labels

@@ -39,40 +39,45 @@ _PARAMETERS = (
     *SPACE,
     Parameter(
         "observed",
-        "label keys, in the order of the columns; a header of the outputs or a bundle names them too",
+        "label keys, in the order of the columns; a header of the outputs or a bundle can name them instead",
         keys=True,
         filled=True,
     ),
     Parameter(
         "bundle",
-        "a bundle of the ontology by its name, in place of metric, labels and observed; or null",
+        "name of a bundle of the ontology, in place of metric, labels and observed; or null",
         None,
         text=True,
     ),
-    Parameter("model", "any text: the name under which evaluations of a model are found", text=True),
-    Parameter("outputs", "a file of the model's outputs, or its URL", file=True),
-    Parameter("array", "which array of a file with several; or null", None, text=True),
-    Parameter("id_column", "which column of a file names its rows; or null", None, text=True),
+    Parameter("model", "any text: a name for the model, by which its evaluations are found", text=True),
+    Parameter("outputs", "a file with the outputs of the model, or its URL", file=True),
+    Parameter("array", "name of the array to read from a file with several arrays; or null", None, text=True),
+    Parameter("id_column", "name of the column that names the rows; or null", None, text=True),
     Parameter("truth", "a file with a label key for each row, or its URL", file=True),
     Parameter(
-        "train_truth", "the same of the training samples, for the constant answer; or null", None, file=True
+        "train_truth",
+        "a file with a label key for each training sample, to choose the constant answer; or null",
+        None,
+        file=True,
     ),
-    Parameter("n_samples", "how many rows these are", filled=True),
-    Parameter("emits", "probabilities, log_probabilities or logits", "probabilities"),
-    Parameter("temperature", "a decimal number above 0: what logits are divided by", "1"),
+    Parameter("n_samples", "number of rows of the outputs", filled=True),
+    Parameter("emits", "kind of the outputs: probabilities, log_probabilities or logits", "probabilities"),
+    Parameter("temperature", "a decimal number above 0, by which logits are divided", "1"),
     Parameter(
-        "hierarchy", "true or false: on a graph, read ancestors and branches along first parents", False
+        "hierarchy",
+        "true or false: on a graph metric, take ancestors and branches from the primary parents",
+        False,
     ),
     Parameter(
         "branch_level",
-        "a whole number from 0: level of the branches; 1: children of the root; or null: the first at which "
-        "no branch holds more than half of the samples",
+        "a whole number from 0: depth at which branches begin, 1 for the children of the root; or null: "
+        "the first level at which no branch holds more than half of the samples",
         None,
     ),
     Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
-    Parameter("level", "a decimal number between 0 and 1: of the intervals", "0.95"),
-    Parameter("resamples", "a whole number from 1: draws of the bootstrap", 1000),
-    Parameter("seed", "a whole number from 0: of the draws", 0),
+    Parameter("level", "a decimal number between 0 and 1: confidence level of the intervals", "0.95"),
+    Parameter("resamples", "a whole number from 1: number of bootstrap draws", 1000),
+    Parameter("seed", "a whole number from 0: seed of the bootstrap", 0),
 )
 
 
@@ -81,7 +86,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found = Parameters.of_space("evaluation", given, _PARAMETERS)
     for name in LOOKED_UP:
         if found[name] is not None:
-            raise found.wrong(name, "it is looked up beside the name of an ontology and a file of outputs")
+            raise found.wrong(name, "give it only with the name of an ontology and a file of outputs")
         del found[name]
     found.digests("observed", "outputs", "truth")
     found.digests("train_truth", optional=True)
@@ -96,7 +101,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
         if found[name] is None or not 0 < float(found[name]) < most:
             raise found.wrong(name, "give a decimal number above 0" + (" and below 1" if most == 1 else ""))
     if found["emits"] == "probabilities" and found["temperature"] != "1":
-        raise found.wrong("temperature", "it divides logits; say what the model emits: emits=logits")
+        raise found.wrong("temperature", "it divides logits; if the outputs are logits, give emits=logits")
     return found
 
 

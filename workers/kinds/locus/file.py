@@ -142,7 +142,7 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
         try:
             weights = Texts(array("weight.blob", np.uint8), array("weight.offsets", np.int64))
         except InputError as error:
-            raise ArtifactError(f"witnesses: 'witness.weight' {error}; compute the locus again") from None
+            raise ArtifactError(f"witnesses: 'witness.weight' {error}; recompute the locus") from None
         # no sign, no blank, and not 0
         positive = bool(np.isin(weights.blob, _HEXADECIMAL).all()) and bool(
             (np.diff(weights.offsets) > 0).all()
@@ -153,7 +153,7 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
     for indices, n in ((of, len(begin) - 1), (columns, n_observed)):
         fits = fits and (not len(indices) or (indices.min() >= 0 and indices.max() < n))
     if not fits:
-        raise ArtifactError("witnesses: their arrays do not fit together; compute the locus again")
+        raise ArtifactError("witnesses: their arrays do not fit together; recompute the locus")
     return StoredWitnesses(n_observed, of, begin, columns, weights)
 
 
@@ -206,7 +206,7 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     space = file.space
     points = file.index("observed", space.n_points)
     if not len(points):
-        raise file.fault("observed: empty; a locus is of one label at least")
+        raise file.fault("observed: empty; a locus needs at least one observed label")
     index = file.index("index", space.n_labels, ascending=True)
     witnesses: Sequence[tuple[int, ...]]
     tolerance = file.number("tolerance")
@@ -221,7 +221,7 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
         raise file.fault(f"{len(witnesses)} witnesses for {len(index)} members")
     unique_index = file.index("unique_index", space.n_labels, ascending=True)
     if not np.isin(unique_index, index).all():
-        raise file.fault("unique_index: not among the members")
+        raise file.fault("unique_index: contains a label that is not a member")
     return Locus(space, points, index, unique_index, file.status(), witnesses, tolerance)
 
 

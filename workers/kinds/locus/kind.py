@@ -34,15 +34,20 @@ _MOST_PARTS = 10_000
 _SECONDS_OF_PAIRS = 30  # of a unit, about
 _SECONDS_PER_STEP = 2e-9  # to measure from one observed label across one label or edge of length 1
 _SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # per label too; the second where lengths differ
-_CERTAIN = {"exact": "exact", "lower_bound": "a bound: not proven the best there is"}
+_CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 
 _PARAMETERS = (
     *SPACE,
     Parameter("observed", "label keys, in the order of a model's columns", keys=True),
-    Parameter("n_observed", "how many these are", filled=True),
+    Parameter("n_observed", "number of observed labels", filled=True),
     Parameter("method", "exact or pairs", "exact"),
-    Parameter("block", "a whole number from 1: labels decided together", _BLOCK),
-    Parameter("parts", f"a whole number from 1 to {_MOST_PARTS}: units, by size beside an ontology", 1),
+    Parameter("block", "a whole number from 1: number of labels decided together", _BLOCK),
+    Parameter(
+        "parts",
+        f"a whole number from 1 to {_MOST_PARTS}: number of units; by default, chosen by the size of the "
+        "work",
+        1,
+    ),
 )
 
 

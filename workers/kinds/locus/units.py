@@ -43,7 +43,7 @@ def execute(work: Work) -> Product:
         return Product(*pack_locus(graph, locus_of_hulls(space, points, hulls), method=method))
     if not isinstance(space, GraphSpace) and work.parameters["parts"] > 1:
         raise InputError(
-            f"locus: parts is {work.parameters['parts']}; in a {space.kind} space a locus is one unit: 1"
+            f"locus: parts is {work.parameters['parts']}; in a {space.kind} space, a locus has 1 part"
         )
     if "part" in work.parameters:
         return _part_product(_decided(work, space, points, work.parameters["part"]))
@@ -114,7 +114,8 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
     starts = range(0, n, block)
     if parts > len(starts):
         raise InputError(
-            f"locus: parts is {parts}; {n} labels make {len(starts)} blocks of {block}, at most so many parts"
+            f"locus: parts is {parts}; {n} labels make {len(starts)} blocks of {block}; give at most "
+            f"{len(starts)} parts"
         )
     distances = space.distances(cols=points)
     decided = []
