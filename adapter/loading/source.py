@@ -16,8 +16,10 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from labelgrove.adapter.bundles.bundle import Bundle, read_bundle
-from labelgrove.adapter.loading.cache import CachedStore, redis_entry, through_cache
-from labelgrove.adapter.loading.offline import FetchedStore, OfflineStore, fetched_file
+from labelgrove.adapter.loading.cache import local_cache, through_cache
+from labelgrove.adapter.loading.fetching import FetchedFile, fetched_file
+from labelgrove.adapter.loading.offline import OfflineStore
+from labelgrove.adapter.loading.rediscache import redis_cache
 from labelgrove.adapter.loading.stamps import Stamps, mark_used
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -46,6 +48,9 @@ _FORMS = (
     "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
     "and at least 8 digits of the bundle's digest behind it if you like"
 )
+
+_Readable = ArtifactStore | OfflineStore | FetchedFile
+"""Where one artifact is read from."""
 
 _log = logging.getLogger(__name__)
 
@@ -175,8 +180,10 @@ class BundleSource:
             )
         settings = Settings.from_env()
         if self._is_offline():
-            return self._artifact(OfflineStore(settings.home / "cache", masked(address)), digest)
-        return self._artifact(redis_entry(address, digest, settings), digest)
+            return self._artifact(OfflineStore(local_cache(settings), masked(address)), digest)
+        redis = redis_cache(address)
+        entry = FetchedFile(redis.where, lambda: redis.entry(digest), local_cache(settings))
+        return self._artifact(entry, digest)
 
     def _url(self, url: str) -> Located:
         address, _, fragment = url.partition("#")
@@ -187,51 +194,51 @@ class BundleSource:
                 f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors, if "
                 "you like with #sha256= and the 64 digits of its digest behind it"
             )
-        settings = Settings.from_env()
-        cache, shown = settings.home / "cache", masked(address)
+        cache, shown = local_cache(Settings.from_env()), masked(address)
         known = given if _DIGEST.fullmatch(given) else None
         if self._is_offline():
             if known is None:
                 raise NotFoundError(
                     f"offline: {shown} cannot be asked for; add #sha256=DIGEST, by which the copy kept in "
-                    f"{cache} is found, or load it while online"
+                    f"{cache.folder} is found, or load it while online"
                 )
             return self._artifact(OfflineStore(cache, shown), known)
-        cached = CachedStore(FetchedStore(cache, shown, lambda: fetched_file(address)), cache, None)
+        file = FetchedFile(shown, lambda: fetched_file(address), cache)
         if known is not None:
-            return self._artifact(cached, known)
+            return self._artifact(file, known)
 
         def opened() -> Bundle:
             data = fetched_file(address)
             arrays, metadata = read_safetensors(data, name=shown)  # before keeping it, to keep only bundles
             Bundle.from_arrays(arrays, metadata, name=shown)
-            return self._artifact(cached, cached.keep(data)).open()
+            return self._artifact(file, cache.keep(data)).open()
 
         return Located((), opened)
 
-    def _artifact(self, store: ArtifactStore, digest: str) -> Located:
+    def _artifact(self, store: _Readable, digest: str) -> Located:
         return Located(("sha256", digest), lambda: self._opened(store, digest))
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def _opened(self, store: ArtifactStore, digest: str) -> Bundle:
+    def _opened(self, store: _Readable, digest: str) -> Bundle:
         name = f"{store.where}: artifact {digest}"
-        path = store.copy_path(digest) if isinstance(store, CachedStore) else store.local_path(digest)
+        path = store.local_path(digest)
         if path is None:
-            return Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
-        stamps = Stamps(Settings.from_env().home / "cache")
+            return _checked_bundle(store, digest, name)
+        cache = local_cache(Settings.from_env()).folder
+        stamps = Stamps(cache)
         data = stamps.open(path, digest) if self.verify == "once" else None
         if data is not None:
-            if isinstance(store, CachedStore):
+            if path.is_relative_to(cache):
                 mark_used(path)
             return Bundle.from_arrays(
                 *read_safetensors(data, name=name), name=name, digest=digest, checked=True
             )
         seen = stamps.seen(path)
         if seen is None:  # not on this machine yet: fetch it, then read the kept copy
-            store.open_arrays(digest)
+            store.content(digest)
             seen = stamps.seen(path)
-        bundle = Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
+        bundle = _checked_bundle(store, digest, name)
         stamps.record(path, digest, seen)
         return bundle
 
@@ -247,15 +254,14 @@ class BundleSource:
             raise BundleError(f"{text}; or load it with stale='warn' or 'ignore'")
         _log.warning("%s", text)
 
-    def _store(self) -> ArtifactStore:
+    def _store(self) -> ArtifactStore | OfflineStore:
         settings = Settings.from_env()
         url = self.artifacts_url or settings.artifacts_url
-        is_folder = "://" not in url or url.startswith("file://")
         if not self._is_offline():
             return through_cache(open_store(url), settings)
-        return (
-            open_store(url) if is_folder else OfflineStore(settings.home / "cache", masked(url).rstrip("/"))
-        )
+        if "://" not in url or url.startswith("file://"):
+            return open_store(url)
+        return OfflineStore(local_cache(settings), masked(url).rstrip("/"))
 
     def _is_offline(self) -> bool:
         return Settings.from_env().offline if self.offline is None else self.offline
@@ -333,7 +339,11 @@ def _file(path: str) -> Located:
     return Located(mark, lambda: read_bundle(Path(path)))
 
 
-def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
+def _checked_bundle(store: _Readable, digest: str, name: str) -> Bundle:
+    return Bundle.from_arrays(*read_safetensors(store.content(digest), name=name), name=name, digest=digest)
+
+
+def _document(store: ArtifactStore | OfflineStore, ontology: str) -> dict[str, Any]:
     document = store.read_index(ontology)
     if document is None:
         known = store.index_names()
@@ -344,7 +354,7 @@ def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
     return document
 
 
-def _look_up(store: ArtifactStore, document: dict[str, Any], ontology: str, name: str) -> str:
+def _look_up(store: ArtifactStore | OfflineStore, document: dict[str, Any], ontology: str, name: str) -> str:
     if not isinstance(document.get("bundles"), dict):
         raise ArtifactError(f"{store.where}/index/{ontology}.json: holds no table of bundles")
     bundles = _bundles(document)

@@ -149,7 +149,7 @@ def _instead(workspace: Workspace, replaced: str | None) -> str:
     if replaced is None:
         return ""
     observes = ""
-    if workspace.artifacts.local_path(replaced) is not None:  # never fetch a file only for this
+    if workspace.artifacts.folder is not None:  # never fetch a file only for this
         try:
             n_observed = open_bundle(replaced, artifacts_url=workspace.settings.artifacts_url).n_observed
             observes = f" ({counted(n_observed, 'observed label')})"

@@ -16,7 +16,7 @@ HOMES = {
         "ontology/graph/neo4j/server.py",
     },
     "ladybug": {"ontology/graph/embedded/ladybugfile.py"},
-    "redis": {"adapter/loading/cache.py", "workers/celery_transport/broker_check.py"},
+    "redis": {"adapter/loading/rediscache.py", "workers/celery_transport/broker_check.py"},
     "celery": {
         "workers/app.py",
         "workers/celery_transport/children.py",
@@ -44,13 +44,14 @@ HOMES = {
     },
     "alembic": {"ontology/sql/database.py"},
     "prometheus_client": {"workers/running/metrics.py"},
-    "fsspec": {"ontology/store/artifacts.py"},
+    "fsspec": {"ontology/store/remotefolder.py"},
 }
 """The only files that may import each driver."""
 
 ADAPTER_MAY_IMPORT = (
     "labelgrove.ontology.store.artifacts",
     "labelgrove.ontology.store.disk_faults",
+    "labelgrove.ontology.store.localfolder",
     "labelgrove.ontology.errors",
     "labelgrove.ontology.extras",
     "labelgrove.ontology.lazynames",
@@ -76,7 +77,8 @@ WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "labelgrove.adapter.bundles.bundle",
     "labelgrove.adapter.loading.cache",
     "labelgrove.adapter.evaluation",
-    "labelgrove.adapter.loading.offline",
+    "labelgrove.adapter.loading.fetching",
+    "labelgrove.adapter.loading.rediscache",
     "labelgrove.adapter.outputs.outputfiles",
     "labelgrove.adapter.scorer",
     "labelgrove.adapter.loading.source",
