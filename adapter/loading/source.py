@@ -5,7 +5,6 @@ No database is used: a model server needs only the artifact store or, without a 
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -29,6 +28,7 @@ from labelgrove.ontology.errors import (
     NotFoundError,
 )
 from labelgrove.ontology.settings import Settings, masked
+from labelgrove.ontology.spelling import close_words
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_safetensors
 
 __all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
@@ -168,7 +168,7 @@ class BundleSource:
         near = [one for one, digest in named.items() if _HEX.fullmatch(short) and digest.startswith(short)]
         near = near or [one for one in named if one in (wanted, wanted.partition("@")[0])]
         near = near or [one for one in named if one.startswith(f"{wanted}/")]
-        near = near or difflib.get_close_matches(wanted, named, n=3)
+        near = near or close_words(wanted, named)
         return f"; did you mean {' or '.join(near[:3])}?" if near else ""
 
     def _redis(self, url: str) -> Located:
@@ -396,5 +396,5 @@ def _fault(uri: str) -> str:
 def _known(wanted: str, names: list[str]) -> str:
     if not names:
         return "there is none yet"
-    near = difflib.get_close_matches(wanted, names, n=5) or names[:5]
+    near = close_words(wanted, names, 5) or names[:5]
     return f"{len(names)} known, among them {', '.join(map(repr, near))}"
