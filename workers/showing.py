@@ -28,6 +28,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.workers.kinds import JobKind, JobResult, Naming, find_kind
+from labelgrove.workers.ledger.failures import error_text
 from labelgrove.workers.ledger.graphrows import GraphRows, newest_first
 from labelgrove.workers.ledger.specs import canonical_json
 from labelgrove.workers.ledger.states import GRAPH, Publication
@@ -290,7 +291,7 @@ def _carry_out(
         ledger.published(publication, error=str(error))
     except Exception as error:  # a defect of the kind: left pending, it would end every later sweep
         logger.exception("job %s: its result cannot be published", publication.job_id)
-        ledger.published(publication, error=f"{type(error).__name__}: {error}")
+        ledger.published(publication, error=error_text(error))
     else:
         ledger.published(publication)
 

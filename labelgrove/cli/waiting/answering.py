@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +12,6 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["answer"]
-
-_DEFECT = re.compile(r"\w+(Error|Exception|Warning): ")
-"""The beginning of a job's error that is a defect of the program.
-
-The errors of labelgrove do not begin like this; they say what to change in the request.
-"""
 
 
 def answer(
@@ -54,6 +47,7 @@ def answer(
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers.client import submit_for_ontology
+    from labelgrove.workers.ledger.failures import is_defect
     from labelgrove.workers.ledger.states import State
 
     check_waitable(workspace)
@@ -61,6 +55,6 @@ def answer(
         job = submit_for_ontology(workspace, kind, ontology, options, keys=keys, version=version, wait=False)
         if not job.ended:
             job = follow(workspace, job, progress, publish=False)
-    if job.state is State.FAILED and job.error is not None and not _DEFECT.match(job.error):
+    if job.state is State.FAILED and job.error is not None and not is_defect(job.error):
         raise InputError(job.error)
     return result_of(job)
