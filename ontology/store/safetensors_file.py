@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError, counted
 
-__all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
+__all__ = ["read_safetensors", "safetensors_chunks", "stored_array", "write_safetensors"]
 
 MAX_HEADER_BYTES = 2 * 1024 * 1024
 _ALIGNMENT = 64
@@ -133,6 +133,49 @@ def read_safetensors(
         over = counted(len(data) - expected, "byte")
         raise ArtifactError(f"{name}: {over} behind the last array; a file ends with it")
     return arrays, metadata
+
+
+def stored_array(
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    dtypes: DTypeLike | tuple[DTypeLike, ...],
+    shape: tuple[int | None, ...] = (None,),
+) -> NDArray[Any]:
+    """Return the array that a file holds under `name`, with the dtype and shape that its reader needs.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        The arrays of the file.
+    name : str
+        Name of the array.
+    dtypes : dtype, or tuple of dtypes
+        The allowed dtypes.
+    shape : tuple of int or None
+        The required length of each axis; None for any.
+
+    Raises
+    ------
+    InputError
+        If the array is missing, or has another dtype or shape; the caller names the file.
+
+    Examples
+    --------
+    >>> stored_array({"a": np.zeros((2, 3), np.int32)}, "a", np.int32, (None, 4))
+    Traceback (most recent call last):
+    ...
+    labelgrove.ontology.errors.InputError: a has shape (2, 3), expected (any, 4)
+    """
+    if name not in arrays:
+        raise InputError(f"array {name!r} is missing")
+    array = arrays[name]
+    allowed = [np.dtype(dtype) for dtype in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
+    if array.dtype not in allowed:
+        raise InputError(f"{name} has dtype {array.dtype}, expected {' or '.join(map(str, allowed))}")
+    if array.ndim != len(shape) or any(n not in (None, m) for m, n in zip(array.shape, shape, strict=True)):
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(f"{name} has shape {array.shape}, expected ({expected})")
+    return array
 
 
 # ---- building blocks -----------------------------------------------------------------------------------
