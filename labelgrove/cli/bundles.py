@@ -93,9 +93,10 @@ def build(
     a broker, and on the workers with one.
     """
     from labelgrove.workers.client import build_bundle_job
+    from labelgrove.workers.kinds.inputs import open_version
 
     check_waitable(workspace)
-    graph = workspace.label_graph(ontology)
+    graph = open_version(workspace.artifacts, workspace.catalog.version(ontology))
     find = finder(workspace, ontology, graph, by)
     labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
     before = _digest_of(workspace, ontology, name)
