@@ -31,7 +31,7 @@ from labelgrove.ontology.settings import Settings, masked
 from labelgrove.ontology.spelling import close_words
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_safetensors
 
-__all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
+__all__ = ["BundleSource", "Stale", "Verify", "open_bundle"]
 
 Verify = Literal["once", "always"]
 """How often the bytes of an artifact are compared with its digest; see `open_bundle`."""
