@@ -66,6 +66,6 @@ def fetched_file(url: str) -> bytes:
         raise NotFoundError(f"{shown}: there is no such file; check bucket and path") from None
     except ServiceError as error:
         raise ServiceError(
-            f"{shown}: cannot be read ({masked(str(error.__cause__ or error))}); check the network, and what "
-            "this user may read"
+            f"{shown}: cannot be read ({masked(str(error.__cause__ or error))}); check the network, and "
+            "that this user may read the file"
         ) from error

@@ -67,8 +67,8 @@ def check_cache(settings: Settings) -> str:
     policy, limit = facts["maxmemory_policy"], int(facts["maxmemory"])
     if not str(policy).startswith("allkeys-"):
         raise SettingsError(
-            f"cache {cache.where}: maxmemory-policy is {policy!r}, under which a full cache takes no more; "
-            "set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
+            f"cache {cache.where}: maxmemory-policy is {policy!r}, with which a full cache refuses "
+            "new entries; set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
         )
     if limit == 0:
         raise SettingsError(
@@ -93,7 +93,7 @@ def cache_facts(settings: Settings) -> dict[str, str]:
     if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
         raise SettingsError(
             f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
-            "on memory, so that cached bytes crowd out job messages; give the cache a Redis of its own"
+            "on memory, so that cached bytes crowd out job messages; use a separate Redis for the cache"
         )
     if answers_anyone(str(settings.cache_url)):
         raise SettingsError(
@@ -166,7 +166,7 @@ class RedisCache:
             return None
         data = self._unpacked(stored) if isinstance(stored, bytes) else None
         if data is None or hashlib.sha256(data).hexdigest() != digest:
-            warn_once(self.where, f"its entry {_key(digest)} holds other bytes than its name promises")
+            warn_once(self.where, f"the bytes of its entry {_key(digest)} do not match the digest")
             return None
         return data
 
@@ -178,11 +178,11 @@ class RedisCache:
         self.facts()
         if self._ask(lambda client: client.exists(_key(digest))):
             raise ArtifactError(
-                f"{self.where}: its entry {_key(digest)} holds other bytes than its name promises; delete "
-                "it, and load the bundle from the artifact store"
+                f"{self.where}: the bytes of its entry {_key(digest)} do not match the digest; delete "
+                "the entry, and load the bundle from the artifact store"
             )
         raise NotFoundError(
-            f"{self.where}: no entry {_key(digest)}; a cache may drop what it holds, and keeps nothing above "
+            f"{self.where}: no entry {_key(digest)}; a cache may drop entries, and keeps none above "
             f"{VALUE_CAP >> 20} MiB: load the digest from the artifact store (artifacts_url)"
         )
 
@@ -277,7 +277,7 @@ def redis_advice(error: Exception, variable: str) -> str:
     if isinstance(error, exceptions.NoPermissionError):
         return f"its user may not do that: grant it (ACL SETUSER), or name another user in {variable}"
     if isinstance(error, exceptions.ReadOnlyError):
-        return f"it is a replica, which takes no writes: name the primary in {variable}"
+        return f"it is a replica, which cannot be written: name the primary in {variable}"
     return f"check that Redis runs and {variable} is right"
 
 

@@ -45,8 +45,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SHORTEST = 8  # fewest digits that look like the beginning of a digest
 _FORMS = (
     "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a URL (file:, s3://, "
-    "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
-    "and at least 8 digits of the bundle's digest behind it if you like"
+    "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, which may be "
+    "followed by @latest, or by @ and at least 8 digits of the digest of the bundle"
 )
 
 _Readable = ArtifactStore | OfflineStore | FetchedFile
@@ -117,7 +117,9 @@ class BundleSource:
             return self._artifact(self._store(), uri)
         named = _NAMED.fullmatch(uri)
         if not named:
-            raise InputError(f"bundle {masked(uri)!r}: no form of address; {_fault(uri)}{self._near(uri)}")
+            raise InputError(
+                f"bundle {masked(uri)!r}: not a known form of address; {_fault(uri)}{self._near(uri)}"
+            )
         return self._named(*named.groups())
 
     # ---- each form of address ----------------------------------------------------------------------
@@ -132,13 +134,13 @@ class BundleSource:
             versions = [document.get("version"), _entry(document, name).get("version")]
             if any(str(version).startswith(at) for version in versions):
                 raise NotFoundError(
-                    f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; behind "
-                    f"@ stands the digest of a bundle, which is now {digest}: leave @ out, or give @latest"
+                    f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; after "
+                    f"@, give the digest of the bundle, which is now {digest}; or leave @ out"
                 )
             raise NotFoundError(
                 f"bundle {ontology}/{name}@{at}: the name is now {digest}, which does not begin with {at}; "
-                f"give @latest for it, or give all 64 digits ({ontology}/{name}@DIGEST) for one it meant "
-                "before: grove jobs list --kind bundle --json lists them, as result_sha256 (index of "
+                f"give @latest for this bundle, or give all 64 digits ({ontology}/{name}@DIGEST) for an "
+                "earlier one: grove jobs list --kind bundle --json lists them as result_sha256 (index of "
                 f"{store.where})"
             )
         located = self._artifact(store, digest)
@@ -191,15 +193,15 @@ class BundleSource:
         given = fragment.removeprefix("sha256=") if fragment else name
         if (fragment and not _DIGEST.fullmatch(given)) or not name or folder.endswith(":/"):
             raise InputError(
-                f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors, if "
-                "you like with #sha256= and the 64 digits of its digest behind it"
+                f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors; it "
+                "may be followed by #sha256= and the 64 digits of the digest of the file"
             )
         cache, shown = local_cache(Settings.from_env()), masked(address)
         known = given if _DIGEST.fullmatch(given) else None
         if self._is_offline():
             if known is None:
                 raise NotFoundError(
-                    f"offline: {shown} cannot be asked for; add #sha256=DIGEST, by which the copy kept in "
+                    f"offline: {shown} cannot be requested; add #sha256=DIGEST, by which the copy in "
                     f"{cache.folder} is found, or load it while online"
                 )
             return self._artifact(OfflineStore(cache, shown), known)
@@ -246,8 +248,8 @@ class BundleSource:
         if self.stale == "ignore" or not made_from or not isinstance(current, str) or made_from == current:
             return
         text = (
-            f"bundle {name} is stale: made from version {made_from[:12]} of its ontology, and the index "
-            f"names {current[:12]} as the current one; build it again with: "
+            f"bundle {name} is stale: made from version {made_from[:12]} of its ontology, while the "
+            f"current version is {current[:12]}; build it again with: "
             f"grove bundle build {name.replace('/', ' ')} --observed KEYS"
         )
         if self.stale == "refuse":
@@ -325,7 +327,7 @@ def open_bundle(
     >>> open_bundle("animals")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    labelgrove.ontology.errors.InputError: bundle 'animals': no form of address; give a path (absolute, ...
+    labelgrove.ontology.errors.InputError: bundle 'animals': not a known form of address; ...
     """
     return BundleSource(uri, artifacts_url, offline, verify, stale).locate().open()
 
@@ -356,7 +358,7 @@ def _document(store: ArtifactStore | OfflineStore, ontology: str) -> dict[str, A
 
 def _look_up(store: ArtifactStore | OfflineStore, document: dict[str, Any], ontology: str, name: str) -> str:
     if not isinstance(document.get("bundles"), dict):
-        raise ArtifactError(f"{store.where}/index/{ontology}.json: holds no table of bundles")
+        raise ArtifactError(f"{store.where}/index/{ontology}.json: contains no table of bundles")
     bundles = _bundles(document)
     if bundles.get(name) is None:
         raise NotFoundError(
@@ -386,7 +388,7 @@ def _fault(uri: str) -> str:
     if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
         return "names and digests are written in lower case"
     if at and _NAMED.fullmatch(name):
-        return "behind @ stands latest, or 8 to 64 hexadecimal digits of the bundle's digest"
+        return "after @, give latest, or 8 to 64 hexadecimal digits of the digest of the bundle"
     if len(uri) >= _SHORTEST and _HEX.fullmatch(uri.lower()):
         much = "short" if len(uri) < 64 else "long"
         return f"a digest has 64 hexadecimal digits, and this has {len(uri)}: it is too {much}"

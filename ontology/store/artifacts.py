@@ -74,7 +74,9 @@ def open_store(url: str) -> ArtifactStore:
 def _storage_at(url: str) -> Storage:
     scheme, separator, _ = url.partition("://")
     if "\0" in unquote(url):
-        raise InputError(f"artifact store {masked(url)!r}: holds a NUL character, which no path has")
+        raise InputError(
+            f"artifact store {masked(url)!r}: contains a NUL character, which no path may contain"
+        )
     if not separator:
         return LocalFolder(Path(os.path.expanduser(url)).absolute())
     if scheme == "file":
@@ -96,7 +98,8 @@ def check_name(name: str, what: str = "ontology") -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         if isinstance(name, str) and _NAME.fullmatch(name.partition("@")[0]) and "@" in name:
             raise InputError(
-                f"{what} name {name!r}: a version, where a name alone is taken; leave out what follows @"
+                f"{what} name {name!r}: names a version, but only a name may stand here; "
+                "leave out @ and what follows"
             )
         raise InputError(
             f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
@@ -287,7 +290,7 @@ class ArtifactStore:
         shown = f"{self.where}/{path}"
         with self._faults(shown):
             data = self.storage.read(path)
-        advice = "the file is damaged: delete it, then ingest or build again what it held"
+        advice = "the file is damaged: delete it, then ingest or build its content again"
         check_digest(data, path.name, shown, advice)
         return data
 
@@ -300,10 +303,11 @@ class ArtifactStore:
             return None
         except (ValueError, RecursionError) as error:
             raise ArtifactError(
-                f"{shown}: not JSON ({error}); any opening of the ontology on the ingest side rewrites it"
+                f"{shown}: is not JSON ({error}); it is written again when the ontology is next opened "
+                "where it is ingested"
             ) from None
         if not isinstance(document, dict):
-            raise ArtifactError(f"{shown}: holds a {type(document).__name__}, expected an object")
+            raise ArtifactError(f"{shown}: contains a {type(document).__name__}, expected an object")
         return document
 
     def _put(self, chunks: Sequence[memoryview]) -> str:
@@ -327,7 +331,7 @@ class ArtifactStore:
             raise
         except FileNotFoundError as error:
             raise NotFoundError(
-                f"{shown}: no such file in the artifact store; ingest or build again what it held"
+                f"{shown}: no such file in the artifact store; ingest or build its content again"
             ) from error
         except OSError as error:
             other = "check that GROVE_ARTIFACTS_URL can be reached and written"

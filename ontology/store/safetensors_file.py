@@ -126,12 +126,13 @@ def read_safetensors(
         expected = end
         if end > len(data):
             raise ArtifactError(
-                f"{name}: array {key!r} ends at data byte {end}, the file has {len(data)}; it is cut or lies"
+                f"{name}: array {key!r} ends at data byte {end}, but the file has {len(data)}; it is "
+                "cut short, or its header is wrong"
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
         over = counted(len(data) - expected, "byte")
-        raise ArtifactError(f"{name}: {over} behind the last array; a file ends with it")
+        raise ArtifactError(f"{name}: {over} after the last array; a file ends with its last array")
     return arrays, metadata
 
 
@@ -209,7 +210,8 @@ def _header(
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(
-            f"{name}: its header claims {length} bytes; {len(view) - 8} follow, at most {MAX_HEADER_BYTES} go"
+            f"{name}: its header claims {length} bytes; {len(view) - 8} bytes follow, and at most "
+            f"{MAX_HEADER_BYTES} are allowed"
         )
     try:
         header = json.loads(view[8 : 8 + length].tobytes().decode(), object_pairs_hook=_without_repeats)
@@ -244,7 +246,7 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
     if size != offsets[1] - offsets[0]:
         raise ArtifactError(
             f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
-            f"its offsets hold {offsets[1] - offsets[0]}"
+            f"its offsets span {offsets[1] - offsets[0]}"
         )
     if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty but too long
         raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
@@ -259,5 +261,5 @@ def _counts(value: Any) -> bool:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return found

@@ -189,15 +189,18 @@ def test_click_stays_in_the_command_line():
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", ["ontology/settings.py", "ontology/errors.py", "ontology/extras.py"])
+STANDARD_LIBRARY_ALONE = ("errors", "extras", "settings", "spelling")
+
+
+@pytest.mark.parametrize("module", STANDARD_LIBRARY_ALONE)
 def test_settings_and_errors_need_the_standard_library_alone(module):
     import sys
 
+    ours = {"__future__", *(f"labelgrove.ontology.{other}" for other in STANDARD_LIBRARY_ALONE)}
     outside = [
         name
-        for name in imported(ROOT / module)
-        if name.partition(".")[0] not in sys.stdlib_module_names
-        and name not in ("labelgrove.ontology.errors", "labelgrove.ontology.extras", "__future__")
+        for name in imported(ROOT / "ontology" / f"{module}.py")
+        if name.partition(".")[0] not in sys.stdlib_module_names and name not in ours
     ]
     assert outside == []
 

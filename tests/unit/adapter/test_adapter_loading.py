@@ -82,7 +82,7 @@ def test_latest_and_the_beginning_of_a_digest_go_with_the_name(store):
 @pytest.mark.parametrize("suffix", ["@", "@newest", "@abc", "@" + "a" * 65, "@LATEST", "@latest@latest"])
 def test_a_suffix_of_no_such_form_is_refused(suffix, store):
     publish(store, OLD)
-    with pytest.raises(InputError, match="no form of address"):
+    with pytest.raises(InputError, match="not a known form of address"):
         open_bundle(f"plants/mine{suffix}", artifacts_url=store.where)
 
 
