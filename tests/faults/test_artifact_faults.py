@@ -27,7 +27,7 @@ from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import Job, State
 from labelgrove.workers.running.execute import Outcome, execute_unit, finish_jobs
-from tests.faults.faulty_store import FaultyFolder, flipped
+from tests.faults.faulty_folder import FaultyFolder, flipped
 from tests.faults.measured import keep
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 
