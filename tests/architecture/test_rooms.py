@@ -39,7 +39,7 @@ HOMES = {
         "workers/upkeep/restore.py",
         "workers/upkeep/retention.py",
         "workers/schedules/schedule.py",
-        "workers/ledger/graphrows.py",
+        "workers/ledger/publications.py",
         "workers/ledger/schema.py",
     },
     "alembic": {"ontology/sql/database.py"},

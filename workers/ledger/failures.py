@@ -6,7 +6,9 @@ import re
 
 from labelgrove.ontology.errors import GroveError
 
-__all__ = ["error_text", "is_defect"]
+__all__ = ["error_text", "is_defect", "shortened"]
+
+_LONGEST = 2000  # characters of an error in a row
 
 _DEFECT = re.compile(r"\w*(Error|Exception|Warning): ")
 
@@ -32,3 +34,8 @@ def is_defect(text: str) -> bool:
     (True, False)
     """
     return _DEFECT.match(text) is not None
+
+
+def shortened(text: str) -> str:
+    """Return the part of an error that a row of the ledger keeps."""
+    return text[:_LONGEST]

@@ -24,6 +24,7 @@ from labelgrove.ontology.store.localfolder import LocalFolder
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.publications import Publications
 from labelgrove.workers.ledger.schema import firing_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.running.sweeper import sweep
@@ -107,8 +108,9 @@ def ids(ledger: Ledger) -> set[str]:
 @BOTH
 def test_an_old_job_goes_with_its_units_and_publications(workspace, ledger, finished, forget, clock):
     old = finished([1, 2], target={"name": "old"})
-    for publication in ledger.publications():
-        ledger.published(publication)
+    publications = Publications(workspace.engine)
+    for publication in publications.pending():
+        publications.close(publication)
     clock.time += KEEP_S + 1
     young = finished([2, 3])
     assert forget(dry_run=True) == 1
@@ -194,11 +196,12 @@ def test_a_job_stays_while_it_is_what_a_schedule_asked_for_last(workspace, ledge
     assert rows(workspace, firing_table) == 2
 
 
-def test_a_job_stays_while_its_result_waits_for_its_name(ledger, finished, forget, clock):
+def test_a_job_stays_while_its_result_waits_for_its_name(workspace, finished, forget, clock):
     finished([1], target={"name": "mine"})
     clock.time += KEEP_S + 1
     assert forget() == 0
-    ledger.published(ledger.publications()[0])
+    publications = Publications(workspace.engine)
+    publications.close(publications.pending()[0])
     assert forget() == 1
 
 
