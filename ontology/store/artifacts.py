@@ -99,7 +99,7 @@ def check_name(name: str, what: str = "ontology") -> str:
         if isinstance(name, str) and _NAME.fullmatch(name.partition("@")[0]) and "@" in name:
             raise InputError(
                 f"{what} name {name!r}: names a version, but only a name may stand here; "
-                "leave out @ and what follows"
+                "leave out what follows @"
             )
         raise InputError(
             f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"

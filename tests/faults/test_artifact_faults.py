@@ -221,7 +221,7 @@ def test_flips_in_the_store_are_found_and_computed_again(count, fresh, tmp_path)
                 trial.plain.open_arrays(digest)
                 served += 1
             except ArtifactError as error:
-                found += "delete it, then ingest or build again" in str(error)
+                found += "delete it, then ingest or build its content again" in str(error)
             trial.plain.delete(digest)
             assert built() == digest
             assert path.read_bytes() == whole
