@@ -13,12 +13,13 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.spelling import close_to
+from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["Keys", "Texts", "is_name_of", "stored_array", "stored_texts"]
+__all__ = ["Keys", "Texts", "is_name_of", "stored_texts"]
 
 _MOST_COMPARED = 5_000
 """The largest number of keys that are searched for similar spellings."""
@@ -283,25 +284,6 @@ def is_name_of(keys: Sequence[str]) -> str:
     "is the name of 'n02084071', 'n10114209': give keys"
     """
     return f"is the name of {first_few([repr(key) for key in keys])}: give keys"
-
-
-def stored_array(
-    arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike, n_axes: int = 1
-) -> NDArray[Any]:
-    """Return the array that a file holds under `name`.
-
-    Raises
-    ------
-    InputError
-        If it is missing, or has another dtype or number of axes.
-    """
-    if name not in arrays:
-        raise InputError(f"array {name!r} is missing")
-    array = arrays[name]
-    if array.dtype != dtype or array.ndim != n_axes:
-        form = "a row of" if n_axes == 1 else f"{n_axes} axes of"
-        raise InputError(f"{name}: {array.dtype} of shape {array.shape}, expected {form} {np.dtype(dtype)}")
-    return array
 
 
 def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:

@@ -205,10 +205,10 @@ def _is_for_others(name: str, value: str) -> bool:
 
 
 def _advice(name: str, settings: Iterable[str]) -> str:
-    import difflib
+    from labelgrove.ontology.spelling import close_words
 
     by_rest = {setting.removeprefix(_PREFIX): setting for setting in settings}
-    close = difflib.get_close_matches(name.upper()[len(_PREFIX) :], by_rest, n=1, cutoff=0.5)
+    close = close_words(name.upper()[len(_PREFIX) :], by_rest, 1, cutoff=0.5)
     meant = (
         f"did you mean {by_rest[close[0]]}? rename it"
         if close

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.keys import Keys, Texts, stored_array, stored_texts
+from labelgrove.ontology.keys import Keys, Texts, stored_texts
+from labelgrove.ontology.store.safetensors_file import stored_array
 
 __all__ = ["SnapshotChecker"]
 

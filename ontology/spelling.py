@@ -1,11 +1,22 @@
-"""Suggest known words that are spelled like an unknown one, as the end of a message."""
+"""Suggest known words that are spelled like an unknown one, as a list or as the end of a message."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["close_to", "did_you_mean"]
+__all__ = ["close_to", "close_words", "did_you_mean"]
+
+
+def close_words(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = 0.6) -> list[str]:
+    """Return up to `n` known words that are spelled like `word`, the most similar first.
+
+    `cutoff` is the smallest similarity, from 0 to 1, as `difflib.get_close_matches` measures it.
+
+    >>> close_words("oka", ["oak", "elm", "okapi"])
+    ['okapi', 'oak']
+    """
+    return difflib.get_close_matches(word, list(known), n=n, cutoff=cutoff)
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
@@ -14,7 +25,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
     >>> close_to("oka", ["oak", "elm"]), close_to("fir", ["oak", "elm"])
     ("; close to it: 'oak'", '')
     """
-    close = difflib.get_close_matches(word, list(known), n=3)
+    close = close_words(word, known)
     return f"; close to it: {', '.join(map(repr, close))}" if close else ""
 
 
@@ -24,5 +35,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("metrc", ["metric", "labels"])
     "; did you mean 'metric'?"
     """
-    close = difflib.get_close_matches(word, list(known), n=1)
+    close = close_words(word, known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""

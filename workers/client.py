@@ -236,10 +236,10 @@ def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> 
 
 def free_bytes(workspace: Workspace) -> int | None:
     """Return the free bytes on the disk of the artifact store; None if the store is not on this machine."""
-    place = workspace.artifacts.local_path("0" * 64)
-    if place is None:
+    folder = workspace.artifacts.folder
+    if folder is None:
         return None
-    return shutil.disk_usage(next(path for path in place.parents if path.exists())).free
+    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
 
 
 def retry(

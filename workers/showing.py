@@ -1,8 +1,8 @@
 """Show results of done jobs in the graph, keep the newest there, and restore lost ones.
 
-The graph follows the ledger. A row of the ledger requests that a result be shown (`workers.ledger.graphrows`)
-and stays until that is done, so a crash or an unreachable graph only delays it. Everything here may be
-repeated, also by any number of processes at once.
+The graph follows the ledger. A row of the ledger requests that a result be shown
+(`workers.ledger.publications`) and stays until that is done, so a crash or an unreachable graph only delays
+it. Everything here may be repeated, also by any number of processes at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.workers.kinds import JobKind, JobResult, Naming, find_kind
-from labelgrove.workers.ledger.graphrows import GraphRows, newest_first
+from labelgrove.workers.ledger.failures import error_text
+from labelgrove.workers.ledger.publications import Publications, newest_first
 from labelgrove.workers.ledger.specs import canonical_json
 from labelgrove.workers.ledger.states import GRAPH, Publication
 
@@ -72,12 +73,13 @@ def publish_results(
     reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, the exception that
     the carrier raises when this takes too long, reaches the caller and closes nothing.
     """
-    waiting = [(p, find_kind(p.kind, p.version)) for p in ledger.publications(job_ids)]
+    publications = Publications(workspace.engine)
+    waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]
     known = [(publication, kind) for publication, kind in waiting if kind is not None]
     for publication, kind in known:
         if not _is_shown(publication):
             name = partial(_name_result, workspace, ledger, kind, out_of_time)
-            _settle(workspace, ledger, publication, name, out_of_time)
+            _settle(workspace, publications, publication, name, out_of_time)
     # after the names, so that an unreachable graph delays none of them
     shown = [(publication, kind) for publication, kind in known if _is_shown(publication)]
     for i, (publication, kind) in enumerate(shown):
@@ -87,9 +89,9 @@ def publish_results(
             _reach_graph(workspace)
         except (OSError, GroveError) as error:
             logger.warning("%d results are not yet shown in the graph: %s", len(shown) - i, error)
-            GraphRows(workspace.engine).postpone([late for late, _ in shown[i:]], str(error))
+            publications.postpone([late for late, _ in shown[i:]], str(error))
             return
-        _settle(workspace, ledger, publication, partial(show_result, workspace, kind), out_of_time)
+        _settle(workspace, publications, publication, partial(show_result, workspace, kind), out_of_time)
 
 
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
@@ -115,19 +117,20 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
         If the graph is unreachable, does not hold the version yet, or was changed while the result was
         written.
     """
-    graph_rows = GraphRows(workspace.engine)
-    kept, _ = _ranked(workspace, graph_rows, publication)
+    publications = Publications(workspace.engine)
+    kept, _ = _ranked(workspace, publications, publication)
     if kind.show is None or publication.job_id not in kept:
         return
     result = kind.show(_result(workspace, publication))
-    asked = datetime.fromtimestamp(graph_rows.created_at(publication.job_id), UTC)
+    asked = datetime.fromtimestamp(publications.created_at(publication.job_id), UTC)
     try:
         workspace.graph.write_result(replace(result, created=asked.isoformat(timespec="milliseconds")))
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # another process drops the version or an equal result
         raise TransientError(f"{error}; the result is shown later") from error
-    _, outdated = _ranked(workspace, graph_rows, publication)  # again: others may have shown theirs meanwhile
+    # again, as others may have shown theirs meanwhile
+    _, outdated = _ranked(workspace, publications, publication)
     workspace.graph.drop_results(outdated)
 
 
@@ -142,8 +145,8 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
     ServiceError
         If the graph is unreachable.
     """
-    graph_rows = GraphRows(workspace.engine)
-    wanted = graph_rows.newest(workspace.settings.keep_results)
+    publications = Publications(workspace.engine)
+    wanted = publications.newest(workspace.settings.keep_results)
     if not wanted:
         return []
     _reach_graph(workspace)
@@ -154,7 +157,7 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
     lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]
     if lacking:
         logger.warning("%d results are missing from the graph and are shown again", len(lacking))
-        graph_rows.reopen(lacking)
+        publications.reopen(lacking)
         publish_results(workspace, ledger, lacking, out_of_time=out_of_time)
     return lacking
 
@@ -243,7 +246,7 @@ def _name_result(
 
 def _settle(
     workspace: Workspace,
-    ledger: Ledger,
+    publications: Publications,
     publication: Publication,
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
@@ -251,7 +254,7 @@ def _settle(
     """Carry out a publication and close it, with its error if that is permanent; otherwise leave it open."""
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
-            _carry_out(workspace, ledger, publication, act, out_of_time)
+            _carry_out(publications, publication, act, out_of_time)
 
 
 @contextmanager
@@ -272,8 +275,7 @@ def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
 
 
 def _carry_out(
-    workspace: Workspace,
-    ledger: Ledger,
+    publications: Publications,
     publication: Publication,
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
@@ -284,18 +286,18 @@ def _carry_out(
         raise
     except DEPLOYMENT_FAULTS as error:  # an unreachable service or a full disk: still to be published
         if _is_shown(publication):
-            GraphRows(workspace.engine).postpone([publication], str(error))
-        elif not ledger.delayed(publication, str(error)):  # it was reported before
+            publications.postpone([publication], str(error))
+        elif not publications.delay(publication, str(error)):  # it was reported before
             return
         logger.warning("job %s: its result is not yet published: %s", publication.job_id, error)
     except GroveError as error:
         logger.error("job %s: its result cannot be published: %s", publication.job_id, error)  # noqa: TRY400
-        ledger.published(publication, error=str(error))
+        publications.close(publication, error=str(error))
     except Exception as error:  # a defect of the kind: left pending, it would end every later sweep
         logger.exception("job %s: its result cannot be published", publication.job_id)
-        ledger.published(publication, error=f"{type(error).__name__}: {error}")
+        publications.close(publication, error=error_text(error))
     else:
-        ledger.published(publication)
+        publications.close(publication)
 
 
 def _without_version(workspace: Workspace, publication: Publication) -> GroveError:
@@ -312,7 +314,7 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
 
 
 def _ranked(
-    workspace: Workspace, graph_rows: GraphRows, publication: Publication
+    workspace: Workspace, publications: Publications, publication: Publication
 ) -> tuple[frozenset[str], list[str]]:
     """Return the jobs that may stay, among those in the graph and this one, and the results that may not."""
     rows = [
@@ -321,6 +323,6 @@ def _ranked(
         if row["kind"] == publication.kind
     ]
     jobs = [publication.job_id, *(row["job"] for row in rows)]
-    kept = frozenset(newest_first(graph_rows.finished_at(jobs), jobs)[: workspace.settings.keep_results])
+    kept = frozenset(newest_first(publications.finished_at(jobs), jobs)[: workspace.settings.keep_results])
     staying = {row["id"] for row in rows if row["job"] in kept}
     return kept, sorted({row["id"] for row in rows} - staying)

@@ -11,7 +11,7 @@ from labelgrove.adapter.answers.backoff import common_ancestors
 from labelgrove.adapter.state import CandidateSet, State
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, largest_power, plain_sums, powers
 
-__all__ = ["Contribution", "Explanation", "explain"]
+__all__ = ["Explanation", "explain"]
 
 _SHOWN = 10
 

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from labelgrove.ontology.errors import BundleError, InputError
 from labelgrove.ontology.extras import upgrade_command
 from labelgrove.ontology.keys import Keys, Texts
+from labelgrove.ontology.store.safetensors_file import stored_array
 
 __all__ = ["FORMAT", "NO_HIERARCHY", "UNIT", "BundleChecker"]
 
@@ -169,7 +170,7 @@ class BundleChecker:
 
     def observed(self, n_points: int) -> NDArray[np.int64]:
         """Return the points of the observed labels."""
-        observed = self._array("observed.indices", np.int64, (None,))
+        observed = self._array("observed.indices", np.int64)
         self._check_range("observed.indices", observed, 0, n_points)
         ascending = np.sort(observed)
         if len(observed) == 0 or (ascending[1:] == ascending[:-1]).any():
@@ -226,8 +227,8 @@ class BundleChecker:
     def _table(self, prefix: str) -> Texts:
         if f"{prefix}.blob" not in self._arrays or f"{prefix}.offsets" not in self._arrays:
             raise self._fault(f"{prefix}.blob and {prefix}.offsets come together, one is missing")
-        blob = self._array(f"{prefix}.blob", np.uint8, (None,))
-        offsets = self._array(f"{prefix}.offsets", np.int64, (None,))
+        blob = self._array(f"{prefix}.blob", np.uint8)
+        offsets = self._array(f"{prefix}.offsets", np.int64)
         try:
             table = Texts(blob, offsets)
         except InputError as error:
@@ -239,19 +240,12 @@ class BundleChecker:
         return table
 
     def _array(
-        self, name: str, dtypes: DTypeLike | tuple[Any, ...], shape: tuple[int | None, ...]
+        self, name: str, dtypes: DTypeLike | tuple[DTypeLike, ...], shape: tuple[int | None, ...] = (None,)
     ) -> NDArray[Any]:
-        array = self._arrays[name]
-        allowed = [np.dtype(d) for d in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
-        if array.dtype not in allowed:
-            raise self._fault(f"{name} has dtype {array.dtype}, expected {' or '.join(map(str, allowed))}")
-        fits = len(array.shape) == len(shape) and all(
-            e in (None, a) for a, e in zip(array.shape, shape, strict=True)
-        )
-        if not fits:
-            expected = ", ".join("any" if e is None else str(e) for e in shape)
-            raise self._fault(f"{name} has shape {array.shape}, expected ({expected})")
-        return array
+        try:
+            return stored_array(self._arrays, name, dtypes, shape)
+        except InputError as error:
+            raise self._fault(str(error)) from None
 
     def _check_range(self, name: str, array: NDArray[Any], low: int, high: int) -> None:
         if len(array) and not (low <= int(array.min()) and int(array.max()) < high):

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from labelgrove.adapter.calibration.fitting import (
-    TemperatureFit,
-    VectorScaling,
-    fit_temperature,
-    fit_vector_scaling,
-)
-from labelgrove.adapter.calibration.temperatures import CAVEAT
-from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability, expected_calibration_error
+from labelgrove.adapter.calibration.fitting import fit_temperature, fit_vector_scaling
+from labelgrove.adapter.evaluation.measures.calibrationerror import expected_calibration_error
 
-__all__ = [
-    "CAVEAT",
-    "Reliability",
-    "TemperatureFit",
-    "VectorScaling",
-    "expected_calibration_error",
-    "fit_temperature",
-    "fit_vector_scaling",
-]
+__all__ = ["expected_calibration_error", "fit_temperature", "fit_vector_scaling"]

@@ -18,7 +18,7 @@ from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.geometry import MetricSpace
 
-__all__ = ["TemperatureFit", "VectorScaling", "fit_temperature", "fit_vector_scaling"]
+__all__ = ["TemperatureFit", "fit_temperature", "fit_vector_scaling"]
 
 By = Literal["nll", "ece", "error", "squared_distance"]
 

@@ -31,7 +31,7 @@ from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace
 
-__all__ = ["CAVEAT", "LabeledOutputs", "Measured", "check_temperatures"]
+__all__ = ["CAVEAT", "LabeledOutputs", "check_temperatures"]
 
 CAVEAT = (
     "no sample has an unobserved truth: calibration on observed classes is not calibration for unobserved "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from labelgrove.adapter.columns.bindingfile import By
 from labelgrove.ontology.errors import BindingError, InputError, counted
+from labelgrove.ontology.spelling import close_words
 
 if TYPE_CHECKING:
     from labelgrove.adapter.bundles.bundle import Bundle
@@ -125,7 +125,7 @@ class LabelNames:
         self._n_compared += len(self._meant)
         close = self._folded.get(_fold(text), [])[:_SHOWN_CANDIDATES]
         if not close and self._n_compared <= _MOST_COMPARED:
-            close = difflib.get_close_matches(text, self._meant, n=_SHOWN_CANDIDATES)
+            close = close_words(text, self._meant, _SHOWN_CANDIDATES)
             if not close:
                 return "; nothing is close to it"
         return f"; close to it: {', '.join(map(repr, close))}" if close else ""

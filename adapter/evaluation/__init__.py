@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from labelgrove.adapter.evaluation.evaluating import evaluate
-from labelgrove.adapter.evaluation.result import RULES, Branch, Evaluation, RuleResult
+from labelgrove.adapter.evaluation.result import RULES, Evaluation
 
-__all__ = ["RULES", "Branch", "Evaluation", "RuleResult", "evaluate"]
+__all__ = ["RULES", "Evaluation", "evaluate"]

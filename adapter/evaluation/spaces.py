@@ -16,7 +16,7 @@ from labelgrove.adapter.texttable import Table
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace
 
-__all__ = ["SpaceComparison", "compare_spaces"]
+__all__ = ["compare_spaces"]
 
 
 @dataclass(frozen=True)

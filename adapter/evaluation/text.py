@@ -24,7 +24,6 @@ __all__ = [
     "remarks",
     "rule_name",
     "severity_table",
-    "summary",
 ]
 
 _MEASURES = {
@@ -60,7 +59,7 @@ def rule_name(rule: str) -> str:
 
 def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
     """Return an evaluation for a terminal; `named` turns the key of a label into the text to write for it."""
-    lines = [summary(found)]
+    lines = [_summary(found)]
     tables = [_error_table(found), interval_table(found), _exactness_table(found)]
     if len(found.severity_edges) - 1 <= _MOST_BINS:
         tables.append(severity_table(found))
@@ -72,7 +71,7 @@ def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
     return "\n".join([*lines, *remarks(found, named), f"verdict: {found.verdict}"])
 
 
-def summary(found: Evaluation) -> str:
+def _summary(found: Evaluation) -> str:
     """Describe in one line what was measured."""
     first = found.rules[0]
     return (

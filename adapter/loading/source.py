@@ -5,7 +5,6 @@ No database is used: a model server needs only the artifact store or, without a 
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
@@ -16,8 +15,10 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from labelgrove.adapter.bundles.bundle import Bundle, read_bundle
-from labelgrove.adapter.loading.cache import CachedStore, redis_entry, through_cache
-from labelgrove.adapter.loading.offline import FetchedStore, OfflineStore, fetched_file
+from labelgrove.adapter.loading.cache import local_cache, through_cache
+from labelgrove.adapter.loading.fetching import FetchedFile, fetched_file
+from labelgrove.adapter.loading.offline import OfflineStore
+from labelgrove.adapter.loading.rediscache import redis_cache
 from labelgrove.adapter.loading.stamps import Stamps, mark_used
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -27,9 +28,10 @@ from labelgrove.ontology.errors import (
     NotFoundError,
 )
 from labelgrove.ontology.settings import Settings, masked
+from labelgrove.ontology.spelling import close_words
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_safetensors
 
-__all__ = ["BundleSource", "Located", "Stale", "Verify", "open_bundle"]
+__all__ = ["BundleSource", "Stale", "Verify", "open_bundle"]
 
 Verify = Literal["once", "always"]
 """How often the bytes of an artifact are compared with its digest; see `open_bundle`."""
@@ -43,9 +45,12 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SHORTEST = 8  # fewest digits that look like the beginning of a digest
 _FORMS = (
     "give a path (absolute, beginning with '.' or '~', or ending in .safetensors), a URL (file:, s3://, "
-    "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, with @latest or @ "
-    "and at least 8 digits of the bundle's digest behind it if you like"
+    "redis://host:port/db/DIGEST), a digest of 64 hexadecimal digits, or ontology/bundle, which may be "
+    "followed by @latest, or by @ and at least 8 digits of the digest of the bundle"
 )
+
+_Readable = ArtifactStore | OfflineStore | FetchedFile
+"""Where one artifact is read from."""
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +117,9 @@ class BundleSource:
             return self._artifact(self._store(), uri)
         named = _NAMED.fullmatch(uri)
         if not named:
-            raise InputError(f"bundle {masked(uri)!r}: no form of address; {_fault(uri)}{self._near(uri)}")
+            raise InputError(
+                f"bundle {masked(uri)!r}: not a known form of address; {_fault(uri)}{self._near(uri)}"
+            )
         return self._named(*named.groups())
 
     # ---- each form of address ----------------------------------------------------------------------
@@ -127,13 +134,13 @@ class BundleSource:
             versions = [document.get("version"), _entry(document, name).get("version")]
             if any(str(version).startswith(at) for version in versions):
                 raise NotFoundError(
-                    f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; behind "
-                    f"@ stands the digest of a bundle, which is now {digest}: leave @ out, or give @latest"
+                    f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; after "
+                    f"@, give the digest of the bundle, which is now {digest}; or leave @ out"
                 )
             raise NotFoundError(
                 f"bundle {ontology}/{name}@{at}: the name is now {digest}, which does not begin with {at}; "
-                f"give @latest for it, or give all 64 digits ({ontology}/{name}@DIGEST) for one it meant "
-                "before: grove jobs list --kind bundle --json lists them, as result_sha256 (index of "
+                f"give @latest for this bundle, or give all 64 digits ({ontology}/{name}@DIGEST) for an "
+                "earlier one: grove jobs list --kind bundle --json lists them as result_sha256 (index of "
                 f"{store.where})"
             )
         located = self._artifact(store, digest)
@@ -163,7 +170,7 @@ class BundleSource:
         near = [one for one, digest in named.items() if _HEX.fullmatch(short) and digest.startswith(short)]
         near = near or [one for one in named if one in (wanted, wanted.partition("@")[0])]
         near = near or [one for one in named if one.startswith(f"{wanted}/")]
-        near = near or difflib.get_close_matches(wanted, named, n=3)
+        near = near or close_words(wanted, named)
         return f"; did you mean {' or '.join(near[:3])}?" if near else ""
 
     def _redis(self, url: str) -> Located:
@@ -175,8 +182,10 @@ class BundleSource:
             )
         settings = Settings.from_env()
         if self._is_offline():
-            return self._artifact(OfflineStore(settings.home / "cache", masked(address)), digest)
-        return self._artifact(redis_entry(address, digest, settings), digest)
+            return self._artifact(OfflineStore(local_cache(settings), masked(address)), digest)
+        redis = redis_cache(address)
+        entry = FetchedFile(redis.where, lambda: redis.entry(digest), local_cache(settings))
+        return self._artifact(entry, digest)
 
     def _url(self, url: str) -> Located:
         address, _, fragment = url.partition("#")
@@ -184,54 +193,54 @@ class BundleSource:
         given = fragment.removeprefix("sha256=") if fragment else name
         if (fragment and not _DIGEST.fullmatch(given)) or not name or folder.endswith(":/"):
             raise InputError(
-                f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors, if "
-                "you like with #sha256= and the 64 digits of its digest behind it"
+                f"bundle {masked(url)!r}: a URL names one bundle file, as in s3://bucket/a.safetensors; it "
+                "may be followed by #sha256= and the 64 digits of the digest of the file"
             )
-        settings = Settings.from_env()
-        cache, shown = settings.home / "cache", masked(address)
+        cache, shown = local_cache(Settings.from_env()), masked(address)
         known = given if _DIGEST.fullmatch(given) else None
         if self._is_offline():
             if known is None:
                 raise NotFoundError(
-                    f"offline: {shown} cannot be asked for; add #sha256=DIGEST, by which the copy kept in "
-                    f"{cache} is found, or load it while online"
+                    f"offline: {shown} cannot be requested; add #sha256=DIGEST, by which the copy in "
+                    f"{cache.folder} is found, or load it while online"
                 )
             return self._artifact(OfflineStore(cache, shown), known)
-        cached = CachedStore(FetchedStore(cache, shown, lambda: fetched_file(address)), cache, None)
+        file = FetchedFile(shown, lambda: fetched_file(address), cache)
         if known is not None:
-            return self._artifact(cached, known)
+            return self._artifact(file, known)
 
         def opened() -> Bundle:
             data = fetched_file(address)
             arrays, metadata = read_safetensors(data, name=shown)  # before keeping it, to keep only bundles
             Bundle.from_arrays(arrays, metadata, name=shown)
-            return self._artifact(cached, cached.keep(data)).open()
+            return self._artifact(file, cache.keep(data)).open()
 
         return Located((), opened)
 
-    def _artifact(self, store: ArtifactStore, digest: str) -> Located:
+    def _artifact(self, store: _Readable, digest: str) -> Located:
         return Located(("sha256", digest), lambda: self._opened(store, digest))
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def _opened(self, store: ArtifactStore, digest: str) -> Bundle:
+    def _opened(self, store: _Readable, digest: str) -> Bundle:
         name = f"{store.where}: artifact {digest}"
-        path = store.copy_path(digest) if isinstance(store, CachedStore) else store.local_path(digest)
+        path = store.local_path(digest)
         if path is None:
-            return Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
-        stamps = Stamps(Settings.from_env().home / "cache")
+            return _checked_bundle(store, digest, name)
+        cache = local_cache(Settings.from_env()).folder
+        stamps = Stamps(cache)
         data = stamps.open(path, digest) if self.verify == "once" else None
         if data is not None:
-            if isinstance(store, CachedStore):
+            if path.is_relative_to(cache):
                 mark_used(path)
             return Bundle.from_arrays(
                 *read_safetensors(data, name=name), name=name, digest=digest, checked=True
             )
         seen = stamps.seen(path)
         if seen is None:  # not on this machine yet: fetch it, then read the kept copy
-            store.open_arrays(digest)
+            store.content(digest)
             seen = stamps.seen(path)
-        bundle = Bundle.from_arrays(*store.open_arrays(digest), name=name, digest=digest)
+        bundle = _checked_bundle(store, digest, name)
         stamps.record(path, digest, seen)
         return bundle
 
@@ -239,23 +248,22 @@ class BundleSource:
         if self.stale == "ignore" or not made_from or not isinstance(current, str) or made_from == current:
             return
         text = (
-            f"bundle {name} is stale: made from version {made_from[:12]} of its ontology, and the index "
-            f"names {current[:12]} as the current one; build it again with: "
+            f"bundle {name} is stale: made from version {made_from[:12]} of its ontology, while the "
+            f"current version is {current[:12]}; build it again with: "
             f"grove bundle build {name.replace('/', ' ')} --observed KEYS"
         )
         if self.stale == "refuse":
             raise BundleError(f"{text}; or load it with stale='warn' or 'ignore'")
         _log.warning("%s", text)
 
-    def _store(self) -> ArtifactStore:
+    def _store(self) -> ArtifactStore | OfflineStore:
         settings = Settings.from_env()
         url = self.artifacts_url or settings.artifacts_url
-        is_folder = "://" not in url or url.startswith("file://")
         if not self._is_offline():
             return through_cache(open_store(url), settings)
-        return (
-            open_store(url) if is_folder else OfflineStore(settings.home / "cache", masked(url).rstrip("/"))
-        )
+        if "://" not in url or url.startswith("file://"):
+            return open_store(url)
+        return OfflineStore(local_cache(settings), masked(url).rstrip("/"))
 
     def _is_offline(self) -> bool:
         return Settings.from_env().offline if self.offline is None else self.offline
@@ -319,7 +327,7 @@ def open_bundle(
     >>> open_bundle("animals")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    labelgrove.ontology.errors.InputError: bundle 'animals': no form of address; give a path (absolute, ...
+    labelgrove.ontology.errors.InputError: bundle 'animals': not a known form of address; ...
     """
     return BundleSource(uri, artifacts_url, offline, verify, stale).locate().open()
 
@@ -333,7 +341,11 @@ def _file(path: str) -> Located:
     return Located(mark, lambda: read_bundle(Path(path)))
 
 
-def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
+def _checked_bundle(store: _Readable, digest: str, name: str) -> Bundle:
+    return Bundle.from_arrays(*read_safetensors(store.content(digest), name=name), name=name, digest=digest)
+
+
+def _document(store: ArtifactStore | OfflineStore, ontology: str) -> dict[str, Any]:
     document = store.read_index(ontology)
     if document is None:
         known = store.index_names()
@@ -344,9 +356,9 @@ def _document(store: ArtifactStore, ontology: str) -> dict[str, Any]:
     return document
 
 
-def _look_up(store: ArtifactStore, document: dict[str, Any], ontology: str, name: str) -> str:
+def _look_up(store: ArtifactStore | OfflineStore, document: dict[str, Any], ontology: str, name: str) -> str:
     if not isinstance(document.get("bundles"), dict):
-        raise ArtifactError(f"{store.where}/index/{ontology}.json: holds no table of bundles")
+        raise ArtifactError(f"{store.where}/index/{ontology}.json: contains no table of bundles")
     bundles = _bundles(document)
     if bundles.get(name) is None:
         raise NotFoundError(
@@ -376,7 +388,7 @@ def _fault(uri: str) -> str:
     if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
         return "names and digests are written in lower case"
     if at and _NAMED.fullmatch(name):
-        return "behind @ stands latest, or 8 to 64 hexadecimal digits of the bundle's digest"
+        return "after @, give latest, or 8 to 64 hexadecimal digits of the digest of the bundle"
     if len(uri) >= _SHORTEST and _HEX.fullmatch(uri.lower()):
         much = "short" if len(uri) < 64 else "long"
         return f"a digest has 64 hexadecimal digits, and this has {len(uri)}: it is too {much}"
@@ -386,5 +398,5 @@ def _fault(uri: str) -> str:
 def _known(wanted: str, names: list[str]) -> str:
     if not names:
         return "there is none yet"
-    near = difflib.get_close_matches(wanted, names, n=5) or names[:5]
+    near = close_words(wanted, names, 5) or names[:5]
     return f"{len(names)} known, among them {', '.join(map(repr, near))}"

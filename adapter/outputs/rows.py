@@ -23,7 +23,6 @@ __all__ = [
     "OutputRows",
     "Outputs",
     "SparseOutputs",
-    "SparseRows",
     "by_rows",
     "named_order",
     "rows_of",

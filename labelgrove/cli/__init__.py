@@ -118,9 +118,9 @@ class LazyGroup(click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError:
-            from difflib import get_close_matches
+            from labelgrove.ontology.spelling import close_words
 
-            close = get_close_matches(args[0], self.list_commands(ctx))
+            close = close_words(args[0], self.list_commands(ctx))
             meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx) from None
 

@@ -93,9 +93,10 @@ def build(
     a broker, and on the workers with one.
     """
     from labelgrove.workers.client import build_bundle_job
+    from labelgrove.workers.kinds.inputs import open_version
 
     check_waitable(workspace)
-    graph = workspace.label_graph(ontology)
+    graph = open_version(workspace.artifacts, workspace.catalog.version(ontology))
     find = finder(workspace, ontology, graph, by)
     labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
     before = _digest_of(workspace, ontology, name)
@@ -149,7 +150,7 @@ def _instead(workspace: Workspace, replaced: str | None) -> str:
     if replaced is None:
         return ""
     observes = ""
-    if workspace.artifacts.local_path(replaced) is not None:  # never fetch a file only for this
+    if workspace.artifacts.folder is not None:  # never fetch a file only for this
         try:
             n_observed = open_bundle(replaced, artifacts_url=workspace.settings.artifacts_url).n_observed
             observes = f" ({counted(n_observed, 'observed label')})"

@@ -207,20 +207,18 @@ def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
 
 
 def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
-    from labelgrove.ontology.store.artifacts import LocalStore
-
     store = workspace.artifacts
     if ready and _holds_none(store, ready):
         has = "is empty" if next(store.digests(), None) is None else "has none of the snapshots"
         known = counted(len({version.ontology for version in ready}), "ontology", "ontologies")
-        right = "folder" if isinstance(store, LocalStore) else "URL"
+        right = "folder" if store.folder is not None else "URL"
         raise SettingsError(
             f"this store {has}, but the catalog knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
             "If so, ingest their sources again, or restore a backup: grove restore "
             f"(first missing: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
         )
-    if isinstance(store, LocalStore) and not store.root.exists():
-        above = _existing_folder(store.root)
+    if store.folder is not None and not store.folder.exists():
+        above = _existing_folder(store.folder)
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise SettingsError(
                 f"the folder does not exist and cannot be made in {above}; point GROVE_ARTIFACTS_URL to one "
@@ -280,7 +278,7 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
 
 
 def _cache(settings: Settings) -> str:
-    from labelgrove.adapter.loading.cache import check_cache
+    from labelgrove.adapter.loading.rediscache import check_cache
 
     return check_cache(settings)
 
@@ -363,11 +361,11 @@ def _folders(settings: Settings) -> dict[str, Path]:
     folders = {"GROVE_HOME": settings.home}
     url = settings.artifacts_url
     if "://" not in url or url.startswith("file://"):
-        artifact = open_store(url).local_path("0" * 64)
-        if artifact is not None and (
-            _existing_folder(artifact).stat().st_dev != _existing_folder(settings.home).stat().st_dev
+        folder = open_store(url).folder
+        if folder is not None and (
+            _existing_folder(folder).stat().st_dev != _existing_folder(settings.home).stat().st_dev
         ):
-            folders["GROVE_ARTIFACTS_URL"] = artifact.parents[2]
+            folders["GROVE_ARTIFACTS_URL"] = folder
     return folders
 
 

@@ -269,9 +269,11 @@ def _spaces(
         return None, None
     from labelgrove.ontology.geometry import metric_space
     from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.kinds.inputs import open_version
 
     with Workspace.open() as workspace:
-        graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
+        version = workspace.catalog.version(ontology, adapter.bundle.ontology_digest)
+        graph = open_version(workspace.artifacts, version)
     space = metric_space(graph, cast("Any", adapter.bundle.metric), list(adapter.keys))
     return space, cast("TreeSpace", metric_space(graph, "tree")) if hierarchy else None
 
@@ -287,13 +289,15 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
     """Return a function that turns a key into text, with the name if the ontology is available."""
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.kinds.inputs import open_version
 
     ontology = _ontology(bundle, ontology)
     if ontology is None:
         return str
     try:
         with Workspace.open() as workspace:
-            graph = workspace.label_graph(ontology, adapter.bundle.ontology_digest)
+            version = workspace.catalog.version(ontology, adapter.bundle.ontology_digest)
+            graph = open_version(workspace.artifacts, version)
     except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle may be at hand without its ontology
         note(f"labels are shown by key because their names cannot be read: {error}")
         return str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -66,8 +65,10 @@ def _close(graph: LabelGraph, text: str) -> list[str]:
     """Return at most 3 keys and names with a spelling similar to `text`; none in a large ontology."""
     if graph.n_labels > _MOST_COMPARED:
         return []
+    from labelgrove.ontology.spelling import close_words
+
     spelled = {spelling.casefold(): spelling for spelling in (*graph.names, *graph.keys)}
-    return [spelled[one] for one in difflib.get_close_matches(text.casefold(), spelled, n=3)]
+    return [spelled[one] for one in close_words(text.casefold(), spelled)]
 
 
 @labels.command()

@@ -200,9 +200,8 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
     """Add the option and the words that it accepts to an error on unknown labels."""
-    from difflib import get_close_matches
-
     from labelgrove.ontology.errors import UnknownLabelError
+    from labelgrove.ontology.spelling import close_words
 
     try:
         yield
@@ -210,7 +209,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
         if str(error).startswith("candidates: "):  # this error is about a subtree
             raise
         words = (*_RULES, f"{_BELOW}KEY")
-        near = get_close_matches(given or "", words, n=1)
+        near = close_words(given or "", words, 1)
         raise UnknownLabelError(
             f"--candidates {given}: {error}{'; a similar word: ' if near else ''}{''.join(near)}; give "
             f"{', '.join(words)}, a file with one label per line, or key,key,..."

@@ -53,10 +53,11 @@ def summarize(
 
     A .csv file for --out receives the supernode of every label.
     """
+    from labelgrove.workers.kinds.inputs import open_version
     from labelgrove.workers.kinds.summary import read_summary
 
     ontology, version = name_and_version(ontology)
-    graph = workspace.label_graph(ontology, version)
+    graph = open_version(workspace.artifacts, workspace.catalog.version(ontology, version))
     options = {
         "target": target,
         "method": method,

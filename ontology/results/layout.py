@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.safetensors_file import stored_array
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
@@ -123,16 +124,14 @@ class ResultFile:
             case other:
                 raise self.fault(f"metadata: status is {other!r}, expected 'exact' or 'lower_bound'")
 
-    def array(self, name: str, dtype: DTypeLike, n_axes: int = 1) -> NDArray[Any]:
-        """Return an array of this dtype and number of axes."""
-        if name not in self.arrays:
-            raise self.fault(f"array {name!r} is missing")
-        array = self.arrays[name]
-        if array.dtype != dtype or array.ndim != n_axes:
-            raise self.fault(
-                f"{name}: {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} with {n_axes} axes"
-            )
-        return array
+    def array(
+        self, name: str, dtypes: DTypeLike | tuple[DTypeLike, ...], shape: tuple[int | None, ...] = (None,)
+    ) -> NDArray[Any]:
+        """Return an array of one of these dtypes and of this shape, in which None is any length."""
+        try:
+            return stored_array(self.arrays, name, dtypes, shape)
+        except InputError as error:
+            raise self.fault(str(error)) from None
 
     def index(self, name: str, n: int, *, ascending: bool = False) -> NDArray[np.int64]:
         """Return an array of distinct indices below `n`."""

@@ -32,7 +32,7 @@ def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> 
     known = {
         errno.ENOSPC: f"the disk is full: free some space, or move {what} ({named_by})",
         errno.EDQUOT: f"the quota is used up: raise it, or move {what} ({named_by})",
-        errno.EROFS: f"{what} is read-only: write from where it is not, or name another place ({named_by})",
+        errno.EROFS: f"{what} is read-only: make it writable, or choose another place ({named_by})",
         errno.EACCES: f"give this user the right to read and write {what} ({named_by})",
         errno.EPERM: f"give this user the right to read and write {what} ({named_by})",
         errno.EIO: f"the disk reports a fault: check it before anything is written to {what}",

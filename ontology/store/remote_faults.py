@@ -65,15 +65,17 @@ def remote_fault(error: BaseException, shown: str) -> GroveError | None:
     if code in _BUSY or status in (429, 500, 502, 503, 504):
         return TransientError(f"{said}, after several attempts; it is busy: try again later")
     if code in _ON_THE_WAY:
-        return TransientError(f"{said}: the bytes that arrived were others; nothing was published, try again")
+        return TransientError(
+            f"{said}: it received other bytes than were sent; nothing was published, try again"
+        )
     if code in _CLOCK:
         return ServiceError(f"{said}; set the clock of this machine")
     if code in _UNKNOWN_KEY:
         return ServiceError(f"{said}; correct the credentials: {_SOURCES}")
     if code in _NOT_PERMITTED or status in (401, 403):
         return ServiceError(
-            f"{said}; the credentials may not do that: grant s3:GetObject, s3:PutObject, s3:DeleteObject and "
-            f"s3:ListBucket, or take others ({_SOURCES})"
+            f"{said}; the credentials do not permit this: grant s3:GetObject, s3:PutObject, s3:DeleteObject "
+            f"and s3:ListBucket, or use other credentials ({_SOURCES})"
         )
     if name in _NO_CREDENTIALS:
         return ServiceError(f"{shown}: there are no credentials; give {_SOURCES}")

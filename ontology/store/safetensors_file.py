@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import ArtifactError, InputError, counted
 
-__all__ = ["read_safetensors", "safetensors_chunks", "write_safetensors"]
+__all__ = ["read_safetensors", "safetensors_chunks", "stored_array", "write_safetensors"]
 
 MAX_HEADER_BYTES = 2 * 1024 * 1024
 _ALIGNMENT = 64
@@ -126,13 +126,57 @@ def read_safetensors(
         expected = end
         if end > len(data):
             raise ArtifactError(
-                f"{name}: array {key!r} ends at data byte {end}, the file has {len(data)}; it is cut or lies"
+                f"{name}: array {key!r} ends at data byte {end}, but the file has {len(data)}; it is "
+                "cut short, or its header is wrong"
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
         over = counted(len(data) - expected, "byte")
-        raise ArtifactError(f"{name}: {over} behind the last array; a file ends with it")
+        raise ArtifactError(f"{name}: {over} after the last array; a file ends with its last array")
     return arrays, metadata
+
+
+def stored_array(
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    dtypes: DTypeLike | tuple[DTypeLike, ...],
+    shape: tuple[int | None, ...] = (None,),
+) -> NDArray[Any]:
+    """Return the array that a file holds under `name`, with the dtype and shape that its reader needs.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        The arrays of the file.
+    name : str
+        Name of the array.
+    dtypes : dtype, or tuple of dtypes
+        The allowed dtypes.
+    shape : tuple of int or None
+        The required length of each axis; None for any.
+
+    Raises
+    ------
+    InputError
+        If the array is missing, or has another dtype or shape; the caller names the file.
+
+    Examples
+    --------
+    >>> stored_array({"a": np.zeros((2, 3), np.int32)}, "a", np.int32, (None, 4))
+    Traceback (most recent call last):
+    ...
+    labelgrove.ontology.errors.InputError: a has shape (2, 3), expected (any, 4)
+    """
+    if name not in arrays:
+        raise InputError(f"array {name!r} is missing")
+    array = arrays[name]
+    allowed = [np.dtype(dtype) for dtype in (dtypes if isinstance(dtypes, tuple) else (dtypes,))]
+    if array.dtype not in allowed:
+        raise InputError(f"{name} has dtype {array.dtype}, expected {' or '.join(map(str, allowed))}")
+    if array.ndim != len(shape) or any(n not in (None, m) for m, n in zip(array.shape, shape, strict=True)):
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(f"{name} has shape {array.shape}, expected ({expected})")
+    return array
 
 
 # ---- building blocks -----------------------------------------------------------------------------------
@@ -166,7 +210,8 @@ def _header(
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(
-            f"{name}: its header claims {length} bytes; {len(view) - 8} follow, at most {MAX_HEADER_BYTES} go"
+            f"{name}: its header claims {length} bytes; {len(view) - 8} bytes follow, and at most "
+            f"{MAX_HEADER_BYTES} are allowed"
         )
     try:
         header = json.loads(view[8 : 8 + length].tobytes().decode(), object_pairs_hook=_without_repeats)
@@ -201,7 +246,7 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
     if size != offsets[1] - offsets[0]:
         raise ArtifactError(
             f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
-            f"its offsets hold {offsets[1] - offsets[0]}"
+            f"its offsets span {offsets[1] - offsets[0]}"
         )
     if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty but too long
         raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
@@ -216,5 +261,5 @@ def _counts(value: Any) -> bool:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return found

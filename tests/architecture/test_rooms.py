@@ -16,7 +16,7 @@ HOMES = {
         "ontology/graph/neo4j/server.py",
     },
     "ladybug": {"ontology/graph/embedded/ladybugfile.py"},
-    "redis": {"adapter/loading/cache.py", "workers/celery_transport/broker_check.py"},
+    "redis": {"adapter/loading/rediscache.py", "workers/celery_transport/broker_check.py"},
     "celery": {
         "workers/app.py",
         "workers/celery_transport/children.py",
@@ -39,18 +39,19 @@ HOMES = {
         "workers/upkeep/restore.py",
         "workers/upkeep/retention.py",
         "workers/schedules/schedule.py",
-        "workers/ledger/graphrows.py",
+        "workers/ledger/publications.py",
         "workers/ledger/schema.py",
     },
     "alembic": {"ontology/sql/database.py"},
     "prometheus_client": {"workers/running/metrics.py"},
-    "fsspec": {"ontology/store/artifacts.py"},
+    "fsspec": {"ontology/store/remotefolder.py"},
 }
 """The only files that may import each driver."""
 
 ADAPTER_MAY_IMPORT = (
     "labelgrove.ontology.store.artifacts",
     "labelgrove.ontology.store.disk_faults",
+    "labelgrove.ontology.store.localfolder",
     "labelgrove.ontology.errors",
     "labelgrove.ontology.extras",
     "labelgrove.ontology.lazynames",
@@ -76,7 +77,8 @@ WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "labelgrove.adapter.bundles.bundle",
     "labelgrove.adapter.loading.cache",
     "labelgrove.adapter.evaluation",
-    "labelgrove.adapter.loading.offline",
+    "labelgrove.adapter.loading.fetching",
+    "labelgrove.adapter.loading.rediscache",
     "labelgrove.adapter.outputs.outputfiles",
     "labelgrove.adapter.scorer",
     "labelgrove.adapter.loading.source",
@@ -187,15 +189,18 @@ def test_click_stays_in_the_command_line():
     assert wrong == []
 
 
-@pytest.mark.parametrize("module", ["ontology/settings.py", "ontology/errors.py", "ontology/extras.py"])
+STANDARD_LIBRARY_ALONE = ("errors", "extras", "settings", "spelling")
+
+
+@pytest.mark.parametrize("module", STANDARD_LIBRARY_ALONE)
 def test_settings_and_errors_need_the_standard_library_alone(module):
     import sys
 
+    ours = {"__future__", *(f"labelgrove.ontology.{other}" for other in STANDARD_LIBRARY_ALONE)}
     outside = [
         name
-        for name in imported(ROOT / module)
-        if name.partition(".")[0] not in sys.stdlib_module_names
-        and name not in ("labelgrove.ontology.errors", "labelgrove.ontology.extras", "__future__")
+        for name in imported(ROOT / "ontology" / f"{module}.py")
+        if name.partition(".")[0] not in sys.stdlib_module_names and name not in ours
     ]
     assert outside == []
 

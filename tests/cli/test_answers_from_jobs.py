@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from labelgrove.cli.waiting import following
+from labelgrove.ontology.labelgraph import LabelGraph
 
 EDGES = "child,parent\ntree,plant\nmoss,plant\noak,tree\nelm,tree\nholm oak,oak\n"
 
@@ -47,6 +48,26 @@ def test_the_same_question_again_is_answered_from_the_ledger(name, garden, monke
     assert (again.stdout, again.stderr) == (first.stdout, first.stderr)
     assert json.loads(garden("jobs", "logs", job["id"], "--json").stdout) == [unit]
     assert len(jobs(garden)) == 1
+
+
+@pytest.mark.parametrize("name", [*QUESTIONS, "distances", "bundle"])
+def test_a_command_and_its_job_open_the_snapshot_once(name, garden, monkeypatch):
+    more = {
+        "distances": ("distances", "garden", "--columns", "moss,elm"),
+        "bundle": ("bundle", "build", "garden", "first", "--observed", "elm,moss"),
+    }
+    monkeypatch.setattr("labelgrove.cli.distances._MOST_SHOWN", 0)  # more are a job
+    opened = []
+    given = LabelGraph.from_arrays.__func__
+
+    def counted(cls, *content):
+        opened.append(content)
+        return given(cls, *content)
+
+    monkeypatch.setattr(LabelGraph, "from_arrays", classmethod(counted))
+    garden(*(QUESTIONS | more)[name])
+    assert [job["state"] for job in jobs(garden)] == ["done"]
+    assert len(opened) == 1
 
 
 def test_what_is_asked_by_name_and_in_another_version_is_another_answer(garden):

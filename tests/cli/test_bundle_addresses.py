@@ -78,10 +78,10 @@ def test_what_is_no_address_is_told_why_and_what_may_be_meant(call):
         digest + "0": "this has 65: it is too long",
         digest.upper(): "written in lower case; did you mean garden/all?",
         "Garden/all": "written in lower case; did you mean garden/all?",
-        f"garden/all@{digest[:6]}": "behind @ stands latest, or 8 to 64 hexadecimal digits of the bundle's "
-        "digest; did you mean garden/all?",
-        "garden/all@newest": "behind @ stands latest",
-        "garden": "if you like; did you mean garden/all?",
+        f"garden/all@{digest[:6]}": "after @, give latest, or 8 to 64 hexadecimal digits of the digest "
+        "of the bundle; did you mean garden/all?",
+        "garden/all@newest": "after @, give latest",
+        "garden": "digits of the digest of the bundle; did you mean garden/all?",
     }.items():
         assert said in call("bundle", "inspect", uri, code=2).stderr
 

@@ -14,18 +14,20 @@ from typing import Any
 
 import pytest
 
-from labelgrove.adapter.loading.cache import _redis_at, through_cache
+from labelgrove.adapter.loading.cache import local_cache, through_cache
+from labelgrove.adapter.loading.rediscache import redis_cache
 from labelgrove.cli.waiting.following import result_of
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ArtifactError, ServiceError
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.store.localfolder import LocalFolder
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.states import Job, State
 from labelgrove.workers.running.execute import Outcome, execute_unit, finish_jobs
-from tests.faults.faulty_store import FaultyStore, flipped
+from tests.faults.faulty_folder import FaultyFolder, flipped
 from tests.faults.measured import keep
 from tests.integration.workers_support import PARTS, add_version, registered, settings_in
 
@@ -87,9 +89,9 @@ class Trial:
 
     def __init__(self, fresh: Path, home: Path, fault: int) -> None:
         settings = settings_in(shutil.copytree(fresh, home))
-        self.store = store = FaultyStore(home / "artifacts", fault)
+        self.disk = FaultyFolder(home / "artifacts", fault)
         self.workspace = Workspace.open(settings)
-        self.workspace.artifacts = store  # type: ignore[misc] - in the place of the one it would open
+        self.workspace.artifacts = ArtifactStore(self.disk)  # type: ignore[misc] - in the place of the one it would open
         self.plain = open_store(settings.artifacts_url)
         self.clock = Clock()
         self.ledger = Ledger(self.workspace.engine, clock=self.clock)
@@ -142,15 +144,15 @@ def test_a_fault_at_every_operation_delays_and_spoils_nothing(fault, kind, fresh
     undisturbed = Trial(fresh, tmp_path / "undisturbed", fault)
     with undisturbed.workspace:
         expected = undisturbed.finished(ASKING[kind](undisturbed.workspace).id).result_sha256
-    n_operations = undisturbed.store.operations
+    n_operations = undisturbed.disk.operations
     assert n_operations >= 3
     for n in range(1, n_operations + 1):
         trial = Trial(fresh, tmp_path / str(n), fault)
-        trial.store.fail_at = n
+        trial.disk.fail_at = n
         caplog.clear()
         with trial.workspace:
             job = trial.finished(trial.asked(ASKING[kind]).id)
-        assert trial.store.failed
+        assert trial.disk.failed
         assert (job.state, job.result_sha256) == (State.DONE, expected)
         if kind == "bundle":
             entry = trial.plain.read_index("garden")["bundles"]["all"]
@@ -162,29 +164,29 @@ def test_a_fault_at_every_operation_delays_and_spoils_nothing(fault, kind, fresh
 @pytest.mark.parametrize("fault", REMEDIES, ids=errno.errorcode.__getitem__)
 def test_a_fault_that_stays_leaves_the_job_waiting_with_the_remedy(fault, fresh, tmp_path):
     trial = Trial(fresh, tmp_path / "home", fault)
-    store = trial.store
+    disk = trial.disk
     with trial.workspace:
         job_id = trial.asked(ask_for_parts).id
-        store.fail_at, store.lasting = store.operations + 1, True
+        disk.fail_at, disk.lasting = disk.operations + 1, True
         for _ in range(3):
             job = trial.round(job_id)
         assert not job.finished
         errors = [u.error for u in client.list_units(trial.workspace, job_id) if u.error]
         assert errors
         assert all(REMEDIES[fault] in error for error in errors)
-        store.fail_at = None
+        disk.fail_at = None
         assert trial.finished(job_id).state is State.DONE
 
 
 def test_a_write_that_the_disk_cut_short_unnoticed_is_never_served(tmp_path):
-    class Short(LocalStore):
-        def _write(self, path: Any, chunks: Any) -> None:
-            super()._write(path, [memoryview(b"".join(chunks))[:-1]])
+    class Short(LocalFolder):
+        def write(self, path: Any, chunks: Any) -> None:
+            super().write(path, [memoryview(b"".join(chunks))[:-1]])
 
     with Workspace.open(settings_in(tmp_path)) as workspace:
         job = client.submit(workspace, "parts", {"numbers": [3]})
         whole = workspace.artifacts.read_bytes(job.result_sha256)
-        assert Short(tmp_path / "artifacts").put_bytes(whole) == job.result_sha256
+        assert ArtifactStore(Short(tmp_path / "artifacts")).put_bytes(whole) == job.result_sha256
         for read in (workspace.artifacts.read_bytes, workspace.artifacts.open_arrays):
             with pytest.raises(ArtifactError, match="damaged: delete it"):
                 read(job.result_sha256)
@@ -219,7 +221,7 @@ def test_flips_in_the_store_are_found_and_computed_again(count, fresh, tmp_path)
                 trial.plain.open_arrays(digest)
                 served += 1
             except ArtifactError as error:
-                found += "delete it, then ingest or build again" in str(error)
+                found += "delete it, then ingest or build its content again" in str(error)
             trial.plain.delete(digest)
             assert built() == digest
             assert path.read_bytes() == whole
@@ -278,7 +280,7 @@ def test_one_flip_while_a_unit_reads_its_input_costs_an_attempt_and_no_job(fresh
         first, second, last = trial.ledger.units(job_id)
         for key in (first, second):
             execute_unit(key, trial.ledger, trial.workspace)
-        trial.store.flips = random.Random(SEED)
+        trial.disk.flips = random.Random(SEED)
         assert execute_unit(last, trial.ledger, trial.workspace) is Outcome.RELEASED
         assert trial.ledger.unit(first).state is trial.ledger.unit(second).state is State.DONE
         assert trial.finished(job_id).state is State.DONE
@@ -288,10 +290,11 @@ def test_one_flip_while_a_unit_reads_its_input_costs_an_attempt_and_no_job(fresh
 @pytest.mark.parametrize("count", FLIPS)
 def test_flips_while_reading_an_input_are_never_computed_with(count, tmp_path):
     draw = random.Random(SEED)
-    store = FaultyStore(tmp_path / "artifacts")
+    disk = FaultyFolder(tmp_path / "artifacts")
+    store = ArtifactStore(disk)
     digests = [store.put_bytes(f"{i} of the inputs".encode() * (i + 1)) for i in range(count)]
     for i, digest in enumerate(digests):
-        store.flips = draw
+        disk.flips = draw
         with pytest.raises(ArtifactError, match=digest):
             store.read_bytes(digest)
         assert store.read_bytes(digest) == f"{i} of the inputs".encode() * (i + 1)  # the file is whole
@@ -310,7 +313,7 @@ def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_
     draw, store = random.Random(SEED), open_store(settings.artifacts_url)
     whole = draw.randbytes(20_000)
     digest = store.put_bytes(whole)
-    folder = LocalStore(tmp_path / "home/cache")
+    folder = local_cache(settings)
     cached, entry = through_cache(store, settings), f"grove:zstd:{digest}"
     assert cached.read_bytes(digest) == whole
     found = 0
@@ -326,7 +329,7 @@ def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_
             if level != "folder":
                 bad = flipped(good, draw)
                 client_.set(entry, bad)
-                assert _redis_at(redis_url)._unpacked(bad) != whole
+                assert redis_cache(redis_url)._unpacked(bad) != whole
             assert cached.read_bytes(digest) == whole
             assert path.read_bytes() == whole
             assert client_.get(entry) == good
@@ -338,15 +341,15 @@ def test_flips_in_the_caches_are_found_and_fetched_again(count, tmp_path, redis_
 # ---- names ---------------------------------------------------------------------------------------------
 
 
-class FullIndex(LocalStore):
-    """A store with room for every artifact and for no document of the index."""
+class FullIndex(LocalFolder):
+    """A folder with room for every artifact and for no document of the index."""
 
     full = True
 
-    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+    def write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         if self.full and path.parts[0] == "index":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        super()._write(path, chunks)
+        super().write(path, chunks)
 
 
 def test_who_waits_for_a_name_that_cannot_be_given_is_told_and_it_is_given_later(
@@ -355,8 +358,8 @@ def test_who_waits_for_a_name_that_cannot_be_given_is_told_and_it_is_given_later
     monkeypatch.setattr(client, "_NAMING_S", 1.5)
     home = Path(shutil.copytree(fresh, tmp_path / "home"))
     with Workspace.open(settings_in(home)) as workspace:
-        store = FullIndex(home / "artifacts")
-        workspace.artifacts = store  # type: ignore[misc] - in the place of the one it would open
+        disk = FullIndex(home / "artifacts")
+        workspace.artifacts = ArtifactStore(disk)  # type: ignore[misc] - in the place of the one it would open
         built = client.build_bundle_job(workspace, "garden", "first", ["oak", "moss"])
         for name in ("first", "second"):  # the second asks for a job that is done
             job = client.build_bundle_job(workspace, "garden", name, ["oak", "moss"])
@@ -366,7 +369,7 @@ def test_who_waits_for_a_name_that_cannot_be_given_is_told_and_it_is_given_later
                 result_of(job)
         told = [record for record in caplog.records if "is not yet published" in record.getMessage()]
         assert 1 <= len(told) <= 4  # not once a sweep
-        store.full = False
+        disk.full = False
         job = client.wait(workspace, built.id)
         assert (job.finished, job.delayed) == (True, None)
         assert result_of(job) == built.result_sha256

@@ -14,11 +14,12 @@ from pathlib import Path, PurePosixPath
 
 from labelgrove.adapter.loading.cache import through_cache
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.store.artifacts import LocalStore
+from labelgrove.ontology.store.artifacts import ArtifactStore
+from labelgrove.ontology.store.localfolder import LocalFolder
 from tests.services import wait_until
 
 
-class CountedStore(LocalStore):
+class CountedFolder(LocalFolder):
     """A folder that acts as a remote store, and logs a line for every read of an artifact.
 
     A read waits until `together` processes have arrived, so that all of them read at the same time.
@@ -26,10 +27,9 @@ class CountedStore(LocalStore):
 
     def __init__(self, root: Path, *, together: int = 0) -> None:
         super().__init__(root)
+        self.root = root
+        self.folder = None
         self.together = together
-
-    def local_path(self, digest: str) -> Path | None:
-        return None
 
     def arrive(self) -> None:
         (self.root / f"arrived-{os.getpid()}").touch()
@@ -38,7 +38,7 @@ class CountedStore(LocalStore):
         log = self.root / "readings"
         return log.read_text().split() if log.exists() else []
 
-    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+    def read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         wait_until(
             lambda: len(list(self.root.glob("arrived-*"))) >= self.together,
             deadline_s=60,
@@ -46,7 +46,7 @@ class CountedStore(LocalStore):
         )
         with open(self.root / "readings", "a") as log:
             log.write(f"{path.name}\n")
-        return super()._read(path)
+        return super().read(path)
 
 
 def settings_at(home: Path, cache_url: str | None = None) -> Settings:
@@ -55,9 +55,9 @@ def settings_at(home: Path, cache_url: str | None = None) -> Settings:
 
 
 def main(folder: str, home: str, digest: str, together: str, cache_url: str) -> None:
-    store = CountedStore(Path(folder), together=int(together))
-    cached = through_cache(store, settings_at(Path(home), cache_url))
-    store.arrive()
+    counted = CountedFolder(Path(folder), together=int(together))
+    cached = through_cache(ArtifactStore(counted), settings_at(Path(home), cache_url))
+    counted.arrive()
     print(hashlib.sha256(cached.read_bytes(digest)).hexdigest())
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from labelgrove.adapter import Adapter, open_bundle
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.loading import cache
-from labelgrove.adapter.loading.cache import RedisCache
+from labelgrove.adapter.loading import cachefaults
+from labelgrove.adapter.loading.rediscache import RedisCache, redis_cache
 from labelgrove.ontology.errors import ArtifactError, NotFoundError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import write_safetensors
@@ -18,8 +18,8 @@ DATA = write_safetensors(*BUNDLE.to_arrays())
 @pytest.fixture(autouse=True)
 def _as_on_a_new_machine(tmp_path, monkeypatch):
     monkeypatch.setenv("GROVE_HOME", str(tmp_path / "home"))
-    cache._warned.clear()
-    cache._redis_at.cache_clear()
+    cachefaults._warned.clear()
+    redis_cache.cache_clear()
 
 
 @pytest.mark.services
@@ -32,7 +32,7 @@ def test_a_redis_url_names_the_cache_entry_of_a_digest(redis_url, tmp_path):
         open_bundle(entry)
     with redis.Redis.from_url(address) as client:
         client.set(f"grove:zstd:{BUNDLE.digest}", b"\x05\0\0\0\0\0\0\0nonsense")
-        with pytest.raises(ArtifactError, match="holds other bytes than its name promises; delete it"):
+        with pytest.raises(ArtifactError, match="do not match the digest; delete the entry"):
             open_bundle(entry)
         RedisCache(address).put(BUNDLE.digest, DATA)
         adapter = Adapter.load(entry)

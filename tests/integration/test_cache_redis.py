@@ -15,15 +15,16 @@ from click.testing import CliRunner
 
 from labelgrove.adapter import Adapter
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.loading import cache
-from labelgrove.adapter.loading.cache import check_cache, through_cache
+from labelgrove.adapter.loading import cachefaults, rediscache
+from labelgrove.adapter.loading.cache import through_cache
+from labelgrove.adapter.loading.rediscache import check_cache
 from labelgrove.cli import grove
 from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.store.artifacts import open_store
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from tests.conftest import serving
-from tests.integration.cache_support import CountedStore, settings_at
+from tests.integration.cache_support import CountedFolder, settings_at
 from tests.services import RedisServer
 
 pytestmark = pytest.mark.services
@@ -34,13 +35,13 @@ AS_A_CACHE = ("--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru")
 
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process():
-    cache._warned.clear()
-    cache._redis_at.cache_clear()
+    cachefaults._warned.clear()
+    rediscache.redis_cache.cache_clear()
 
 
 @pytest.fixture
 def store(tmp_path):
-    return CountedStore(tmp_path / "store")
+    return ArtifactStore(CountedFolder(tmp_path / "store"))
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +80,10 @@ def test_a_second_machine_reads_redis_and_not_the_store(store, tmp_path, cache_u
     assert through_cache(store, settings_at(tmp_path / "one", cache_url)).read_bytes(digest) == CONTENT
     assert raw.strlen(key(digest)) < len(CONTENT) / 10  # compressed
     assert through_cache(store, settings_at(tmp_path / "two", cache_url)).read_bytes(digest) == CONTENT
-    assert store.readings() == [digest]
+    assert store.storage.readings() == [digest]
     raw.flushall()  # evicted: the folder still has it
     assert through_cache(store, settings_at(tmp_path / "two", cache_url)).read_bytes(digest) == CONTENT
-    assert store.readings() == [digest]
+    assert store.storage.readings() == [digest]
     assert warnings_in(caplog) == []
 
 
@@ -109,7 +110,7 @@ def test_a_wrong_entry_is_a_miss_and_is_replaced(wrong, store, tmp_path, cache_u
     raw.set(key(digest), WRONG[wrong](good, raw.get(key(other))))
     second = through_cache(store, settings_at(tmp_path / "second", cache_url))
     assert second.read_bytes(digest) == CONTENT
-    assert store.readings() == [digest, other, digest]
+    assert store.storage.readings() == [digest, other, digest]
     assert raw.get(key(digest)) == good
     assert len(warnings_in(caplog)) == 1
 
@@ -124,7 +125,7 @@ def test_an_entry_of_another_type_is_a_miss_and_is_replaced(store, tmp_path, cac
 
 
 def test_an_entry_longer_than_any_of_ours_is_not_read_whole(store, tmp_path, cache_url, raw, monkeypatch):
-    monkeypatch.setattr(cache, "_LARGEST_ENTRY", 1 << 16)
+    monkeypatch.setattr(rediscache, "_LARGEST_ENTRY", 1 << 16)
     digest = store.put_bytes(CONTENT)
     raw.set(key(digest), b"x" * (8 << 20))
     before = raw.info("stats")["total_net_output_bytes"]
@@ -135,7 +136,7 @@ def test_an_entry_longer_than_any_of_ours_is_not_read_whole(store, tmp_path, cac
 
 
 def test_a_large_artifact_is_not_kept_in_redis(store, tmp_path, cache_url, raw, monkeypatch):
-    monkeypatch.setattr(cache, "VALUE_CAP", len(CONTENT))
+    monkeypatch.setattr(rediscache, "VALUE_CAP", len(CONTENT))
     fits, large = store.put_bytes(CONTENT), store.put_bytes(CONTENT + b"!")
     cached = through_cache(store, settings_at(tmp_path / "machine", cache_url))
     assert (cached.read_bytes(fits), cached.read_bytes(large)) == (CONTENT, CONTENT + b"!")
@@ -153,7 +154,9 @@ def test_a_full_redis_is_a_miss_with_one_warning(store, tmp_path, caplog):
         with server.client() as client:
             kept = client.dbsize()
         assert 0 < kept < len(digests)
-        assert len(store.readings()) == 2 * len(digests) - kept  # a full server still answers what it holds
+        assert (
+            len(store.storage.readings()) == 2 * len(digests) - kept
+        )  # a full server still answers what it holds
     (warning,) = warnings_in(caplog)
     assert "maxmemory" in warning
     assert server.password not in caplog.text
@@ -163,7 +166,7 @@ def test_a_full_redis_is_a_miss_with_one_warning(store, tmp_path, caplog):
 def test_a_redis_killed_in_the_middle_and_back_again(
     store, tmp_path, cache_server, cache_url, monkeypatch, caplog
 ):
-    monkeypatch.setattr(cache, "_REST_S", 0.0)
+    monkeypatch.setattr(rediscache, "_REST_S", 0.0)
     contents = [CONTENT + str(i).encode() for i in range(6)]
     digests = [store.put_bytes(content) for content in contents]
     cached = through_cache(store, settings_at(tmp_path / "machine", cache_url))
@@ -180,13 +183,13 @@ def test_a_redis_killed_in_the_middle_and_back_again(
 
 @pytest.mark.faults
 def test_a_frozen_redis_costs_one_timeout(store, tmp_path, cache_server, cache_url, monkeypatch, caplog):
-    monkeypatch.setattr(cache, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(rediscache, "_ANSWER_S", 0.2)
     contents = [CONTENT + str(i).encode() for i in range(20)]
     digests = [store.put_bytes(content) for content in contents]
     cached = through_cache(store, settings_at(tmp_path / "machine", cache_url))
     asked = []
-    client_of = cache.RedisCache._client
-    monkeypatch.setattr(cache.RedisCache, "_client", lambda self: asked.append(1) or client_of(self))
+    client_of = rediscache.RedisCache._client
+    monkeypatch.setattr(rediscache.RedisCache, "_client", lambda self: asked.append(1) or client_of(self))
     os.kill(cache_server.pid, signal.SIGSTOP)
     try:
         assert [cached.read_bytes(digest) for digest in digests] == contents
@@ -200,14 +203,14 @@ def test_a_frozen_redis_costs_one_timeout(store, tmp_path, cache_server, cache_u
 def test_eight_processes_at_once_download_it_once(store, tmp_path, cache_url, raw):
     digest = store.put_bytes(CONTENT)
     pull = [sys.executable, "-m", "tests.integration.cache_support"]
-    pull += [str(store.root), str(tmp_path / "machine"), digest, "8", cache_url]
+    pull += [str(store.storage.root), str(tmp_path / "machine"), digest, "8", cache_url]
     pulls = [
         subprocess.Popen(pull, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(8)
     ]
     ended = [(*pull.communicate(timeout=120), pull.returncode) for pull in pulls]
     assert ended == [(f"{digest}\n", "", 0)] * 8
-    assert store.readings() == [digest]
+    assert store.storage.readings() == [digest]
     assert raw.info("commandstats")["cmdstat_getrange"]["calls"] == 1
     assert raw.keys() == [key(digest).encode()]
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from labelgrove.adapter.loading.cache import answers_anyone, cache_facts, for_client, redis_advice
+from labelgrove.adapter.loading.rediscache import answers_anyone, cache_facts, for_client, redis_advice
 from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings, is_this_host, masked
 from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names

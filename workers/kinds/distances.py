@@ -168,15 +168,11 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     from labelgrove.ontology.results.layout import ResultFile
 
     file = ResultFile(artifacts, digest, graph, _FORMAT)
-    if "distances" not in file.arrays or file.arrays["distances"].dtype not in _DTYPES:
-        raise file.fault("array 'distances' is missing, or not uint8, uint16, float32 or float64")
-    matrix = file.array("distances", file.arrays["distances"].dtype, 2)
     columns = file.index("columns", graph.n_labels)
     rows = graph.keys
     if "labels.allowed" in file.arrays:
         rows = Keys.from_strings(rows.take(file.allowed))
-    if matrix.shape != (len(rows), len(columns)):
-        raise file.fault(f"distances of shape {matrix.shape} for {len(rows)} labels, {len(columns)} columns")
+    matrix = file.array("distances", _DTYPES, (len(rows), len(columns)))
     try:
         return MatrixSpace(matrix, rows, Keys.from_strings(graph.keys.take(columns)))
     except InputError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -16,12 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.kinds.kind import Work
 
 __all__ = [
     "counted_points",
     "open_graph",
+    "open_version",
     "read_amounts",
     "read_graph",
     "read_json",
@@ -31,11 +32,11 @@ __all__ = [
 ]
 
 
-_open: WeakValueDictionary[tuple[str, str], LabelGraph] = WeakValueDictionary()
-"""Label graphs that this process holds open, by store and artifact."""
+_opened: dict[tuple[str, str], LabelGraph] = {}
+"""The label graph opened last, by store and artifact.
 
-_last_opened: list[LabelGraph] = []
-"""The last opened label graph, which stays open between the request, the units and the result of a job."""
+It stays open from the request to the result of a job, which read it one after the other.
+"""
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
@@ -47,17 +48,22 @@ def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Label
         If the snapshot is missing, damaged or belongs to another ontology.
     """
     place = artifacts.where, parameters["snapshot"]
-    graph = _open.get(place)
+    graph = _opened.get(place)
     if graph is None:
         graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
-        _open[place] = graph
-    _last_opened[:] = [graph]
+        _opened.clear()
+        _opened[place] = graph
     if graph.digest != parameters["ontology"]:
         raise ArtifactError(
             f"snapshot {parameters['snapshot']}: holds ontology {graph.digest}, the job names "
             f"{parameters['ontology']}; submit the job with the snapshot of its ontology"
         )
     return graph
+
+
+def open_version(artifacts: ArtifactStore, version: Version) -> LabelGraph:
+    """Return the label graph of a version; see `open_graph`."""
+    return open_graph(artifacts, {"ontology": version.digest, "snapshot": version.snapshot_sha256})
 
 
 def read_graph(work: Work) -> LabelGraph:

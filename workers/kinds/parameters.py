@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.spelling import close_words
 
 __all__ = [
     "CONTENT",
@@ -118,9 +118,7 @@ class Parameters(dict[str, Any]):
         if unknown:
             needed = ", ".join(name for name in required if name not in filled) or "nothing"
             names = [*required, *optional]
-            near = dict.fromkeys(
-                n for one in unknown for n in difflib.get_close_matches(str(one), names, n=1)
-            )
+            near = dict.fromkeys(n for one in unknown for n in close_words(str(one), names, 1))
             meant = f"; did you mean {', '.join(near)}?" if near else ";"
             raise InputError(f"{kind} has no parameter {', '.join(unknown)}{meant} it needs {needed}{rest}")
         if missing:

@@ -58,12 +58,12 @@ def local_file(location: str) -> Iterator[Path]:
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As for `adapter.loading.offline.fetched_file`.
+        As for `adapter.loading.fetching.fetched_file`.
     """
     if "://" not in location:
         yield Path(location).expanduser()
         return
-    from labelgrove.adapter.loading.offline import fetched_file
+    from labelgrove.adapter.loading.fetching import fetched_file
 
     with TemporaryDirectory(prefix="labelgrove-") as folder:
         copy = Path(folder, PurePosixPath(urlsplit(location).path).name or "file")

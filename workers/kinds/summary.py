@@ -152,7 +152,7 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     if method not in _METHODS:
         raise file.fault(f"metadata: method is {method!r}, expected one of {', '.join(_METHODS)}")
     assignment, sizes = file.array("assignment", np.int32), file.array("sizes", np.int64)
-    edges, weights = file.array("edges", np.int32, 2), file.array("weights", np.float64)
+    edges, weights = file.array("edges", np.int32, (None, 2)), file.array("weights", np.float64)
     counts = file.array("counts", np.int64)
     n, n_supernodes = graph.n_labels, len(sizes)
     if len(assignment) != n or assignment.min() < 0 or assignment.max() >= n_supernodes:
@@ -166,8 +166,8 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
         raise file.fault("sizes are not the numbers of labels that assignment places in the supernodes")
     if (n, n_supernodes) != (file.whole("n_labels"), file.whole("n_supernodes", 1)):
         raise file.fault(f"metadata: n_labels or n_supernodes is not {n} or {n_supernodes}, as in the arrays")
-    if edges.shape != (len(weights), 2) or len(counts) != len(weights):
-        raise file.fault(f"edges of shape {edges.shape}, {len(weights)} weights and {len(counts)} counts")
+    if not len(edges) == len(weights) == len(counts):
+        raise file.fault(f"{len(edges)} edges have {len(weights)} weights and {len(counts)} counts")
     if edges.size and not (edges.min() >= 0 and edges.max() < n_supernodes):
         raise file.fault(f"edges: a supernode is outside 0..{n_supernodes - 1}")
     pairs = edges[:, 0] * np.int64(n_supernodes) + edges[:, 1]

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
+from labelgrove.workers.ledger.failures import shortened
 from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
 from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
@@ -44,14 +45,13 @@ from labelgrove.workers.ledger.statements import (
     units_of,
     wait_again,
 )
-from labelgrove.workers.ledger.states import GRAPH, Beat, Claim, Job, Publication, State, Unit
+from labelgrove.workers.ledger.states import GRAPH, Beat, Claim, Job, State, Unit
 
 __all__ = ["RESEND_S", "Ledger"]
 
 RESEND_S = (5, 10, 20, 40, 80, 160, 320, 600)
 """Seconds until a unit that nobody claimed is sent again, by the number of times it was sent before."""
 
-_ERROR_CHARACTERS = 2000
 _BEGINNING = re.compile(r"[0-9a-f]{1,64}")
 _BATCH = 10_000
 """Rows written by one statement."""
@@ -258,7 +258,7 @@ class Ledger:
         """Give a unit back after a temporary fault, to be sent after `delay_s`; at the cap it fails."""
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
-        later, shown = self._now() + delay_s, error[:_ERROR_CHARACTERS]
+        later, shown = self._now() + delay_s, shortened(error)
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
 
     def hand_back(self, claim: Claim) -> bool:
@@ -277,7 +277,7 @@ class Ledger:
             return self._spent(claim, error)
         instant = self._now()
         release = unit_move(
-            "release", next_send_at=instant, sends=0, error=error[:_ERROR_CHARACTERS], ended_at=instant
+            "release", next_send_at=instant, sends=0, error=shortened(error), ended_at=instant
         )
         held = release.where(*self._held(claim.key, claim.fence)).returning(_unit.stage)
         with self._writing() as connection:
@@ -295,7 +295,7 @@ class Ledger:
 
     def fail(self, claim: Claim, error: str) -> bool:
         """End a unit that cannot succeed."""
-        return self._end(claim, unit_move("fail", error=error[:_ERROR_CHARACTERS]))
+        return self._end(claim, unit_move("fail", error=shortened(error)))
 
     def abandon(self, claim: Claim) -> bool:
         """End a unit that no job wants."""
@@ -379,62 +379,6 @@ class Ledger:
                 if keys:
                     connection.execute(reopened("retry", self._now()).where(_unit.key.in_(keys)))
         return lost + done
-
-    # ---- naming results ----------------------------------------------------------------------------
-
-    def publications(self, job_ids: Collection[str] | None = None) -> list[Publication]:
-        """Return the pending names of finished results, of some jobs or of all; the job done last first."""
-        wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
-        query = (
-            sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)
-            .join_from(publication_table, job_table, _publication.job_id == _job.id)
-            .where(_publication.state == State.PENDING, _job.state == State.DONE, wanted)
-            .order_by(_job.finished_at.desc(), _publication.kind, _publication.target_json)
-        )
-        with reading(self._engine) as connection:
-            rows = connection.execute(query).all()
-        return [
-            Publication(
-                kind=row.kind,
-                version=row.kind_version,
-                target_json=row.target_json,
-                job_id=row.job_id,
-                sha256=row.result_sha256,
-                spec_json=row.spec_json,
-            )
-            for row in rows
-        ]
-
-    def delayed(self, publication: Publication, reason: str) -> bool:
-        """Record why a name is not given yet; return whether the reason is new. The name stays pending."""
-        shown = reason[:_ERROR_CHARACTERS]
-        this = (
-            _publication.kind == publication.kind,
-            _publication.target_json == publication.target_json,
-            _publication.job_id == publication.job_id,
-            _publication.state == State.PENDING,
-            _publication.error.is_distinct_from(shown),
-        )
-        with self._writing() as connection:
-            return bool(
-                connection.execute(sa.update(publication_table).where(*this).values(error=shown)).rowcount
-            )
-
-    def published(self, publication: Publication, *, error: str | None = None) -> None:
-        """Close a publication; if another job requested the name meanwhile, that request stays pending."""
-        end = State.DONE if error is None else State.FAILED
-        with self._writing() as connection:
-            connection.execute(
-                sa.update(publication_table)
-                .where(
-                    _publication.kind == publication.kind,
-                    _publication.target_json == publication.target_json,
-                )
-                .values(
-                    state=sa.case((_publication.job_id == publication.job_id, end), else_=State.PENDING),
-                    error=error and error[:_ERROR_CHARACTERS],
-                )
-            )
 
     # ---- reading -----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import JobKind, Subject
-from labelgrove.workers.kinds.inputs import open_graph, read_keys
+from labelgrove.workers.kinds.inputs import open_version, read_keys
 from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json
 from labelgrove.workers.requests.plan import plan_job
@@ -83,8 +83,7 @@ def _resolved_for_ontology(
     version: str | None,
 ) -> tuple[dict[str, Any], Subject]:
     found = workspace.catalog.version(ontology, version)
-    content = {"ontology": found.digest, "snapshot": found.snapshot_sha256}
-    graph = open_graph(workspace.artifacts, content)
+    graph = open_version(workspace.artifacts, found)
     declared = {parameter.name: parameter for parameter in kind.parameters}
     wanted: dict[str, Iterable[str] | Mapping[str, Any]] = {
         name: read_keys(workspace.artifacts, value)
@@ -95,6 +94,7 @@ def _resolved_for_ontology(
     listed = {name: _listed(kind.name, name, given, declared.get(name)) for name, given in wanted.items()}
     stored = {name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()}
     subject = Subject.of(graph, {name: len(given) for name, given in listed.items()})
+    content = {"ontology": found.digest, "snapshot": found.snapshot_sha256}
     return {**content, **options, **stored}, subject
 
 

@@ -373,7 +373,6 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
 
 def _check_apart(store: ArtifactStore, root: Path) -> None:
     """Refuse a folder in which a backup would delete foreign files."""
-    place = store.local_path("0" * 64)
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
             raise ConflictError(
@@ -388,7 +387,7 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
                 f"{root}: contains a {_MANIFEST} that labelgrove did not write, or that was edited "
                 f"({error}); name another folder, or empty this one"
             ) from error
-    if place is not None and place.parents[2].resolve() == root.resolve():
+    if store.folder is not None and store.folder.resolve() == root.resolve():
         raise ConflictError(
             f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish artifacts "
             "that no row names yet; name another folder, on another disk"

@@ -89,9 +89,10 @@ class StoredSpace:
     def open(cls, workspace: Workspace, ontology: str, metric: Any, allowed: str, by: Any) -> StoredSpace:
         """Return the space that the options describe; `ontology` may be ``NAME@VERSION``."""
         from labelgrove.ontology.geometry import metric_space
+        from labelgrove.workers.kinds.inputs import open_version
 
         name, version = name_and_version(ontology)
-        graph = workspace.label_graph(name, version)
+        graph = open_version(workspace.artifacts, workspace.catalog.version(name, version))
         find = finder(workspace, name, graph, by)
         labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
         return cls(workspace, name, graph, metric, labels, metric_space(graph, metric, labels), find)

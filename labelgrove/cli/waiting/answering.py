@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,6 @@ if TYPE_CHECKING:
     from labelgrove.workers.ledger.states import Job
 
 __all__ = ["answer", "answering_job"]
-
-_DEFECT = re.compile(r"\w+(Error|Exception|Warning): ")
-"""The beginning of a job's error that is a defect of the program.
-
-The errors of labelgrove do not begin like this; they say what to change in the request.
-"""
 
 
 def answer(
@@ -82,6 +75,7 @@ def answering_job(
         If the ledger cannot be written, or the broker is away.
     """
     from labelgrove.ontology.errors import InputError
+    from labelgrove.workers.ledger.failures import is_defect
     from labelgrove.workers.ledger.states import State
 
     check_waitable(workspace)
@@ -89,7 +83,7 @@ def answering_job(
         job = submit()
         if not job.ended:
             job = follow(workspace, job, progress, publish=False, go_on=go_on)
-    if job.state is State.FAILED and job.error is not None and not _DEFECT.match(job.error):
+    if job.state is State.FAILED and job.error is not None and not is_defect(job.error):
         raise InputError(job.error)
     result_of(job)  # raises the error of a job without a result
     return job

@@ -12,8 +12,9 @@ from sklearn.metrics import log_loss
 import labelgrove
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.calibration import CAVEAT, fit_temperature, fit_vector_scaling
+from labelgrove.adapter.calibration import fit_temperature, fit_vector_scaling
 from labelgrove.adapter.calibration.report import calibrate
+from labelgrove.adapter.calibration.temperatures import CAVEAT
 from labelgrove.adapter.calibration.tradeoff import beta_table, trade_off
 from labelgrove.adapter.evaluation.measures.calibrationerror import (
     Reliability,

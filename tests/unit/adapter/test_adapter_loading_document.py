@@ -8,7 +8,7 @@ from typing import get_args
 
 from labelgrove.adapter.bundles import pretrained
 from labelgrove.adapter.columns import bindingfile
-from labelgrove.adapter.loading import cache, source, stamps
+from labelgrove.adapter.loading import rediscache, source, stamps
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "adapter-loading.md"
 
@@ -26,7 +26,7 @@ def test_names_and_figures_are_those_of_the_code():
         assert f'"{choice}"' in text or choice == "auto"
     assert pretrained.PRETRAINED_FORMAT in text
     assert bindingfile.BINDING_FORMAT in text
-    assert f"up to {cache.VALUE_CAP >> 20} MiB" in text
+    assert f"up to {rediscache.VALUE_CAP >> 20} MiB" in text
     assert f"within the last {stamps._SETTLED_NS / 1e9:g} s" in text
     _, _, table = text.partition("| field of `config.json` | |")
     described = set(re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"(?m)^\| (`.*?) \|", table)[:5])))

@@ -309,7 +309,7 @@ def test_a_frozen_estimator_may_see_truths_of_any_label(wrap):
         (FrechetClassifier(Counted(), columns={0: "oak"}), "without a bundle"),
         (FrechetClassifier(Counted(), GRAPH, columns=OBSERVED), "give a mapping"),
         (FrechetClassifier(Counted(), Adapter(BUNDLE)), "give adapter.bundle"),
-        (FrechetClassifier(Counted(), "plants"), "no form of address"),
+        (FrechetClassifier(Counted(), "plants"), "not a known form of address"),
     ],
 )
 def test_parameters_are_checked_when_it_is_fitted(classifier, said):

@@ -381,7 +381,7 @@ def with_offline(world):
 
 
 LOADING = {
-    "no form of address": (loaded("animals"), InputError, "no form of address; give a path"),
+    "no form of address": (loaded("animals"), InputError, "not a known form of address; give a path"),
     "a number": (lambda _: Adapter.load(7), InputError, "of type int; give a path"),
     "an unknown ontology": (
         loaded("plans/mine"),

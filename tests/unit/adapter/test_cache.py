@@ -13,8 +13,9 @@ import pytest
 
 from labelgrove.adapter import open_bundle
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.loading import cache
-from labelgrove.adapter.loading.cache import check_cache, through_cache
+from labelgrove.adapter.loading import cachefaults, foldercache, rediscache
+from labelgrove.adapter.loading.cache import local_cache, through_cache
+from labelgrove.adapter.loading.rediscache import check_cache
 from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
@@ -25,21 +26,21 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.store.artifacts import open_store
-from tests.integration.cache_support import CountedStore, settings_at
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from tests.integration.cache_support import CountedFolder, settings_at
 
 CONTENT = np.random.default_rng(0).bytes(10_000)
 
 
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process():
-    cache._warned.clear()
-    cache._redis_at.cache_clear()
+    cachefaults._warned.clear()
+    rediscache.redis_cache.cache_clear()
 
 
 @pytest.fixture
 def store(tmp_path):
-    return CountedStore(tmp_path / "store")
+    return ArtifactStore(CountedFolder(tmp_path / "store"))
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_what_was_read_once_is_read_here_and_mapped_read_only(store, home):
         assert metadata == {"kind": "test"}
         with pytest.raises(ValueError, match="read-only"):
             arrays["x"][0] = 1
-    assert store.readings() == [digest]
+    assert store.storage.readings() == [digest]
     copy_of(home, digest).unlink()
     assert arrays["x"][999] == 999  # the map outlives the file
     store.delete(digest)
@@ -94,7 +95,7 @@ def test_a_damaged_copy_is_fetched_again_and_never_served(store, home, damage, c
         flipped = bytes([CONTENT[0] ^ 1]) + CONTENT[1:]
         path.write_bytes({"truncated": CONTENT[:-1], "emptied": b"", "flipped": flipped}[damage])
     assert cached.read_bytes(digest) == CONTENT
-    assert store.readings() == [digest, digest]
+    assert store.storage.readings() == [digest, digest]
     if damage == "a folder":  # cannot be replaced: said, and done without
         assert len(warnings_in(caplog)) == 1
     else:
@@ -105,7 +106,7 @@ def test_a_damaged_copy_is_fetched_again_and_never_served(store, home, damage, c
 
 def test_the_stores_own_errors_are_not_hidden(store, home):
     digest = store.put_bytes(CONTENT)
-    (store.root / "sha256" / digest[:2] / digest).write_bytes(CONTENT[1:])
+    (store.storage.root / "sha256" / digest[:2] / digest).write_bytes(CONTENT[1:])
     cached = through_cache(store, settings_at(home))
     with pytest.raises(ArtifactError, match="sha256"):
         cached.read_bytes(digest)
@@ -140,7 +141,7 @@ def test_a_folder_that_cannot_be_written_costs_one_warning(store, tmp_path, capl
 
 
 def test_the_longest_unused_copies_make_room(store, home, monkeypatch):
-    monkeypatch.setattr(cache, "FOLDER_CAP", 2 * len(CONTENT))
+    monkeypatch.setattr(foldercache, "FOLDER_CAP", 2 * len(CONTENT))
     first, second, third = (store.put_bytes(CONTENT[i:]) for i in range(3))
     large = store.put_bytes(CONTENT * 3)
     cached = through_cache(store, settings_at(home))
@@ -164,7 +165,7 @@ def test_threads_that_want_one_artifact_fetch_it_once(store, home):
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(pull, range(8))) == [CONTENT] * 8
-    assert store.readings() == [digest]
+    assert store.storage.readings() == [digest]
 
 
 def test_a_system_without_file_locks_fetches_without_taking_turns(store, home, monkeypatch, caplog):
@@ -177,10 +178,9 @@ def test_a_system_without_file_locks_fetches_without_taking_turns(store, home, m
 
 
 def test_a_frozen_process_with_the_turn_does_not_stop_the_others(store, home, monkeypatch):
-    monkeypatch.setattr(cache, "_TURN_S", 0.05)
+    monkeypatch.setattr(foldercache, "_TURN_S", 0.05)
     digest = store.put_bytes(CONTENT)
-    cached = through_cache(store, settings_at(home))
-    with cached._turn(digest):
+    with local_cache(settings_at(home))._turn(digest):
         assert through_cache(store, settings_at(home)).read_bytes(digest) == CONTENT
 
 
@@ -268,7 +268,7 @@ REPLIES = {
 
 @pytest.mark.parametrize("reply", REPLIES)
 def test_a_server_that_talks_nonsense_is_a_miss(reply, store, home, monkeypatch, caplog):
-    monkeypatch.setattr(cache, "_ANSWER_S", 0.2)
+    monkeypatch.setattr(rediscache, "_ANSWER_S", 0.2)
     digests = [store.put_bytes(CONTENT[i:]) for i in range(5)]
     asked = []
     with answering(REPLIES[reply], asked) as url:
@@ -289,7 +289,7 @@ def test_a_server_that_is_away_is_a_miss_with_one_warning(store, home, caplog):
     for digest in digests:
         assert through_cache(store, settings).exists(digest)
         through_cache(store, settings).read_bytes(digest)
-    assert store.readings() == digests
+    assert store.storage.readings() == digests
     (warning,) = warnings_in(caplog)
     assert "redis://:***@127.0.0.1:9/0" in warning
     with pytest.raises(ServiceError, match="GROVE_CACHE_URL") as error:

@@ -223,7 +223,7 @@ class FailAt:
         self.calls = 0
         self.failed_at_folder: bool | None = None
         for name in self.NAMES:
-            patch.setattr(artifacts.os, name, self._wrapped(getattr(os, name), n, code))
+            patch.setattr(os, name, self._wrapped(getattr(os, name), n, code))
 
     def _wrapped(self, real: Callable[..., Any], n: int, code: int) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
@@ -275,8 +275,8 @@ def test_a_file_has_its_name_only_when_it_is_on_the_disk(
         calls.append(("replace", Path(old).name, target.exists()))
         real(old, new)
 
-    monkeypatch.setattr(artifacts.os, "fsync", fsync)
-    monkeypatch.setattr(artifacts.os, "replace", rename)
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", rename)
     local.put_bytes(b"oak")
     *folders, content, renamed, last = calls
     assert [name for _, name, _ in folders] == [target.parents[3].name, "artifacts", "sha256"]

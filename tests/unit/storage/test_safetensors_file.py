@@ -163,8 +163,8 @@ LIES: dict[str, tuple[bytes, str]] = {
     "gap at the start": (file_of({"a": entry(offsets=[4, 12])}, b"\0" * 12), "leaves a gap"),
     "overlap": (file_of({"a": entry(), "b": entry(offsets=[4, 12])}, b"\0" * 12), "overlaps"),
     "gap between": (file_of({"a": entry(), "b": entry(offsets=[9, 17])}, b"\0" * 17), "leaves a gap"),
-    "bytes left over": (file_of({"a": entry()}, b"\0" * 9), "1 byte behind the last array"),
-    "bytes without arrays": (file_of({}, b"\0"), "1 byte behind the last array"),
+    "bytes left over": (file_of({"a": entry()}, b"\0" * 9), "1 byte after the last array"),
+    "bytes without arrays": (file_of({}, b"\0"), "1 byte after the last array"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -173,3 +174,54 @@ def test_a_decimal_has_one_spelling(spellings, text):
 def test_what_is_no_decimal_is_refused(value):
     with pytest.raises(ValueError):
         decimal_text(value)
+
+
+# ---- what the manual says is what is checked -------------------------------------------------------------
+
+EVERY = REQUESTS | {
+    "bundle": {**SPACE, "observed": C},
+    "evaluation": {**SPACE, "observed": C, "model": "m", "outputs": C, "truth": D, "n_samples": 9},
+    "ingest": SPACE,
+}
+WHOLE = re.compile(r"a whole number from (\d+)(?: to (\d+))?\b")
+CHOICE = re.compile(r"((?:\w+, )*\w+ or \w+)(?::|$)")
+
+
+def described(pattern):
+    """Yield every kind, parameter and match of `pattern` at the beginning of what the manual says of it."""
+    for kind in sorted(EVERY):
+        for parameter in find_kind(kind).parameters:
+            if found := pattern.match(parameter.values):
+                yield kind, parameter.name, found
+
+
+def is_refused(kind, name, value):
+    try:
+        find_kind(kind).complete({**EVERY[kind], name: value}, None)
+    except InputError as error:
+        return (
+            re.match(rf"{kind}: {name} is {re.escape(repr(value))}; (choose|give) ", str(error)) is not None
+        )
+    return False
+
+
+def test_whole_numbers_have_the_range_that_the_manual_states():
+    cases = list(described(WHOLE))
+    assert len(cases) >= 13
+    for kind, name, found in cases:
+        least, most = int(found[1]), found[2] and int(found[2])
+        assert not is_refused(kind, name, least), (kind, name)
+        for value in (least - 1, f"{least}", least + 0.5, True, *([most + 1] if most else [])):
+            assert is_refused(kind, name, value), (kind, name, value)
+        assert not (most and is_refused(kind, name, most)), (kind, name)
+
+
+def test_choices_are_those_that_the_manual_lists():
+    cases = list(described(CHOICE))
+    assert len(cases) >= 10
+    for kind, name, found in cases:
+        words = re.split(r", | or ", found[1])
+        flag = words == ["true", "false"]
+        for value in [True, False] if flag else words:
+            assert not is_refused(kind, name, value), (kind, name, value)
+        assert is_refused(kind, name, 0 if flag else "x"), (kind, name)

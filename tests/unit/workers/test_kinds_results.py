@@ -204,7 +204,10 @@ def test_a_result_is_read_with_its_own_ontology_and_kind(workspace):
     [
         (lambda arrays, metadata: arrays.pop("index"), "array 'index' is missing"),
         (lambda arrays, metadata: arrays.update(index=arrays["index"] + 99), "outside 0..8"),
-        (lambda arrays, metadata: arrays.update(index=arrays["index"].astype(np.int32)), "index: int32"),
+        (
+            lambda arrays, metadata: arrays.update(index=arrays["index"].astype(np.int32)),
+            "index has dtype int32",
+        ),
         (lambda arrays, metadata: metadata.update(status="true"), "status is 'true'"),
         (lambda arrays, metadata: metadata.update(n_labels="8"), "says 8 labels"),
         (

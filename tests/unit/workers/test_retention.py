@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -19,10 +19,12 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.catalog import artifact_table, upkeep_table
 from labelgrove.ontology.sql.database import writing
 from labelgrove.ontology.sql.garbage import take_turn
-from labelgrove.ontology.store.artifacts import ArtifactStore, LocalStore, open_store
+from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
+from labelgrove.ontology.store.localfolder import LocalFolder
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.publications import Publications
 from labelgrove.workers.ledger.schema import firing_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.running.sweeper import sweep
@@ -106,8 +108,9 @@ def ids(ledger: Ledger) -> set[str]:
 @BOTH
 def test_an_old_job_goes_with_its_units_and_publications(workspace, ledger, finished, forget, clock):
     old = finished([1, 2], target={"name": "old"})
-    for publication in ledger.publications():
-        ledger.published(publication)
+    publications = Publications(workspace.engine)
+    for publication in publications.pending():
+        publications.close(publication)
     clock.time += KEEP_S + 1
     young = finished([2, 3])
     assert forget(dry_run=True) == 1
@@ -193,11 +196,12 @@ def test_a_job_stays_while_it_is_what_a_schedule_asked_for_last(workspace, ledge
     assert rows(workspace, firing_table) == 2
 
 
-def test_a_job_stays_while_its_result_waits_for_its_name(ledger, finished, forget, clock):
+def test_a_job_stays_while_its_result_waits_for_its_name(workspace, finished, forget, clock):
     finished([1], target={"name": "mine"})
     clock.time += KEEP_S + 1
     assert forget() == 0
-    ledger.published(ledger.publications()[0])
+    publications = Publications(workspace.engine)
+    publications.close(publications.pending()[0])
     assert forget() == 1
 
 
@@ -496,37 +500,37 @@ def test_a_longer_run_of_digits_is_no_reference(workspace, store):
 # ---- what happens in between ---------------------------------------------------------------------------
 
 
-class InterleavedStore(LocalStore):
+class InterleavedFolder(LocalFolder):
     """Lets somebody act while files are listed, after that, or in the last moment before one is deleted."""
 
     while_listing: Callable[[str], None] | None = None
     after_listing: Callable[[], None] | None = None
     before_deleting: Callable[[str], None] | None = None
 
-    def digests(self) -> Iterator[str]:
-        for digest in super().digests():
-            if self.while_listing is not None:
-                self.while_listing(digest)
-            yield digest
-        if self.after_listing is not None:
+    def list(self, folder: str) -> Iterator[str]:
+        for name in super().list(folder):
+            if folder == "sha256" and self.while_listing is not None:
+                self.while_listing(name)
+            yield name
+        if folder == "sha256" and self.after_listing is not None:
             self.after_listing()
 
-    def delete_unless_modified(self, digest: str, since: float) -> bool:
+    def delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
         if self.before_deleting is not None:
-            self.before_deleting(digest)
-        return super().delete_unless_modified(digest, since)
+            self.before_deleting(path.name)
+        return super().delete_unless_modified(path, since)
 
 
 @pytest.fixture
-def interleaved(workspace: Workspace, tmp_path: Path) -> InterleavedStore:
-    workspace.artifacts = store = InterleavedStore(tmp_path / "artifacts")
+def interleaved(workspace: Workspace, tmp_path: Path) -> ArtifactStore:
+    workspace.artifacts = store = ArtifactStore(InterleavedFolder(tmp_path / "artifacts"))
     return store
 
 
 @pytest.mark.parametrize("refer", [_by_bundle, _by_unit, _by_request, _by_schedule])
 def test_what_is_referred_to_after_the_listing_stays(workspace, interleaved, refer):
     digest = age(interleaved, interleaved.put_bytes(b"wanted"))
-    interleaved.after_listing = lambda: (refer(workspace, digest), age_rows(workspace))
+    interleaved.storage.after_listing = lambda: (refer(workspace, digest), age_rows(workspace))
     assert collect(workspace).artifacts == 0
     assert interleaved.exists(digest)
 
@@ -539,7 +543,7 @@ def test_what_is_published_again_in_between_stays(workspace, interleaved, renew,
     def publish(*_: str) -> None:
         interleaved.put_bytes(b"wanted") if renew == "put" else interleaved.touch(digest)
 
-    setattr(interleaved, moment, publish)
+    setattr(interleaved.storage, moment, publish)
     assert collect(workspace).artifacts == 0
     assert interleaved.read_bytes(digest) == b"wanted"
 
@@ -565,18 +569,18 @@ def test_a_reference_that_goes_in_between_leaves_its_grace(workspace, interleave
     job = finished([1])
     age_all(workspace)
     clock.time += KEEP_S + 1
-    interleaved.after_listing = forget
+    interleaved.storage.after_listing = forget
     stray = age(interleaved, interleaved.put_bytes(b"stray"))
     assert collect(workspace).artifacts == 1
     assert not interleaved.exists(stray)
     assert interleaved.exists(job.result_sha256)
-    interleaved.after_listing = None
+    interleaved.storage.after_listing = None
     assert collect(workspace).artifacts == 0
 
 
 def test_a_file_that_goes_while_it_is_listed_is_no_error(workspace, interleaved):
     age(interleaved, interleaved.put_bytes(b"stray"))
-    interleaved.while_listing = interleaved.delete
+    interleaved.storage.while_listing = interleaved.delete
     assert collect(workspace).artifacts == 0
 
 
@@ -585,10 +589,10 @@ def test_two_collections_at_once_delete_each_file_once(workspace, interleaved):
     other = []
 
     def also() -> None:
-        interleaved.after_listing = None
+        interleaved.storage.after_listing = None
         other.append(collect(workspace))
 
-    interleaved.after_listing = also
+    interleaved.storage.after_listing = also
     assert collect(workspace).artifacts + other[0].artifacts == len(digests)
 
 

@@ -34,8 +34,8 @@ from labelgrove.workers.kinds.distances import read_distances
 from labelgrove.workers.kinds.locus.file import read_locus
 from labelgrove.workers.kinds.selection import read_selection
 from labelgrove.workers.kinds.summary import read_summary
-from labelgrove.workers.ledger.graphrows import GraphRows
 from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.publications import Publications
 from labelgrove.workers.ledger.states import Job, State
 from labelgrove.workers.running.execute import Outcome, execute_unit
 from labelgrove.workers.running.sweeper import sweep
@@ -211,8 +211,8 @@ def test_the_newest_stay_and_the_jobs_of_the_others_too(small: Workspace) -> Non
 
 def test_a_late_worker_does_not_bring_an_old_result_back(small: Workspace) -> None:
     first = picked(small, 1)
-    GraphRows(small.engine).reopen([first.id])
-    (late,) = Ledger(small.engine).publications()
+    Publications(small.engine).reopen([first.id])
+    (late,) = Publications(small.engine).pending()
     last = [picked(small, 2), picked(small, 3)]
     selection = find_kind("selection")
     assert selection is not None
@@ -301,11 +301,11 @@ def test_a_graph_that_is_away_is_not_waited_for_and_follows(small: Workspace) ->
         job = done(lonely, "bundle", "tree", observed=OBSERVED["tree"])
         named = client.build_bundle_job(lonely, "tree", "mine", ["39"])
         assert lonely.catalog.bundles("tree")[0].sha256 == named.result_sha256  # a name needs no graph
-        assert len(Ledger(lonely.engine).publications()) == 2
+        assert len(Publications(lonely.engine).pending()) == 2
     assert shown(small.graph) == set()
     sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
     assert shown(small.graph) == {job.id, named.id}
-    assert Ledger(small.engine).publications() == []
+    assert Publications(small.engine).pending() == []
 
 
 def test_what_a_killed_process_left_of_a_drop_goes_and_what_is_wanted_comes_back(small: Workspace) -> None:
@@ -332,7 +332,7 @@ def test_a_version_that_was_deleted_ends_the_wait(small: Workspace) -> None:
     after = done(small, "selection", "grid", {"n": 1})
     assert job.id in shown(small.graph)
     small.graph.drop_results([str(job.result_sha256)])
-    GraphRows(small.engine).reopen([job.id])
+    Publications(small.engine).reopen([job.id])
     delete_ontology(small, "tree")
     sweep(small, Ledger(small.engine), lambda key, queue: None, window=1)
     found = client.status(small, job.id)
@@ -347,7 +347,7 @@ def test_a_version_that_is_loaded_again_is_waited_for(small: Workspace) -> None:
     small.graph.drop_ontology("tree")
     small.graph.drop_version(TREE.digest)
     publish_results(small, Ledger(small.engine))
-    assert len(Ledger(small.engine).publications()) == 1
+    assert len(Publications(small.engine).pending()) == 1
     small.repair()
     publish_results(small, Ledger(small.engine))
     assert shown(small.graph) == {job.id}
@@ -365,7 +365,7 @@ def test_what_is_changed_under_the_writer_is_shown_later(
         patch.setattr(small.graph, "write_result", removed_meanwhile)
         publish_results(small, Ledger(small.engine))
     assert client.status(small, job.id).error is None
-    assert len(Ledger(small.engine).publications()) == 1
+    assert len(Publications(small.engine).pending()) == 1
     publish_results(small, Ledger(small.engine))
     assert shown(small.graph) == {job.id}
 
@@ -388,7 +388,7 @@ def test_an_artifact_that_is_gone_ends_the_wait(small: Workspace) -> None:
     small.artifacts.delete(sha256)
     publish_results(small, Ledger(small.engine))
     assert sha256 in str(client.status(small, job.id).error)
-    assert Ledger(small.engine).publications() == []
+    assert Publications(small.engine).pending() == []
 
 
 # ---- many at once --------------------------------------------------------------------------------------
@@ -427,9 +427,9 @@ def test_a_crash_before_the_row_is_closed_repeats_the_write(small: Workspace) ->
     before = ask(
         small.graph, "MATCH (r:Selection)-[e:PICKS]->(l) RETURN r.id, e.round, l.key ORDER BY e.round"
     )
-    GraphRows(small.engine).reopen([job.id])  # as if `published` had never run
+    Publications(small.engine).reopen([job.id])  # as if `published` had never run
     publish_results(small, Ledger(small.engine))
-    assert Ledger(small.engine).publications() == []
+    assert Publications(small.engine).pending() == []
     assert (
         ask(small.graph, "MATCH (r:Selection)-[e:PICKS]->(l) RETURN r.id, e.round, l.key ORDER BY e.round")
         == before

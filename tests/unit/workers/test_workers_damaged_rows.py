@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.sql.database import writing
 from labelgrove.workers import client
-from labelgrove.workers.ledger.graphrows import GraphRows
-from labelgrove.workers.ledger.ledger import Ledger
+from labelgrove.workers.ledger.publications import Publications
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.refresh import refresh
 from tests.integration.workers_support import add_version
@@ -41,7 +40,7 @@ def test_a_name_that_cannot_be_read_ends_with_its_reason_and_holds_nobody_up(tre
     ended = client.wait(trees, job.id, timeout_s=60)
     assert ended.state is State.DONE
     assert ended.error.startswith(f"target_json is {text}, expected a JSON object")
-    (left,) = Ledger(trees.engine).publications()  # its place in the graph, which is away
+    (left,) = Publications(trees.engine).pending()  # its place in the graph, which is away
     assert left.target == {"graph": job.id}
     add_version(trees, "trees", NEWER)
     (refreshed,) = refresh(trees, "trees")
@@ -54,7 +53,7 @@ def test_a_damaged_job_is_left_out_of_what_the_graph_should_hold(trees):
     one, other = (client.submit(trees, "selection", {"ontology": "trees", "n": n}) for n in (1, 2))
     with writing(trees.engine) as connection:
         connection.execute(sa.text("UPDATE publication SET state = 'done'"))
-    rows = GraphRows(trees.engine)
+    rows = Publications(trees.engine)
     assert rows.newest(9) == {one.id: TREE.digest, other.id: TREE.digest}
     edit(trees, "UPDATE job SET spec_json = '{bad' WHERE id = :id", id=one.id)
     assert rows.newest(9) == {other.id: TREE.digest}

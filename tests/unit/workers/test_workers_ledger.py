@@ -8,6 +8,7 @@ import pytest
 
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
+from labelgrove.workers.ledger.publications import Publications
 from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Beat, State
 from tests.integration.workers_support import plan_parts
@@ -341,32 +342,33 @@ def test_a_failed_send_is_no_send(ledger, clock):
     assert [key for key, _, _ in ledger.due(FAR)] == keys
 
 
-def test_the_last_request_for_a_name_has_it(ledger):
+def test_the_last_request_for_a_name_has_it(ledger, engine):
+    publications = Publications(engine)
     one, other = plan_parts([1]), plan_parts([2])
     target = {"name": "favorite"}
     ledger.submit(one, target=target)
-    assert ledger.publications() == []
+    assert publications.pending() == []
     finish(ledger, one)
-    (held_up,) = ledger.publications()
+    (held_up,) = publications.pending()
     assert (held_up.job_id, held_up.target) == (one.id, target)
     assert not ledger.job(one.id).finished
     ledger.submit(other, target=target)
     finish(ledger, other)
-    ledger.published(held_up)  # by a worker that began before the second request
-    (newest,) = ledger.publications()
+    publications.close(held_up)  # by a worker that began before the second request
+    (newest,) = publications.pending()
     assert newest.job_id == other.id
-    ledger.published(newest)
-    assert ledger.publications() == []
+    publications.close(newest)
+    assert publications.pending() == []
     assert ledger.job(other.id).finished
     ledger.submit(one, target=target)
-    assert [publication.job_id for publication in ledger.publications()] == [one.id]
+    assert [publication.job_id for publication in publications.pending()] == [one.id]
 
 
-def test_a_name_that_cannot_be_given_shows_in_the_job(ledger):
-    plan = plan_parts([1])
+def test_a_name_that_cannot_be_given_shows_in_the_job(ledger, engine):
+    publications, plan = Publications(engine), plan_parts([1])
     ledger.submit(plan, target={"name": "x"})
     finish(ledger, plan)
-    ledger.published(ledger.publications()[0], error="the ontology is gone")
+    publications.close(publications.pending()[0], error="the ontology is gone")
     job = ledger.job(plan.id)
     assert (job.state, job.error, job.finished) == (State.DONE, "the ontology is gone", True)
 

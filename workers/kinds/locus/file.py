@@ -17,6 +17,7 @@ from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.layout import Packed, ResultFile, pack_space
+from labelgrove.ontology.store.safetensors_file import stored_array
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import MetricSpace
@@ -123,15 +124,10 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
     """
 
     def array(name: str, dtype: DTypeLike) -> NDArray[Any]:
-        found = arrays.get(f"witness.{name}")
-        if found is None:
-            raise ArtifactError(f"witnesses: the array 'witness.{name}' is missing; compute the locus again")
-        if found.dtype != dtype or found.ndim != 1:
-            raise ArtifactError(
-                f"witnesses: 'witness.{name}' is {found.dtype} of shape {found.shape}, expected a row of "
-                f"{np.dtype(dtype)}; compute the locus again"
-            )
-        return found
+        try:
+            return stored_array(arrays, f"witness.{name}", dtype)
+        except InputError as error:
+            raise ArtifactError(f"witnesses: {error}; compute the locus again") from None
 
     of, begin, columns = array("of", np.int64), array("begin", np.int64), array("column", np.int32)
     weights: NDArray[np.int64] | Texts

@@ -1,7 +1,8 @@
-"""Which results are in the graph according to the ledger, and which results should be there.
+"""Which results of jobs are still to be published, under a name or in the graph, and which have been.
 
-A row of the publication table whose target is ``{"graph": ID OF THE JOB}`` requests that the result of that
-job be shown. `Ledger.record` writes it with the job; `workers.showing` carries it out.
+A row of the publication table requests that the result of a job gets the name in its target. A row whose
+target is ``{"graph": ID OF THE JOB}`` requests that the result be shown in the graph. `Ledger.record` writes
+these rows with the job; `workers.showing` carries them out.
 """
 
 from __future__ import annotations
@@ -13,22 +14,21 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.sql.database import reading, writing
+from labelgrove.workers.ledger.failures import shortened
 from labelgrove.workers.ledger.schema import job_table, publication_table
 from labelgrove.workers.ledger.specs import canonical_json, job_parameters
 from labelgrove.workers.ledger.states import GRAPH, Publication, State
 
-__all__ = ["GraphRows", "newest_first"]
+__all__ = ["Publications", "newest_first"]
 
 _job, _publication = job_table.c, publication_table.c
 
 _TOGETHER = 500
 """Number of rows that one statement names."""
 
-_ERROR_CHARACTERS = 2000
 
-
-class GraphRows:
-    """The rows of one ledger that request that a result be shown.
+class Publications:
+    """The rows of one ledger that request that results be published.
 
     Parameters
     ----------
@@ -38,6 +38,64 @@ class GraphRows:
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
+
+    # ---- names and the graph -----------------------------------------------------------------------
+
+    def pending(self, job_ids: Collection[str] | None = None) -> list[Publication]:
+        """Return the pending publications of done jobs, of some or of all; the job done last first."""
+        wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
+        query = (
+            sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)
+            .join_from(publication_table, job_table, _publication.job_id == _job.id)
+            .where(_publication.state == State.PENDING, _job.state == State.DONE, wanted)
+            .order_by(_job.finished_at.desc(), _publication.kind, _publication.target_json)
+        )
+        with reading(self._engine) as connection:
+            rows = connection.execute(query).all()
+        return [
+            Publication(
+                kind=row.kind,
+                version=row.kind_version,
+                target_json=row.target_json,
+                job_id=row.job_id,
+                sha256=row.result_sha256,
+                spec_json=row.spec_json,
+            )
+            for row in rows
+        ]
+
+    def delay(self, publication: Publication, reason: str) -> bool:
+        """Record why a name is not given yet; return whether the reason is new. The name stays pending."""
+        shown = shortened(reason)
+        this = (
+            _publication.kind == publication.kind,
+            _publication.target_json == publication.target_json,
+            _publication.job_id == publication.job_id,
+            _publication.state == State.PENDING,
+            _publication.error.is_distinct_from(shown),
+        )
+        with writing(self._engine) as connection:
+            return bool(
+                connection.execute(sa.update(publication_table).where(*this).values(error=shown)).rowcount
+            )
+
+    def close(self, publication: Publication, *, error: str | None = None) -> None:
+        """Close a publication; if another job requested the name meanwhile, that request stays pending."""
+        end = State.DONE if error is None else State.FAILED
+        with writing(self._engine) as connection:
+            connection.execute(
+                sa.update(publication_table)
+                .where(
+                    _publication.kind == publication.kind,
+                    _publication.target_json == publication.target_json,
+                )
+                .values(
+                    state=sa.case((_publication.job_id == publication.job_id, end), else_=State.PENDING),
+                    error=error and shortened(error),
+                )
+            )
+
+    # ---- the graph alone ---------------------------------------------------------------------------
 
     def finished_at(self, job_ids: Iterable[str]) -> dict[str, float]:
         """Return when these jobs were done, in seconds since 1970; an unknown job is left out."""
@@ -102,7 +160,7 @@ class GraphRows:
             for some in _parts(targets):
                 waiting = _publication.target_json.in_(some), _publication.state == State.PENDING
                 connection.execute(
-                    sa.update(publication_table).where(*waiting).values(error=reason[:_ERROR_CHARACTERS])
+                    sa.update(publication_table).where(*waiting).values(error=shortened(reason))
                 )
 
 

@@ -1,4 +1,4 @@
-"""An artifact store in a folder on a disk that fails, at one operation or all later ones, or flips a bit."""
+"""A folder on a disk that fails, at one operation or all later ones, or flips a bit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from labelgrove.ontology.store.artifacts import LocalStore
+from labelgrove.ontology.store.localfolder import LocalFolder
 
-__all__ = ["FaultyStore", "flipped"]
+__all__ = ["FaultyFolder", "flipped"]
 
 
-class FaultyStore(LocalStore):
-    """A `LocalStore` that counts the operations of its disk, and fails at a chosen one.
+class FaultyFolder(LocalFolder):
+    """A `LocalFolder` that counts the operations of its disk, and fails at a chosen one.
 
     Attributes
     ----------
@@ -49,40 +49,40 @@ class FaultyStore(LocalStore):
         if self.operations == self.fail_at or (self.failed and self.lasting):
             raise OSError(self.fault, os.strerror(self.fault))
 
-    def _write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
+    def write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         try:
             self._disk(writes=True)
         except OSError:  # half was written, and the process died before it could clean up
-            folder = (self.root / path).parent
+            folder = (self._root / path).parent
             folder.mkdir(parents=True, exist_ok=True)
             data = b"".join(chunks)
             (folder / f".tmp-{os.getpid()}-{self.operations}").write_bytes(data[: len(data) // 2])
             raise
-        super()._write(path, chunks)
+        super().write(path, chunks)
 
-    def _read(self, path: PurePosixPath) -> bytes | mmap.mmap:
+    def read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         self._disk(writes=False)
-        data = super()._read(path)
+        data = super().read(path)
         if self.flips is None:
             return data
         draw, self.flips = self.flips, None
         return flipped(bytes(data), draw)
 
-    def _size(self, path: PurePosixPath) -> int:
+    def size(self, path: PurePosixPath) -> int:
         self._disk(writes=False)
-        return super()._size(path)
+        return super().size(path)
 
-    def _touch(self, path: PurePosixPath) -> None:
+    def touch(self, path: PurePosixPath) -> None:
         self._disk(writes=True)
-        super()._touch(path)
+        super().touch(path)
 
-    def _delete(self, path: PurePosixPath) -> None:
+    def delete(self, path: PurePosixPath) -> None:
         self._disk(writes=True)
-        super()._delete(path)
+        super().delete(path)
 
-    def _list(self, folder: str) -> Iterable[str]:
+    def list(self, folder: str) -> Iterable[str]:
         self._disk(writes=False)
-        return super()._list(folder)
+        return super().list(folder)
 
 
 def flipped(data: bytes, draw: random.Random) -> bytes:

@@ -1,0 +1,71 @@
+"""Fetch one file by its address, and check it against its digest."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from pathlib import Path
+
+from labelgrove.adapter.loading.foldercache import FolderCache
+from labelgrove.ontology.errors import NotFoundError, ServiceError
+from labelgrove.ontology.settings import masked
+from labelgrove.ontology.store.artifacts import check_digest, open_store
+
+__all__ = ["FetchedFile", "fetched_file"]
+
+
+class FetchedFile:
+    """An artifact that `fetch` gets from `where`, unless `cache` has a copy.
+
+    Parameters
+    ----------
+    where : str
+        Address of the file, without passwords.
+    fetch : callable
+        Returns the content of the file.
+    cache : FolderCache
+        Where the content is kept after it was compared with its digest.
+    """
+
+    def __init__(self, where: str, fetch: Callable[[], bytes], cache: FolderCache) -> None:
+        self.where = where
+        self._fetch = fetch
+        self._cache = cache
+
+    def local_path(self, digest: str) -> Path:
+        """Return the path of the copy, which may not exist."""
+        return self._cache.local_path(digest)
+
+    def content(self, digest: str) -> bytes | mmap.mmap:
+        """Return the content of the file, or raise if it does not have the requested digest."""
+        return self._cache.content(digest, lambda: self._fetched(digest))
+
+    def _fetched(self, digest: str) -> bytes:
+        data = self._fetch()
+        advice = "this is another file or it is damaged: give its digest, or publish the right file again"
+        check_digest(data, digest, self.where, advice)
+        return data
+
+
+def fetched_file(url: str) -> bytes:
+    """Return the bytes of one file at a URL that fsspec reads.
+
+    Raises
+    ------
+    NotFoundError, ServiceError
+        If the file does not exist, and if the service cannot be reached.
+    MissingExtraError, InputError
+        For a URL whose driver is not installed, or whose form fsspec does not know.
+    """
+    folder, _, name = url.rpartition("/")
+    shown = masked(url)
+    store = open_store(folder)
+    try:
+        return store.read_file(name)
+    except NotFoundError:
+        raise NotFoundError(f"{shown}: there is no such file; check bucket and path") from None
+    except ServiceError as error:
+        raise ServiceError(
+            f"{shown}: cannot be read ({masked(str(error.__cause__ or error))}); check the network, and "
+            "that this user may read the file"
+        ) from error

@@ -1,0 +1,127 @@
+"""The cache of artifacts in a folder on this machine.
+
+Each copy is compared with its sha256 when it arrives and whenever it is read through this module. A copy that
+is missing or damaged is a miss, and is replaced. If the folder cannot be written, artifacts are kept in
+memory instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import mmap
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from labelgrove.adapter.loading.cachefaults import warn_once
+from labelgrove.adapter.loading.stamps import mark_used, settle
+from labelgrove.ontology.errors import ArtifactError, GroveError, PlatformError, ServiceError
+from labelgrove.ontology.store.artifacts import ArtifactStore
+from labelgrove.ontology.store.localfolder import LocalFolder
+from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.wholefile import make_folder, open_private
+
+__all__ = ["FOLDER_CAP", "FolderCache"]
+
+FOLDER_CAP = 10 * 2**30
+"""Bytes that the folder may hold, or a quarter of its disk if less; old copies are deleted by last use."""
+
+_TURN_S = 120.0  # the turn only saves work: a frozen holder must not stop the others
+_POLL_S = 0.01
+
+
+class FolderCache:
+    """Copies of artifacts in a folder on this machine; nothing is created before the first copy.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the cache, in which the copies have the names that they have in a store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.copies = ArtifactStore(LocalFolder(folder))
+
+    def local_path(self, digest: str) -> Path:
+        """Return the path of the copy of an artifact, which may not exist."""
+        return self.folder / "sha256" / digest[:2] / digest
+
+    def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
+        """Return the copy of an artifact, or else what `fetch` returns, of which a copy is kept."""
+        held = self._held(digest)
+        if held is None:
+            with self._turn(digest):
+                held = self._held(digest)  # another thread may have fetched it during the wait
+                if held is None:
+                    held = self._kept(digest, bytes(fetch()))
+        return held
+
+    def keep(self, data: bytes) -> str:
+        """Keep a copy of `data` and return its digest."""
+        digest = hashlib.sha256(data).hexdigest()
+        self.content(digest, lambda: data)
+        return digest
+
+    def _held(self, digest: str) -> bytes | mmap.mmap | None:
+        """Return the local copy, or None if it is missing or damaged."""
+        try:
+            data = self.copies.content(digest)
+        except (LookupError, ArtifactError, ServiceError):
+            return None
+        mark_used(self.local_path(digest))
+        return data
+
+    def _kept(self, digest: str, data: bytes) -> bytes | mmap.mmap:
+        """Publish `data` in the folder and return it from there, or return `data` if that fails."""
+        try:
+            if self._make_room(len(data)):
+                self.copies.put_bytes(data)
+                settle(self.local_path(digest))
+                return self.copies.content(digest)
+        except (GroveError, OSError) as error:
+            warn_once(str(self.folder), f"{error}; artifacts are kept in memory instead")
+        return data
+
+    def _make_room(self, size: int) -> bool:
+        """Delete the least recently used copies until `size` more bytes fit; return whether they fit."""
+        make_folder(self.folder)
+        cap = min(FOLDER_CAP, shutil.disk_usage(self.folder).total // 4)
+        found = []
+        for path in self.folder.glob("sha256/*/*"):
+            with contextlib.suppress(FileNotFoundError):  # another process may make room too
+                status = path.stat()
+                used = max(status.st_atime_ns, status.st_mtime_ns)
+                found.append((used, status.st_size, path))
+        excess = size + sum(length for _, length, _ in found) - cap
+        for _, length, path in sorted(found):
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)  # memory maps of it stay valid
+            (self.folder / "checked" / path.name).unlink(missing_ok=True)
+            excess -= length
+        return excess <= 0
+
+    @contextlib.contextmanager
+    def _turn(self, digest: str) -> Iterator[None]:
+        """Wait while another thread or process of this machine fetches a digest that begins alike."""
+        locks = self.folder / "locks"
+        with contextlib.ExitStack() as stack:
+            try:
+                make_folder(locks)
+                handle = stack.enter_context(open(locks / digest[:2], "ab", opener=open_private))
+                deadline = time.monotonic() + _TURN_S
+                while not _locked(handle.fileno()) and time.monotonic() < deadline:
+                    time.sleep(_POLL_S)
+            except OSError as error:
+                warn_once(str(self.folder), f"{error}; an artifact may be fetched more than once")
+            yield
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        return try_lock(descriptor)
+    except PlatformError:  # without a lock an artifact may be fetched more than once
+        return True

@@ -1,0 +1,285 @@
+"""The cache of artifacts in Redis, and the checks of the Redis that is used as a cache.
+
+An entry has the key ``grove:zstd:<sha256>`` and holds the length as eight bytes, little-endian, then one zstd
+frame. It is compared with its sha256 whenever it is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import mmap
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+from labelgrove.adapter.loading.cachefaults import warn_once
+from labelgrove.ontology.errors import (
+    ArtifactError,
+    MissingExtraError,
+    NotFoundError,
+    ServiceError,
+    SettingsError,
+)
+from labelgrove.ontology.settings import Settings, is_this_host, masked
+
+if TYPE_CHECKING:
+    import redis
+
+__all__ = [
+    "VALUE_CAP",
+    "RedisCache",
+    "answers_anyone",
+    "cache_facts",
+    "check_cache",
+    "for_client",
+    "redis_advice",
+    "redis_cache",
+]
+
+VALUE_CAP = 64 * 2**20
+"""Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s this much takes half a second, uncompressed."""
+
+_CONNECT_S, _ANSWER_S = 1.0, 2.0
+_REST_S = 10.0  # wait before trying a Redis again that did not answer
+_LENGTH_BYTES = 8
+_LARGEST_ENTRY = VALUE_CAP + VALUE_CAP // 128
+"""Most bytes read of an entry: a zstd frame is at most so much longer than its content."""
+
+_Answer = TypeVar("_Answer")
+
+
+def check_cache(settings: Settings) -> str:
+    """Check that the cache in use is fit to be a cache, and return a line that describes it.
+
+    Raises
+    ------
+    SettingsError
+        As `cache_facts`, and if the Redis of ``GROVE_CACHE_URL`` has no limit on its memory or refuses new
+        entries instead of dropping old ones; the message names the fix.
+    ServiceError
+        If it does not answer.
+    """
+    if settings.cache_url is None:
+        return f"artifacts in a folder are read in place, others kept in {settings.home / 'cache'}"
+    cache, facts = redis_cache(settings.cache_url), cache_facts(settings)
+    policy, limit = facts["maxmemory_policy"], int(facts["maxmemory"])
+    if not str(policy).startswith("allkeys-"):
+        raise SettingsError(
+            f"cache {cache.where}: maxmemory-policy is {policy!r}, with which a full cache refuses "
+            "new entries; set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
+        )
+    if limit == 0:
+        raise SettingsError(
+            f"cache {cache.where}: has no limit on its memory and would fill the machine; set one "
+            "(redis-cli CONFIG SET maxmemory 1gb)"
+        )
+    return f"Redis {facts['redis_version']} answers, {policy}, limit {limit / 2**20:.0f} MiB"
+
+
+def cache_facts(settings: Settings) -> dict[str, str]:
+    """Return the facts that the Redis of ``GROVE_CACHE_URL``, which must be set, reports.
+
+    Raises
+    ------
+    SettingsError
+        If it is the Redis of the broker, or other hosts can reach it without a password.
+    ServiceError
+        If it does not answer.
+    """
+    cache = redis_cache(str(settings.cache_url))
+    facts = cache.facts()
+    if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
+        raise SettingsError(
+            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
+            "on memory, so that cached bytes crowd out job messages; use a separate Redis for the cache"
+        )
+    if answers_anyone(str(settings.cache_url)):
+        raise SettingsError(
+            f"cache {cache.where}: asks for no password, and other hosts can reach it; set one in its "
+            "redis.conf (requirepass) and in GROVE_CACHE_URL (redis://:password@host:6379/0)"
+        )
+    return facts
+
+
+def answers_anyone(url: str) -> bool:
+    """Return whether a Redis that other hosts can reach answers without the password of its URL."""
+    if is_this_host(url):
+        return False
+    parts = urlsplit(url)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    import redis
+
+    options = {"socket_connect_timeout": _CONNECT_S, "socket_timeout": _ANSWER_S}
+    try:
+        with redis.Redis.from_url(bare, **options) as client:
+            client.ping()
+    except redis.RedisError:  # it needs a password; another check finds whether it runs at all
+        return False
+    return True
+
+
+class RedisCache:
+    """Artifacts in one Redis, read with short timeouts and checked by sha256; faults are not errors.
+
+    Each request makes a new connection. That costs two or three milliseconds, compared with tens of them for
+    a value of megabytes, and leaves no state that a fork, an idle hour or a restarted server could break.
+    """
+
+    def __init__(self, url: str) -> None:
+        purpose = "the cache (GROVE_CACHE_URL)"
+        try:
+            import redis
+        except ImportError as error:
+            raise MissingExtraError.of("redis", "service", purpose) from error
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise MissingExtraError.of("pyarrow", "service", f"{purpose}, for zstd,") from error
+        self.where = masked(url)
+        self._url = url
+        self._redis = redis
+        self._arrow = pyarrow
+        self._rests_until = 0.0
+        try:
+            with self._client() as client:
+                client.connection_pool.make_connection()  # does not connect, only checks the options
+        except (TypeError, ValueError, redis.RedisError) as error:
+            raise SettingsError(
+                f"GROVE_CACHE_URL: {self.where!r} is not a Redis URL ({masked(str(error))}); "
+                "write redis://:password@host:6379/0"
+            ) from None
+
+    def get(self, digest: str) -> bytes | None:
+        """Return the artifact, or None if no good copy can be read at once."""
+
+        def begin_of_entry(client: redis.Redis) -> bytes | None:
+            with client.pipeline(transaction=False) as pipe:
+                pipe.exists(_key(digest))
+                pipe.getrange(_key(digest), 0, _LARGEST_ENTRY)
+                there, begin = pipe.execute()
+            return begin if there else None
+
+        stored = self._ask(begin_of_entry)
+        if stored is None:
+            return None
+        data = self._unpacked(stored) if isinstance(stored, bytes) else None
+        if data is None or hashlib.sha256(data).hexdigest() != digest:
+            warn_once(self.where, f"the bytes of its entry {_key(digest)} do not match the digest")
+            return None
+        return data
+
+    def entry(self, digest: str) -> bytes:
+        """Return the artifact, or raise an error that says why it cannot be read."""
+        data = self.get(digest)
+        if data is not None:
+            return data
+        self.facts()
+        if self._ask(lambda client: client.exists(_key(digest))):
+            raise ArtifactError(
+                f"{self.where}: the bytes of its entry {_key(digest)} do not match the digest; delete "
+                "the entry, and load the bundle from the artifact store"
+            )
+        raise NotFoundError(
+            f"{self.where}: no entry {_key(digest)}; a cache may drop entries, and keeps none above "
+            f"{VALUE_CAP >> 20} MiB: load the digest from the artifact store (artifacts_url)"
+        )
+
+    def put(self, digest: str, data: bytes) -> None:
+        """Keep a copy of `data`, unless it is larger than `VALUE_CAP`."""
+        if len(data) <= VALUE_CAP:
+            frame = self._arrow.compress(data, codec="zstd", asbytes=True)
+            value = len(data).to_bytes(_LENGTH_BYTES, "little") + frame
+            self._ask(lambda client: client.set(_key(digest), value))
+
+    def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes:
+        """Return the artifact from Redis, or else what `fetch` returns, of which a copy is put into Redis."""
+        data = self.get(digest)
+        if data is None:
+            data = bytes(fetch())
+            self.put(digest, data)
+        return data
+
+    def facts(self) -> dict[str, str]:
+        """Return the server's report on itself and its memory; `ServiceError` if it does not answer."""
+        try:
+            with self._client() as client:
+                return {**client.info("server"), **client.info("memory")}
+        except (self._redis.RedisError, OSError, ValueError) as error:
+            advice = redis_advice(error, "GROVE_CACHE_URL")
+            raise ServiceError(f"cache {self.where}: {masked(str(error))}; {advice}") from error
+
+    def _ask(self, question: Callable[[redis.Redis], _Answer]) -> _Answer | None:
+        if time.monotonic() < self._rests_until:
+            return None
+        try:
+            with self._client() as client:
+                return question(client)
+        except self._redis.ResponseError as error:  # it answers: out of memory, or no permission
+            warn_once(self.where, str(error))
+        except (self._redis.RedisError, OSError, ValueError) as error:  # ValueError: not a Redis server
+            self._rests_until = time.monotonic() + _REST_S
+            warn_once(self.where, str(error))
+        return None
+
+    def _client(self) -> redis.Redis:
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        return self._redis.Redis.from_url(
+            for_client(self._url),
+            socket_connect_timeout=_CONNECT_S,
+            socket_timeout=_ANSWER_S,
+            retry=Retry(NoBackoff(), 0),
+        )
+
+    def _unpacked(self, stored: bytes) -> bytes | None:
+        length = int.from_bytes(stored[:_LENGTH_BYTES], "little")
+        if length > VALUE_CAP:  # checked before so much memory is allocated
+            return None
+        try:
+            unpacked: bytes = self._arrow.decompress(
+                stored[_LENGTH_BYTES:], decompressed_size=length, codec="zstd", asbytes=True
+            )
+        except (OSError, ValueError):  # not a zstd frame, or one of another length
+            return None
+        return unpacked
+
+
+@functools.lru_cache(maxsize=8)
+def redis_cache(url: str) -> RedisCache:
+    """Return the cache at `url`, one object for each URL: all callers avoid a server that does not answer."""
+    return RedisCache(url)
+
+
+def _runs_as(url: str) -> str | None:
+    """Return the identity of the running server at `url`; None if it does not answer."""
+    try:
+        return RedisCache(url).facts()["run_id"]
+    except (ServiceError, SettingsError):  # the broker has another check
+        return None
+
+
+def for_client(url: str) -> str:
+    """Return the URL as the client expects it: settings also accept Celery's spelling of a socket file."""
+    if not url.startswith("redis+socket:"):
+        return url
+    return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
+
+
+def redis_advice(error: Exception, variable: str) -> str:
+    """Return the next step after a fault of the Redis that `variable` names."""
+    from redis import exceptions
+
+    if isinstance(error, exceptions.AuthenticationError):
+        return f"user or password is wrong; {variable} holds both"
+    if isinstance(error, exceptions.NoPermissionError):
+        return f"its user may not do that: grant it (ACL SETUSER), or name another user in {variable}"
+    if isinstance(error, exceptions.ReadOnlyError):
+        return f"it is a replica, which cannot be written: name the primary in {variable}"
+    return f"check that Redis runs and {variable} is right"
+
+
+def _key(digest: str) -> str:
+    return f"grove:zstd:{digest}"
