@@ -142,9 +142,9 @@ class Server:
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise MigrationError(
-                f"graph {self.where}: migration {', '.join(changed)} was applied in another form; bring "
-                "its file back to what it was and put changes into a new one, or point GROVE_GRAPH_URL at an "
-                "empty graph"
+                f"graph {self.where}: migration {', '.join(changed)} was applied with other content; "
+                "restore its file and put the changes into a new one, or point GROVE_GRAPH_URL at an empty "
+                "graph"
             )
         return missing
 
@@ -157,7 +157,9 @@ class Server:
         except GroveError:  # already ours; a ServiceError is an OSError too
             raise
         except neo4j.exceptions.AuthError as error:
-            raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
+            raise ServiceError(
+                f"{where}: the user or password is wrong; correct them in GROVE_GRAPH_URL"
+            ) from error
         except neo4j.exceptions.ConfigurationError as error:
             raise SettingsError(f"GROVE_GRAPH_URL: {masked(str(error))}") from error
         except neo4j.exceptions.Neo4jError as error:
