@@ -259,7 +259,7 @@ def test_labels_that_are_known_and_not_allowed_are_called_so(call):
     for command, more in (("evaluate", ()), ("calibrate", ("--measure", "squared_distance"))):
         said = call(command, "web/mine", "p.npy", "inner.txt", *MODEL, *more, code=4).stderr
         assert (
-            "2 of 40 rows are outside the 3 allowed labels (known, but no allowed answer): row 38 'tree'"
+            "2 of 40 rows are outside the 3 allowed labels (known, but not allowed answers): row 38 'tree'"
             in said
         )
 
@@ -351,7 +351,7 @@ def test_labels_may_be_numbers(call):
 
 
 def test_figures_of_the_samples_that_chose_the_temperature_are_called_so(call):
-    said = "chosen and measured on the same samples; expect less elsewhere"
+    said = "chosen and measured on the same samples; expect a smaller gain on others"
     words = ("plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--outputs", "logits")
     assert call("calibrate", *words, "--report", "c.html").stdout.count(said) == 1
     call("evaluate", *words, "--calibrate", "--report", "e.html")
