@@ -147,8 +147,8 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
     if len(head) > 1 and not known.meant(head[0]):
         raise InputError(
             f"{path}:{line}: {head[0]!r} is not a label, and {len(called) or 'none'} of the columns "
-            f"{', '.join(map(repr, head))} are called {', '.join(_HEADERS)}; give the column with the labels "
-            "one of these names"
+            f"{', '.join(map(repr, head))} are called {', '.join(_HEADERS)}; give only the column with the "
+            "labels one of these names"
         )
     return [(at, row[0]) for at, row in rows]
 
