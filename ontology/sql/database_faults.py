@@ -25,7 +25,7 @@ _AWAY: Final = (
     ServiceError,
     "check that it runs and can be reached (GROVE_DATABASE_URL names it, `grove doctor` tries it)",
 )
-_LOGIN: Final = (ServiceError, "the user or password is wrong; correct them in GROVE_DATABASE_URL")
+_LOGIN: Final = (ServiceError, "user or password is wrong; GROVE_DATABASE_URL holds both")
 _NO_DATABASE: Final = (
     ServiceError,
     "there is no such database: create it (createdb), or correct its name in GROVE_DATABASE_URL",

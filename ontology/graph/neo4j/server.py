@@ -157,9 +157,7 @@ class Server:
         except GroveError:  # already ours; a ServiceError is an OSError too
             raise
         except neo4j.exceptions.AuthError as error:
-            raise ServiceError(
-                f"{where}: the user or password is wrong; correct them in GROVE_GRAPH_URL"
-            ) from error
+            raise ServiceError(f"{where}: user or password is wrong; GROVE_GRAPH_URL holds both") from error
         except neo4j.exceptions.ConfigurationError as error:
             raise SettingsError(f"GROVE_GRAPH_URL: {masked(str(error))}") from error
         except neo4j.exceptions.Neo4jError as error:
