@@ -148,7 +148,7 @@ def find_labels(
     Traceback (most recent call last):
     ...
     labelgrove.ontology.errors.BindingError: 1 column cannot be bound to 2 labels (by auto):
-      column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the one you mean
+      column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the label that you mean
     """
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":

@@ -50,7 +50,7 @@ def foreign_shape(document: Any) -> str | None:
     """Return the kind of a JSON document and how to handle it; None if it is a tree of labels.
 
     >>> foreign_shape({"type": "FeatureCollection", "features": []})
-    'this looks like GeoJSON: read the file that relates the places'
+    'this looks like GeoJSON: read a file with the hierarchy of the places'
     >>> foreign_shape({"name": "animal", "children": []}) is None
     True
     """
