@@ -50,8 +50,8 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
     if not isinstance(source, Bundle | LabelGraph | MetricSpace):
         remedy = "give adapter.bundle" if isinstance(source, Adapter) else "see adapter.open_bundle"
         raise InputError(
-            f"bundle: of type {type(source).__name__}; it is an address, a Bundle, a LabelGraph or a "
-            f"MetricSpace; {remedy}"
+            f"bundle: of type {type(source).__name__}; it must be an address, a Bundle, a LabelGraph "
+            f"or a MetricSpace; {remedy}"
         )
     return source
 
@@ -121,11 +121,10 @@ class ClassBinding:
                 advice = "give the key or the name of the label of each class"
             elif set(map(str, spelled)) <= set(keys):
                 advice = (
-                    "written as text these are keys: fit on y.astype(str), or say "
-                    "columns={c: str(c) for c in set(y)}"
+                    "as text they are keys: fit on y.astype(str), or say columns={c: str(c) for c in set(y)}"
                 )
             raise BindingError(
-                f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels are text; {advice}"
+                f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels must be text; {advice}"
             )
         try:
             by: By = "key" if self._columns is None else "auto"
@@ -134,8 +133,8 @@ class ClassBinding:
             )
         except BindingError as error:
             raise BindingError(
-                f"classes: {error}\na class is the key of an observed label; where it is something else, "
-                "columns={class: key or name, ...} says which label it is"
+                f"classes: {error}\na class must be the key of an observed label; otherwise say which label "
+                "each class is: columns={class: key or name, ...}"
             ) from None
 
     def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
@@ -276,9 +275,9 @@ class ClassAnswers:
             if absent:
                 advice = "name labels by key, or leave these samples out"
                 if any(not isinstance(one, str) and str(one) in points for one in absent):
-                    advice = "keys are text: give them as such, y.astype(str)"
+                    advice = "keys are text: give them as text, y.astype(str)"
                 raise UnknownLabelError(
-                    f"y: {counted(len(absent), 'label')} not among the {len(points)} of the bundle: "
+                    f"y: {counted(len(absent), 'label')} not among the {len(points)} labels of the bundle: "
                     f"{first_few(sorted(map(repr, absent)))}; {advice}"
                 )
 
@@ -307,6 +306,6 @@ class _Reference:
             return open_bundle(self.digest, artifacts_url=self.artifacts_url)
         except NotFoundError:
             raise BundleError(
-                f"bundle {os.fspath(self.uri)!r}: {now}, and this classifier was pickled with {self.digest}; "
-                "bring that one back, to this address or into the artifact store, or fit the classifier again"
+                f"bundle {os.fspath(self.uri)!r}: {now}, but this classifier was pickled with {self.digest}; "
+                "restore that bundle at this address or in the artifact store, or fit the classifier again"
             ) from None

@@ -108,7 +108,9 @@ def decision_model(
         if value not in get_args(choices):
             raise InputError(f"{name}: {value!r} given; choose {' or '.join(get_args(choices))}")
     if model is not None and input_dtype is not None:
-        raise InputError(f"input_dtype: {input_dtype!r} given with a model, whose output has a dtype already")
+        raise InputError(
+            f"input_dtype: {input_dtype!r} given with a model, whose output has a dtype; leave it out"
+        )
     adapter = adapter.pinned()
     real = np.dtype(dtype)
     fed: int
@@ -129,7 +131,7 @@ def decision_model(
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
         raise InputError(
-            f"the model takes {finished.ByteSize()} bytes and an ONNX file holds 2 GB; allow fewer labels"
+            f"the model takes {finished.ByteSize()} bytes, and an ONNX file can have 2 GB; allow fewer labels"
         )
     checker.check_model(finished)
     return finished
@@ -170,7 +172,7 @@ def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
         converted = version_converter.convert_version(loaded, OPSET)
     except (RuntimeError, ValueError) as error:
         raise InputError(
-            f"model: opset {version}, and it cannot be brought to {OPSET} ({error}); export it with opset "
+            f"model: opset {version} cannot be converted to {OPSET} ({error}); export the model with opset "
             f"{OPSET} or later"
         ) from error
     for output, before in zip(converted.graph.output, loaded.graph.output, strict=True):
@@ -196,7 +198,7 @@ def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ..
         raise BindingError(
             f"output: {output!r} given; the model's outputs are {', '.join(shown)}, and {len(fitting)} of "
             f"them fit; name one of shape (n_samples, {len(observed)}): a column for each observed label. "
-            "From scikit-learn they come by to_onnx(model, X, options={'zipmap': False})"
+            "For a scikit-learn model, use to_onnx(model, X, options={'zipmap': False})"
         )
     (name,) = fitting
     if name not in maps:

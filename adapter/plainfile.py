@@ -21,7 +21,7 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed by the caller
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "a pipe, a device or a socket, no file")
+        raise OSError(errno.EINVAL, "this is a pipe, a device or a socket, not a file")
     return file
 
 
@@ -39,7 +39,7 @@ def decoded(file: BinaryIO) -> str:
     parts = []
     while block := file.read(_BLOCK):
         if b"\0" in block:
-            raise ValueError("it holds bytes that are 0")
+            raise ValueError("it contains NUL bytes")
         parts.append(decoder.decode(block))
     return "".join([*parts, decoder.decode(b"", final=True)])
 
@@ -49,5 +49,5 @@ def read_plain(path: str | os.PathLike[str], most: int) -> bytes:
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise OSError(errno.EFBIG, f"{size} bytes, at most {most} are read")
+            raise OSError(errno.EFBIG, f"it has {size} bytes, but at most {most} are read")
         return file.read(size)

@@ -68,18 +68,18 @@ def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
         return
     if pin is not True and not (isinstance(pin, str) and re.fullmatch("[0-9a-f]{8,64}", pin)):
         raise InputError(
-            f"pin: {pin!r} given; True for the version that the bundle was made from, or 8 to 64 hexadecimal "
-            "digits that its digest begins with"
+            f"pin: {pin!r} given; give True for the version that the bundle was made from, or the first 8 to "
+            "64 hexadecimal digits of a version's digest"
         )
     made_from = bundle.ontology_digest
     if not made_from:
         raise BundleError(
-            f"bundle {bundle.digest[:12]}: names no ontology version to pin; build it from a version with: "
-            "grove bundle build, or leave pin out"
+            f"bundle {bundle.digest[:12]}: it names no ontology version to pin; build it from a version "
+            "with: grove bundle build, or leave pin out"
         )
     if pin is not True and not made_from.startswith(pin):
         raise BundleError(
-            f"bundle {bundle.digest[:12]}: made from ontology version {made_from[:12]}, and the adapter is "
-            f"pinned to {pin[:12]}; load it again with Adapter.load to take the new version, or name the old "
+            f"bundle {bundle.digest[:12]}: made from ontology version {made_from[:12]}, but the adapter is "
+            f"pinned to {pin[:12]}; load it again with Adapter.load to use the new version, or name the old "
             "bundle by its digest"
         )

@@ -102,7 +102,7 @@ class Adapter:
         if not isinstance(bundle, Bundle):
             graph = isinstance(bundle, LabelGraph)
             way = "Adapter.from_graph(graph, observed)" if graph else "Adapter.load(address, columns)"
-            raise InputError(f"bundle: of type {type(bundle).__name__}; give a Bundle, or take {way}")
+            raise InputError(f"bundle: of type {type(bundle).__name__}; give a Bundle, or use {way}")
         self._reader = OutputReader(outputs, temperature, bundle.n_observed)
         self._renewal = Renewal()
         self._graph: LabelGraph | None = None
@@ -364,7 +364,7 @@ class Adapter:
         array([[0.576, 0.212, 0.212]])
         """
         if not nonnegative_number("scale", scale):
-            raise InputError("scale: 0 given; it is positive, and 1 by default")
+            raise InputError("scale: 0 given; it must be positive (1 by default)")
         state = self._state
         rows = self.rows(P)
         labels, out = room_for_variances("predict_proba", state, len(rows), candidates, out, MAX_VALUES)
@@ -471,7 +471,7 @@ class Adapter:
         """
         least, near = nonnegative_number("threshold", threshold), nonnegative_number("within", within)
         if not 0 < least <= 1:
-            raise InputError(f"threshold: {threshold!r} given; it is above 0 and at most 1")
+            raise InputError(f"threshold: {threshold!r} given; it must be above 0 and at most 1")
         state = self._state
         among = one_set(state, candidates)
         found: list[tuple[int, ...]] = []
@@ -509,7 +509,7 @@ class Adapter:
         argmax 'oak': variance 1.6
         runner-up 'oak': variance 1.6, margin 0.6
         path oak - tree
-        pull: weight times distance to the power of beta, what a label adds to the variance
+        pull: weight times distance to the power of beta, which the label adds to the variance
         observed label  weight  distance  pull  pull at argmax
         elm  0.4  1  0.4  1.6
         oak  0.6  1  0.6  0
@@ -595,8 +595,8 @@ class Adapter:
         renewal = self._renewal
         if renewal.source is None:
             raise InputError(
-                f"refresh: {self!r} has no address to look at (it was made from memory, read from a folder, "
-                "or is pinned); make it with Adapter.load(uri), or make a new one"
+                f"refresh: {self!r} has no address to load from again (it was made from memory, read from a "
+                "folder, or is pinned); create an adapter with Adapter.load(uri)"
             )
         with renewal.lock:
             old = self._state

@@ -176,9 +176,9 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             params = process_routing(self, "fit", **params).estimator.fit
         fitted = estimator.fit(X, y, **params)
         if not hasattr(fitted, "classes_"):
-            raise InputError(f"estimator: {fitted!r} has no classes_ once fitted; give a classifier")
+            raise InputError(f"estimator: {fitted!r} has no classes_ after fitting; give a classifier")
         if any(np.ndim(one) for one in fitted.classes_):
-            raise InputError("estimator: it gives several outputs for a sample; make one classifier for each")
+            raise InputError("estimator: it gives several outputs for a sample; use one classifier for each")
         classes = np.asarray(fitted.classes_)
         bundle, feeds = binding.bundle(classes)
         self._answers = ClassAnswers(
@@ -202,7 +202,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
                 f"response_method: {self.response_method!r} given; choose {' or '.join(map(repr, _METHODS))}"
             )
         if not nonnegative_number("scale", self.scale):
-            raise InputError("scale: 0 given; it is positive, and 1 by default")
+            raise InputError("scale: 0 given; it must be positive (1 by default)")
         check_beta(self.beta)
         OutputReader(self._outputs_kind(), self.temperature, 1)  # checks the temperature
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
@@ -213,7 +213,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         if not hasattr(estimator, self.response_method):
             other = (
                 "wrap it in CalibratedClassifierCV, which learns probabilities, or give "
-                "response_method='decision_function' where that gives logits"
+                "response_method='decision_function' if that gives logits"
                 if self.response_method == "predict_proba"
                 else "give response_method='predict_proba'"
             )
@@ -482,7 +482,7 @@ def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> Non
     learned = classifier._fitted()  # noqa: SLF001  (of this module)
     if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(
-            f"{CAVEAT}; to choose parameters by a score, hold whole classes out of what is learned: "
+            f"{CAVEAT}; to choose parameters by a score, hold out whole classes from training: "
             "cv=labelgrove.adapter.sklearn.ClassKFold()",
             ObservedTruthsWarning,
             stacklevel=3,

@@ -155,13 +155,13 @@ class State:
         """Return the tree for an operation `what` that needs parents, or raise `SpaceError`."""
         if self.tree is None:
             raise SpaceError(
-                f"{what} asks whose parent is who, which a {self.bundle.kind} bundle does not hold; build a "
-                "tree bundle with metric='tree', or list the keys"
+                f"{what} needs the parents of labels, which a {self.bundle.kind} bundle does not contain; "
+                "build a tree bundle with metric='tree', or list the keys"
             )
         if not self.tree.is_hierarchy:
             raise SpaceError(
-                f"{what} asks whose parent is who, and this tree has undirected edges or several roots: "
-                "nothing says what is above what; list the keys, or ingest with the policy roots=virtual"
+                f"{what} needs the parents of labels, but this tree has undirected edges or several roots; "
+                "list the keys, or ingest with the policy roots=virtual"
             )
         return self.tree
 
@@ -216,7 +216,7 @@ class State:
     def _locus(self) -> NDArray[np.int64]:
         if self.beta != 2:
             raise InputError(
-                f"candidates: 'locus' is of beta 2, and this adapter has beta {self.beta:g}; list keys"
+                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list keys"
             )
         from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 

@@ -31,8 +31,8 @@ LENGTHS = 1e-75, 1e75
 """Smallest and largest edge length. Between them, squares and sums of squares keep full precision."""
 
 LENGTH_RULE = (
-    "an edge length is positive and finite, within 1e-75..1e75, and all of them add up to at most 1e78: "
-    "choose another unit"
+    "an edge length must be positive and finite, within 1e-75..1e75, and all lengths must add up to at most "
+    "1e78: choose another unit"
 )
 """The ending of messages about an edge length that breaks a rule."""
 
@@ -59,7 +59,7 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
     try:
         values: NDArray[Any] = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: must be numbers that {np.dtype(dtype)} holds ({error})") from None
+        raise InputError(f"{name}: must be numbers that fit {np.dtype(dtype)} ({error})") from None
     if values.shape != (n,):
         raise InputError(f"{name}: {values.shape} values for {n} pairs; give one for each")
     return values
@@ -77,7 +77,7 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
     total = float(weight.sum())
     if total <= _LONGEST_WAY:
         return None
-    return int(weight.argmax()), f"{weight.max()}, with all others {total:g},"
+    return int(weight.argmax()), f"{weight.max()} (all together: {total:g})"
 
 
 def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
@@ -104,7 +104,7 @@ def deduplicate(
         i = int(clash[0])
         pair = (ordered[int(child[i])], ordered[int(parent[i])])
         raise InputError(
-            f"weights: {pair!r} is given with {weight[i]} and {weight[i + 1]}; one edge has one length"
+            f"weights: {pair!r} has the lengths {weight[i]} and {weight[i + 1]}; an edge has only one"
         )
     keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
     return child[keep], parent[keep], weight[keep], rank[keep]
@@ -173,7 +173,7 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
         loop.append(u)
         u = step[u]
     shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
-    raise InputError(f"pairs: a hierarchy holds no cycle, this one has {len(loop)} labels in a loop: {shown}")
+    raise InputError(f"pairs: a hierarchy has no loop, this one has {len(loop)} labels in a loop: {shown}")
 
 
 def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:

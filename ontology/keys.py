@@ -154,7 +154,7 @@ class Keys(Texts):
         order = sorted(range(len(listed)), key=listed.__getitem__)  # code points and UTF-8 bytes sort alike
         for a, b in pairwise(order):
             if listed[a] == listed[b]:
-                raise InputError(f"keys: {listed[a]!r} stands twice (positions {a} and {b}); keys are unique")
+                raise InputError(f"keys: {listed[a]!r} occurs twice (positions {a} and {b}); keys are unique")
         blob, offsets = _encode(listed)
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
@@ -269,7 +269,7 @@ class Keys(Texts):
 
     def _nearest(self, key: object) -> str:
         if not isinstance(key, str):
-            there = f", and {str(key)!r} is there" if str(key) in self else ""
+            there = f", and {str(key)!r} is a label" if str(key) in self else ""
             return f"; keys are text{there}: pass str(key), not a value of type {type(key).__name__}"
         return close_to(key, self) if len(self) <= _MOST_COMPARED else ""
 

@@ -232,7 +232,7 @@ class LabelGraph:
         memory.
         """
         if not 1 <= n <= MAX_COMPLETE:
-            raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; beyond it use CompleteSpace(keys)")
+            raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; for more labels use CompleteSpace(keys)")
         low, high = np.triu_indices(n, 1)
         return cls._undirected([str(i) for i in range(n)], low, high, "complete")
 
@@ -277,7 +277,7 @@ class LabelGraph:
         if names:
             stray = names.keys() - set(listed)
             if stray:
-                raise InputError(f"names: {sorted(stray)[:5]!r} name labels that the graph does not hold")
+                raise InputError(f"names: {sorted(stray)[:5]!r} are not labels of the graph")
             table = Texts.from_strings(names.get(k, k) for k in listed)
         else:
             table = keys
@@ -311,7 +311,7 @@ class LabelGraph:
     def primary_edge(self) -> NDArray[np.int64]:
         """Edge index of each label's primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
-            raise InputError("an undirected graph has no parents; ask for neighbors instead")
+            raise InputError("an undirected graph has no parents; use neighbors instead")
         first = np.full(self.n_labels, -1, dtype=np.int64)
         by = np.lexsort((self._key_position[self.edge_parent], self.edge_rank, self.edge_child))[::-1]
         first[self.edge_child[by]] = by  # the last write wins: the smallest (rank, key)
@@ -384,7 +384,7 @@ class LabelGraph:
     def descendants(self, key: str) -> tuple[str, ...]:
         """Return the keys below `key` over all edges, and `key` itself, in canonical order; O(n_edges)."""
         if not self.directed:
-            raise InputError("descendants: an undirected graph has no below")
+            raise InputError("descendants: an undirected graph has no descendants")
         start = self.keys.index(key)
         order = np.argsort(self.edge_parent, kind="stable")
         begin = np.searchsorted(self.edge_parent[order], np.arange(self.n_labels + 1))

@@ -185,7 +185,9 @@ def _connected(n: int, seed: int, draw: Callable[[random.Random], Any], given: s
         drawn = draw(rng)
         if networkx.is_connected(drawn):
             return LabelGraph.from_networkx(networkx.relabel_nodes(drawn, lambda v: f"{v:0{width}d}"))
-    raise InputError(f"{given}: {_MOST_DRAWS} draws on {n} labels all fall into parts; ask for more edges")
+    raise InputError(
+        f"{given}: none of {_MOST_DRAWS} draws on {n} labels is a connected graph; request more edges"
+    )
 
 
 def _probability(p: float) -> float:

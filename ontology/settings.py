@@ -103,7 +103,9 @@ class Settings:
         check_variables(env)
         home = Path(os.path.expanduser(_read(env, "GROVE_HOME") or _default_home(env))).absolute()
         if home.is_file():
-            raise SettingsError(f"GROVE_HOME {home}: is a file; name a folder, made if need be", "GROVE_HOME")
+            raise SettingsError(
+                f"GROVE_HOME {home}: this is a file; name a folder, which is created if needed", "GROVE_HOME"
+            )
         return cls(
             home=home,
             graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
@@ -112,7 +114,7 @@ class Settings:
             artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
-            offline=_switch(env, "GROVE_OFFLINE", "ask nothing but the cache"),
+            offline=_switch(env, "GROVE_OFFLINE", "use only the cache"),
             keep_jobs_days=_whole_or(env, "GROVE_KEEP_JOBS_DAYS", 1, 99_999, default=cls.keep_jobs_days),
             keep_results=_whole_or(env, "GROVE_KEEP_RESULTS", 0, 99_999, default=cls.keep_results),
             unit_time_limit_s=_whole_or(
@@ -214,7 +216,7 @@ def _advice(name: str, settings: Iterable[str]) -> str:
         if close
         else "docs/cli.md lists the settings; rename it"
     )
-    return f"{meant}, or take it away: unset {name}, or delete its line in .env"
+    return f"{meant}, or remove it: unset {name}, or delete its line in .env"
 
 
 def _read(env: Mapping[str, str], name: str) -> str | None:
@@ -227,10 +229,10 @@ def _read(env: Mapping[str, str], name: str) -> str | None:
         except OSError as error:
             raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})", name) from error
         except UnicodeDecodeError as error:  # the text of `error` would show the content of the file
-            raise SettingsError(f"{name}_FILE: {file!r} holds bytes that are not UTF-8", name) from error
+            raise SettingsError(f"{name}_FILE: {file!r} contains bytes that are not UTF-8", name) from error
     if value and not _is_utf8(value):
         raise SettingsError(
-            f"{name}: {masked(value)!r} holds bytes that are not UTF-8; choose another name", name
+            f"{name}: {masked(value)!r} contains bytes that are not UTF-8; choose another name", name
         )
     return value or None
 
@@ -249,12 +251,12 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
         raise SettingsError(f"{name}: {masked(value)!r} is not a URL ({error})", name) from None
     if scheme not in schemes:
         # a secrets file may consist of only a password
-        shown = repr(masked(value)) if env.get(name) else f"what {env.get(f'{name}_FILE')!r} holds"
+        shown = repr(masked(value)) if env.get(name) else f"the text in {env.get(f'{name}_FILE')!r}"
         raise SettingsError(f"{name}: {shown} must start with one of {', '.join(schemes)}", name)
     if _is_ambiguous(value):
         raise SettingsError(
-            f"{name}: {masked(value)!r} holds an @ besides the one before the host; in user and password "
-            "write %40 for @, %2F for /, %3F for ? and %23 for #",
+            f"{name}: {masked(value)!r} contains an @ other than the one before the host; in user and "
+            "password write %40 for @, %2F for /, %3F for ? and %23 for #",
             name,
         )
     return value

@@ -73,12 +73,15 @@ class SnapshotChecker:
         table = self._table("keys")
         order = self._array("keys.order", np.int32)
         if not len(table) or len(order) != len(table):
-            raise self._fault(f"keys: {len(table)} keys and {len(order)} places in their order; at least one")
+            raise self._fault(
+                f"keys: {len(table)} keys and {len(order)} places in their order; "
+                "expected as many places as keys, at least 1"
+            )
         keys = Keys(table.blob, table.offsets, order)
         if fault := keys.order_fault():
             raise self._fault(f"keys.{fault}")
         if (table.blob == 0).any():
-            raise self._fault("keys: one holds a NUL")
+            raise self._fault("keys: a key contains a NUL")
         return keys
 
     def names(self, keys: Keys) -> Texts:
@@ -110,7 +113,7 @@ class SnapshotChecker:
             raise self._fault(
                 "edges: a label is its own parent"
                 if directed
-                else "edges: the smaller end of each stands first"
+                else "edges: the smaller end of each edge must come first"
             )
         same = child[1:] == child[:-1]
         sorted_ = (child[1:] > child[:-1]) | (same & (rank[1:] > rank[:-1]))
@@ -118,7 +121,7 @@ class SnapshotChecker:
         if not sorted_.all():
             raise self._fault("edges: not in ascending order of child, rank and parent")
         if rank.any() and len(np.unique(child * np.int64(n_labels) + parent)) < len(child):
-            raise self._fault("edges: a pair stands twice")
+            raise self._fault("edges: a pair occurs twice")
         return child, parent, weight, rank
 
     def _table(self, prefix: str) -> Texts:

@@ -144,7 +144,7 @@ def room_for_variances(
     """
     if isinstance(candidates, set | frozenset):
         raise InputError(
-            f"candidates: a set of {len(candidates)} keys gives the columns of {name} no order; give a list"
+            f"candidates: a set of {len(candidates)} keys has no order for the columns of {name}; give a list"
         )
     labels = None if candidates is None else state.labels(read_set(candidates))
     width = state.bundle.n_labels if labels is None else len(labels)

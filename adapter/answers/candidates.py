@@ -123,7 +123,7 @@ def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen
     for row, entry in enumerate(listed):
         if isinstance(entry, str):
             raise InputError(
-                f"candidates: row {row} has the text {entry!r} among sets; give a list of keys: [{entry!r}]"
+                f"candidates: row {row} is the single string {entry!r}; give a list of keys: [{entry!r}]"
             )
     names = (f"candidates of row {row}" for row in range(n_rows))
     return [None if entry is None else _one(entry, name) for entry, name in zip(listed, names, strict=True)]
@@ -133,8 +133,8 @@ def _one(given: object, name: str) -> Chosen:
     if isinstance(given, str):
         if given not in _RULES:
             raise InputError(
-                f"{name}: {given!r} is one text and no rule; give {', '.join(map(repr, _RULES))}, or a list "
-                f"of keys: [{given!r}]"
+                f"{name}: {given!r} is a single string and not a rule; give {', '.join(map(repr, _RULES))}, "
+                f"or a list of keys: [{given!r}]"
             )
         return given
     if isinstance(given, Subtree) and isinstance(given.key, str):
@@ -142,7 +142,7 @@ def _one(given: object, name: str) -> Chosen:
     keys = tuple(given) if isinstance(given, Iterable) else (given,)
     if not all(isinstance(key, str) for key in keys):
         raise InputError(
-            f"{name}: {given!r} given; one set is {', '.join(map(repr, _RULES))}, a Subtree of one key, or a "
+            f"{name}: {given!r} given; give {', '.join(map(repr, _RULES))}, a Subtree of one key, or a "
             "list of keys"
         )
     if not keys:
@@ -197,7 +197,7 @@ def chosen_labels(
         labels = np.flatnonzero(~has_child[bundle.allowed])
     if not len(labels):
         raise InputError(
-            f"candidates: {chosen!r} leaves no allowed label; allow more when building the bundle"
+            f"candidates: {chosen!r} leaves no allowed label; allow more labels when building the bundle"
         )
     return labels
 

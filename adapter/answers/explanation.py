@@ -100,7 +100,7 @@ class Explanation:
             )
         if len(self.path) > 1:
             lines.append(f"path {' - '.join(self.names.get(key, key) for key in self.path)}")
-        lines.append("pull: weight times distance to the power of beta, what a label adds to the variance")
+        lines.append("pull: weight times distance to the power of beta, which the label adds to the variance")
         lines.append("observed label  weight  distance  pull  pull at argmax")
         for part in self.contributions[:_SHOWN]:
             there = "-" if part.pull_at_argmax is None else f"{part.pull_at_argmax:.4g}"

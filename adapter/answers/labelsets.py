@@ -64,7 +64,8 @@ def _parts(
             stop = (start + stop) // 2
         else:
             raise InputError(
-                f"threshold: a row has {n_active} active labels, more than {_MOST_ACTIVE}; raise it"
+                f"threshold: a row has {n_active} active labels, more than {_MOST_ACTIVE}; "
+                "raise the threshold"
             )
 
 

@@ -301,14 +301,14 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
     try:
         with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
-                raise ArtifactError(f"{shown}: an empty file; a bundle is a safetensors file")
+                raise ArtifactError(f"{shown}: the file is empty; a bundle is a safetensors file")
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise NotFoundError(f"{shown}: no such bundle file") from None
     except IsADirectoryError:
         raise ArtifactError(
-            f"{shown}: a folder; a bundle is one .safetensors file, and what save_pretrained wrote "
-            "is opened by Adapter.from_pretrained"
+            f"{shown}: this is a folder, but a bundle is one .safetensors file; open a folder that "
+            "save_pretrained wrote with Adapter.from_pretrained"
         ) from None
     except (OSError, ValueError) as error:
         raise ArtifactError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error
@@ -375,13 +375,15 @@ def build_bundle(
     names: Texts | None = None
     if isinstance(source, LabelGraph):
         if origin.setdefault("digest", source.digest) != source.digest:
-            raise InputError(f"ontology: digest {origin['digest']!r} given, the graph has {source.digest!r}")
+            raise InputError(
+                f"ontology: digest {origin['digest']!r} given, but the graph has {source.digest!r}"
+            )
         space = metric_space(source, metric=metric, labels=labels)
         names = source.names if source.names != source.keys else None
         rule = labels if isinstance(labels, str) else "listed"
     elif not isinstance(source, MetricSpace):
         raise InputError(
-            f"source: of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, of "
+            f"source: of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, from "
             "LabelGraph.from_edges or read(path).graph"
         )
     elif metric != "auto" or labels != "all":
@@ -391,7 +393,7 @@ def build_bundle(
         rule = "all" if space.n_labels == space.n_points else "listed"
     if form == "tree" and not isinstance(space, TreeSpace):
         raise SpaceError(
-            f"form: 'tree' given for a space of kind {space.kind!r}; take metric='tree', or form='block'"
+            f"form: 'tree' given for a space of kind {space.kind!r}; use metric='tree', or form='block'"
         )
     columns = _observed(observed)
     if names is not None:
@@ -451,11 +453,11 @@ def _points(
 
 def _observed(observed: Iterable[str]) -> list[str]:
     if isinstance(observed, str):
-        raise InputError(f"observed: {observed!r} is one text; give a sequence of keys")
+        raise InputError(f"observed: {observed!r} is a single string; give a sequence of keys")
     if isinstance(observed, set | frozenset) or not isinstance(observed, Iterable):
         raise InputError(
-            f"observed: of type {type(observed).__name__}, and their order is that of a model's columns; "
-            "give a list of keys"
+            f"observed: of type {type(observed).__name__}; give a list of keys, in the order of the model's "
+            "columns"
         )
     keys = list(observed)
     if not keys:

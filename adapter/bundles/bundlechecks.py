@@ -72,9 +72,7 @@ class BundleChecker:
         required = _COMMON | _REQUIRED[self.kind]
         missing = required - arrays.keys()
         if missing:
-            raise self._fault(
-                f"a {self.kind} bundle needs the arrays {_listed(missing)}, which are not there"
-            )
+            raise self._fault(f"a {self.kind} bundle needs the arrays {_listed(missing)}, which are missing")
         foreign = arrays.keys() - required - _OPTIONAL - ({"tree.length"} if self.kind == "tree" else set())
         if foreign:
             raise self._fault(f"a {self.kind} bundle has no arrays {_listed(foreign)}")
@@ -204,7 +202,7 @@ class BundleChecker:
             low, high = float(block.min()), float(block.max())
             if not (low >= 0 and math.isfinite(high)):
                 raise self._fault(
-                    f"block.distances runs from {low} to {high}; distances are finite and not negative"
+                    f"block.distances runs from {low} to {high}; distances must be finite and not negative"
                 )
         return block
 
@@ -226,7 +224,7 @@ class BundleChecker:
 
     def _table(self, prefix: str) -> Texts:
         if f"{prefix}.blob" not in self._arrays or f"{prefix}.offsets" not in self._arrays:
-            raise self._fault(f"{prefix}.blob and {prefix}.offsets come together, one is missing")
+            raise self._fault(f"{prefix}.blob and {prefix}.offsets come together, but one is missing")
         blob = self._array(f"{prefix}.blob", np.uint8)
         offsets = self._array(f"{prefix}.offsets", np.int64)
         try:
@@ -234,7 +232,7 @@ class BundleChecker:
         except InputError as error:
             raise self._fault(f"{prefix}: {error}") from None
         if len(table) == 0:
-            raise self._fault(f"{prefix}: the table is empty, a bundle has at least one label")
+            raise self._fault(f"{prefix}: the table is empty, but a bundle has at least one label")
         if not self._checked and (fault := table.fault()):
             raise self._fault(f"{prefix}.{fault}")
         return table
@@ -255,7 +253,7 @@ class BundleChecker:
 
     def _check_count(self, field: str, found: int) -> None:
         if self.text(field) != str(found):
-            raise self._fault(f"metadata: {field} is {self.text(field)!r}, the arrays hold {found}")
+            raise self._fault(f"metadata: {field} is {self.text(field)!r}, but the arrays have {found}")
 
     def _fault(self, text: str) -> BundleError:
         return BundleError(f"{self._name}: {text}")

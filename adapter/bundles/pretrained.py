@@ -95,17 +95,17 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[Bundle, Config]:
     config = _read_config(path / CONFIG_FILE)
     where = path / BUNDLE_FILE
     if not where.is_file():
-        raise NotFoundError(f"{path}: no {BUNDLE_FILE} beside {CONFIG_FILE}; save the adapter again")
+        raise NotFoundError(f"{path}: no {BUNDLE_FILE} next to {CONFIG_FILE}; save the adapter again")
     bundle = read_bundle(where)
     if bundle.digest != config.sha256:
         raise ArtifactError(
-            f"{where}: has sha256 {bundle.digest}, and {CONFIG_FILE} names {config.sha256!r}; the two do not "
+            f"{where}: has sha256 {bundle.digest}, but {CONFIG_FILE} names {config.sha256!r}; the two do not "
             "belong together, or one is damaged: fetch or save the folder again"
         )
     for field in ("ontology", "ontology_digest"):
         if getattr(config, field) != getattr(bundle, field):
             raise BundleError(
-                f"{path / CONFIG_FILE}: {field} is {getattr(config, field)!r}, and the bundle says "
+                f"{path / CONFIG_FILE}: {field} is {getattr(config, field)!r}, but the bundle says "
                 f"{getattr(bundle, field)!r}; save the adapter again"
             )
     return bundle, config
@@ -123,13 +123,13 @@ def _read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: not JSON ({error}); save the adapter again") from None
     if not isinstance(found, dict):
-        raise BundleError(f"{path}: holds a {type(found).__name__}, expected an object")
+        raise BundleError(f"{path}: contains a {type(found).__name__}, expected an object")
     _check_format(path, found.get("format"))
     given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such fields
     known = [field.name for field in fields(Config)]
     for name in given.keys() - known:
         hint = did_you_mean(name, known)
-        raise BundleError(f"{path}: unknown field {name!r}{hint}; notes of your own begin with '_'")
+        raise BundleError(f"{path}: unknown field {name!r}{hint}; your own notes must begin with '_'")
     missing = [name for name in known if name not in given]
     if missing:
         raise BundleError(f"{path}: no field {', '.join(missing)}; save the adapter again")
@@ -171,5 +171,5 @@ def _check_types(path: Path, given: Mapping[str, Any]) -> None:
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return found

@@ -177,15 +177,15 @@ def fit_temperature(
     far = by in _FAR
     if far and adapter is None:
         raise InputError(
-            f"by: {by!r} is measured on answers of the Fréchet mean: give the adapter that makes them "
-            "(argmax answers alike at every temperature)"
+            f"by: {by!r} is measured on answers of the Fréchet mean: give the adapter that computes them "
+            "(argmax gives the same answers at every temperature)"
         )
     data = LabeledOutputs(
         P, truth, adapter=adapter, columns=columns, outputs=outputs, space=space, distances=far
     )
     if not far and not data.n_observed:
         raise InputError(
-            f"truth: none of {data.n} samples has an observed label, which by={by!r} is measured on; fit "
+            f"truth: none of {data.n} samples has an observed label, but by={by!r} needs such samples; fit "
             "by='squared_distance' (grove: --measure squared_distance)"
         )
 
@@ -240,7 +240,9 @@ def fit_vector_scaling(
     Reads all rows into memory in float64, and runs L-BFGS from scale 1 and bias 0.
     """
     if not (isinstance(penalty, int | float) and 0 < penalty < np.inf):
-        raise InputError(f"penalty: {penalty!r} given; a positive finite number, 0.001 by default")
+        raise InputError(
+            f"penalty: {penalty!r} given; it must be a positive finite number (0.001 by default)"
+        )
     optimize = _scipy_optimize()
     data = LabeledOutputs(P, truth, adapter=adapter, columns=columns, outputs=outputs)
     seen = data.column >= 0
@@ -252,7 +254,7 @@ def fit_vector_scaling(
         row, at = (int(i) for i in np.argwhere(~np.isfinite(logits))[0])
         raise InputError(
             f"P: row {np.flatnonzero(seen)[row]}, column {data.adapter.bundle.observed_keys[at]!r} is minus "
-            "infinity, which no scale moves; give finite logits"
+            "infinity, which no scale changes; give finite logits"
         )
     n, k = logits.shape
     own = np.zeros((n, k))
@@ -280,7 +282,7 @@ def fit_vector_scaling(
     absent = k - len(np.unique(column))
     notes = _notes(data, False, False)
     if absent:
-        notes += (f"{absent} of {k} columns have no sample: only the penalty says what becomes of them",)
+        notes += (f"{absent} of {k} columns have no sample: only the penalty determines their values",)
     return VectorScaling(
         scale=tuple(solved.x[:k][order].tolist()),
         bias=tuple(solved.x[k:][order].tolist()),
@@ -355,10 +357,10 @@ def _notes(data: LabeledOutputs, far: bool, at_bound: bool) -> tuple[str, ...]:
     if not left:
         notes.append(CAVEAT)
     elif not far:
-        notes.append(f"{left} of {data.n} samples have an unobserved truth and do not count for the fit")
+        notes.append(f"{left} of {data.n} samples have an unobserved truth and are not used for the fit")
     if at_bound:
         notes.append(
-            "the best temperature is an end of the range: the samples are separable, too few, or carry no "
+            "the best temperature is at an end of the range: the samples are separable, too few, or carry no "
             "information; do not use it without evaluating it on other samples"
         )
     if data.n < _FEW:

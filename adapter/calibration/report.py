@@ -26,7 +26,7 @@ from labelgrove.ontology.geometry import MetricSpace
 __all__ = ["CalibrationReport", "bin_table", "calibrate"]
 
 
-SAME_SAMPLES = "temperatures were chosen and measured on the same samples; expect less elsewhere"
+SAME_SAMPLES = "temperatures were chosen and measured on the same samples; expect a smaller gain on others"
 """Warning for every figure at a temperature that was chosen on the same samples."""
 
 

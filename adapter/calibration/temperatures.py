@@ -151,7 +151,7 @@ class LabeledOutputs:
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
-            raise InputError("P: distances were not asked for")
+            raise InputError("P: distances were not requested")
         return self._distance(truths, answers) ** 2, answers == truths
 
     def measure(
@@ -266,7 +266,7 @@ def check_temperatures(temperatures: Iterable[float]) -> list[float]:
     for value in listed:
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not (number and 0 < value < np.inf):
-            raise InputError(f"temperatures: {value!r} given; a temperature is a positive finite number")
+            raise InputError(f"temperatures: {value!r} given; a temperature must be a positive finite number")
     if not listed:
         raise InputError("temperatures: none given; give one or more, or leave them out")
     return [float(value) for value in listed]
@@ -298,7 +298,7 @@ def _flat(
     if outside:
         row, key = outside[0]
         raise UnknownLabelError(
-            f"truth: row {row} {key!r} is the number of no column (0 to {len(keys) - 1}); for truths that "
-            "are keys give columns=[key of each column], or the adapter"
+            f"truth: row {row} {key!r} is not the number of a column (0 to {len(keys) - 1}); for truths that "
+            "are keys, give columns=[key of each column], or the adapter"
         )
     return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), numbers

@@ -84,7 +84,7 @@ def bind(
     found, problems, unknown = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
     missing = np.setdiff1d(np.arange(len(keys)), found)
     problems += [
-        f"no column feeds the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
+        f"no column stands for the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
         for i in missing
     ]
     if problems and len(listed) != len(keys):
@@ -148,7 +148,7 @@ def find_labels(
     Traceback (most recent call last):
     ...
     labelgrove.ontology.errors.BindingError: 1 column cannot be bound to 2 labels (by auto):
-      column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the one you mean
+      column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key of the label that you mean
     """
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
@@ -202,11 +202,13 @@ def _rule(columns: Columns, by: By) -> By:
 
 def _listed(columns: Columns) -> list[str]:
     if isinstance(columns, str):
-        raise BindingError(f"columns: {columns!r} is one text; give a list with one entry for each column")
+        raise BindingError(
+            f"columns: {columns!r} is a single string; give a list with one entry for each column"
+        )
     if isinstance(columns, set | frozenset) or not isinstance(columns, Iterable):
         raise BindingError(
-            f"columns: of type {type(columns).__name__}, which does not say what stands in which column; "
-            "give a list of text in the order of the columns, or a dictionary from their numbers"
+            f"columns: of type {type(columns).__name__}, which has no order; give a list of texts in the "
+            "order of the columns, or a dictionary from column numbers to texts"
         )
     if isinstance(columns, np.ndarray) and columns.ndim != 1:
         raise BindingError(
@@ -221,7 +223,7 @@ def _listed(columns: Columns) -> list[str]:
         if not isinstance(column, str):
             raise BindingError(
                 f"columns: column {i} is {column!r} of type {type(column).__name__}; keys and names are "
-                "text, and how a number is written is yours to choose: pass [str(c) for c in classes]"
+                "text, so choose how numbers are written: pass, for example, [str(c) for c in classes]"
             )
     return [str(column) for column in listed]
 
@@ -234,10 +236,10 @@ def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
         if not whole and not (isinstance(given, str) and re.fullmatch("0|[1-9][0-9]{0,8}", given)):
             turned = isinstance(given, str) and isinstance(column, int)
             advice = "this is label2id: give id2label" if turned else "count columns as 0, 1, ..., or as text"
-            raise BindingError(f"columns: {given!r} is not a number of a column; {advice}")
+            raise BindingError(f"columns: {given!r} is not the number of a column; {advice}")
         if int(given) in numbered:
             raise BindingError(
-                f"columns: column {int(given)} stands twice, as a number and as text; keep one"
+                f"columns: column {int(given)} occurs twice, as a number and as text; keep one"
             )
         numbered[int(given)] = column
     missing = [i for i in range(len(numbered)) if i not in numbered]
@@ -268,7 +270,7 @@ def _match(
     if counted_off and not any(map(known.meant, columns)):
         raise BindingError(
             f"columns: {first_few(columns)} look like column numbers; name the classes of the columns, in "
-            "order; where they stand as the bundle was built, say by='position' (grove: --columns bundle)"
+            "order; if they have the order of the bundle, say by='position' (grove: --columns bundle)"
         )
     problems: list[str] = []
     unknown: list[str] = []

@@ -74,8 +74,8 @@ class Binding:
             write_whole(target, [text.encode()])
         except OSError as error:
             raise ServiceError(
-                f"{target}: cannot be written ({error.strerror or error}); give a path in a folder that is "
-                "there and that you may write"
+                f"{target}: cannot be written ({error.strerror or error}); give a path in a folder that "
+                "exists and that you may write"
             ) from error
 
     @classmethod

@@ -102,9 +102,11 @@ class LabelNames:
         shown = [self._described(i) for i in labels[:_SHOWN_CANDIDATES]]
         if len(labels) > len(shown):
             shown.append(f"and {len(labels) - len(shown):,} more")
-        advice = "give the key of the one you mean"
+        advice = "give the key of the label that you mean"
         if self._keys[labels[0]] == text:
-            advice = "say by='key' (grove: --by key) where keys are meant, or give the key of the other"
+            advice = (
+                "if you mean the key, use by='key' (grove: --by key); otherwise give the key of the other"
+            )
         if self._describe is None:
             return f"{text!r} is ambiguous: {', '.join(shown)}; {advice}"
         return "\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown])

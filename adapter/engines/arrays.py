@@ -234,7 +234,7 @@ def _refuse_bad(
     block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
     refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
     # numpy adds in another order: there the sum was within the limits, here beyond them
-    raise WeightError(f"P: the weights of a row sum to {limits[0]:g} to {limits[1]:g}; scale them")
+    raise WeightError(f"P: the weights of a row must sum to {limits[0]:g} to {limits[1]:g}; scale them")
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:

@@ -73,7 +73,7 @@ class Baselines:
             else:
                 notes.append(
                     f"crm is left out: it would measure {n_inside:,} x {bundle.n_observed:,} distances for "
-                    f"every few rows, and the most is {_CRM_ENTRIES:,}"
+                    f"every few rows, more than the limit of {_CRM_ENTRIES:,}"
                 )
         self.notes = tuple(notes)
 
@@ -142,7 +142,7 @@ def constant_label(space: MetricSpace, training: Mapping[str, int]) -> int:
     to all allowed labels, for 256 training labels at a time.
     """
     if not training:
-        raise InputError("train_truth: no label given; leave it out to take the truth itself")
+        raise InputError("train_truth: no label given; leave it out to use the truth itself")
     keys = sorted(training)
     weights = np.array([training[key] for key in keys], dtype=np.float64)
     if space.kind == "tree":

@@ -128,7 +128,7 @@ def evaluate(
     """
     for name, number, least in (("top_k", top_k, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            raise InputError(f"{name}: {number!r} given; a whole number from {least} on")
+            raise InputError(f"{name}: {number!r} given; it must be a whole number of {least} or more")
     if resamples > _MOST_RESAMPLES:
         raise InputError(f"resamples: {resamples} given, at most {_MOST_RESAMPLES}; 1000 are enough for most")
     adapter, space = resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
@@ -149,8 +149,8 @@ def evaluate(
         hierarchy = space
     if isinstance(hierarchy, TreeSpace) and not hierarchy.is_hierarchy:
         raise SpaceError(
-            "hierarchy: a tree of undirected edges, or of several roots, says nothing of what is above what; "
-            "give the tree of a hierarchy with one root, or none"
+            "hierarchy: in a tree with undirected edges or several roots, labels have no known parents; give "
+            "the tree of a hierarchy with one root, or no tree"
         )
     tree = None if hierarchy is None else Ancestry(hierarchy, adapter.bundle.points)
     if tree is not None and branch_level is None:
@@ -307,8 +307,8 @@ class _Run:
         notes = list(self.baselines.notes)
         if n_effective < self.n:
             notes.append(
-                f"some of the {self.n} samples are copies of others, the same outputs with the same truth: "
-                f"intervals are as wide as those of {n_effective}"
+                f"some of the {self.n} samples are copies of others, with the same outputs and truth: "
+                f"intervals are as wide as for {counted(n_effective, 'sample')}"
             )
         kind = self._kind_seen.note()
         if kind is not None:
@@ -318,7 +318,7 @@ class _Run:
             notes.append(
                 f"argmax is right for {sure.mean_accuracy or 0.0:.2%} of {counted(sure.n, 'sample')} with an "
                 f"observed truth, no more than chance may give ({chance:.2%}): are rows and truths, columns "
-                "and labels in one order?"
+                "and labels in the same order?"
             )
         return tuple(notes)
 

@@ -109,7 +109,7 @@ def compare_spaces(
         if set(space.keys) != set(spaces[first].keys):
             raise InputError(
                 f"spaces: {name!r} and {first!r} allow different labels ({space.n_labels} and "
-                f"{spaces[first].n_labels}); errors are comparable over the same ones"
+                f"{spaces[first].n_labels}); errors are comparable only over the same labels"
             )
     truths, columns = list(truth), list(observed)
     training = None if train_truth is None else list(train_truth)

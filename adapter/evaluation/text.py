@@ -169,10 +169,10 @@ def price(found: Evaluation) -> str:
     if known[1] > known[0]:
         costs.append(
             f"where the truth is observed, in {_percent(mean.observed.n / found.n_samples)} of the samples, "
-            f"E[d²] rises from {shown(known[0])} to {shown(known[1])} squared {UNIT}, and the gain is made "
-            "on the others"
+            f"E[d²] rises from {shown(known[0])} to {shown(known[1])} squared {UNIT}; the gain comes from "
+            "the other samples"
         )
-    return f"the price, against argmax: {'; '.join(costs)}" if costs else ""
+    return f"the price, compared with argmax: {'; '.join(costs)}" if costs else ""
 
 
 def _percent(share: float) -> str:

@@ -87,7 +87,9 @@ def resolved(
     """Return the adapter for the given source, and the space between all of its labels."""
     for name, given in (("source", source), ("space", space)):
         if given is not None and not isinstance(given, Adapter | MetricSpace):
-            raise InputError(f"{name}: {type(given).__name__} given; give what metric_space(graph) returns")
+            raise InputError(
+                f"{name}: {type(given).__name__} given; give a MetricSpace, such as metric_space(graph)"
+            )
     if isinstance(source, MetricSpace):
         if observed is None or space is not None:
             raise InputError("a space is evaluated with observed=[...] and without space=")
@@ -107,7 +109,7 @@ def resolved(
         return source, space
     if space.kind != source.bundle.metric or space.keys != source.keys:
         raise SpaceError(
-            f"space: {space!r} of kind {space.kind!r} does not hold the labels of {source!r}, "
+            f"space: {space!r} of kind {space.kind!r} does not have the labels of {source!r}, "
             f"built with metric={source.bundle.metric!r} and labels={source.bundle.labels!r}"
         )
     return source, space
@@ -116,7 +118,7 @@ def resolved(
 def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
     """Return keys as a list of text; `name` is their name in messages."""
     if isinstance(keys, str):
-        raise InputError(f"{name}: {keys!r} is one text; give one key for each sample")
+        raise InputError(f"{name}: {keys!r} is a single string; give one key for each sample")
     if not isinstance(keys, Iterable):
         raise InputError(f"{name}: {keys!r} given; give the key of each sample's label")
     listed = list(keys)
@@ -143,7 +145,7 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
         shown = [f"row {i} {truth[i]!r}" for i in outside]
         raise UnknownLabelError(
             f"truth: {len(outside)} of {counted(len(truth), 'row')} {'is' if len(outside) == 1 else 'are'} "
-            f"outside the {counted(adapter.n_labels, 'allowed label')} (known, but no allowed answer): "
+            f"outside the {counted(adapter.n_labels, 'allowed label')} (known, but not allowed answers): "
             f"{first_few(shown)}; leave these samples out, or allow their labels"
         )
     return np.array([index[key] for key in truth], dtype=np.int64)
@@ -163,7 +165,7 @@ def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: I
     known = LabelNames(points, None, "key", elsewhere=elsewhere)
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])
     if look_like_numbers(given, adapter.n_observed):
-        return f"{said}\n{CLASS_INDICES.format(name='truth', keys='give them as the ontology writes them')}"
+        return f"{said}\n{CLASS_INDICES.format(name='truth', keys='write them as in the ontology')}"
     return f"{said}\nname labels by key, or leave these samples out"
 
 

@@ -51,7 +51,7 @@ def refuse_long_header(file: IO[bytes]) -> None:
     file.seek(0)
     length = int.from_bytes(head[8:12], "little")
     if head[6:7] > b"\x01" and length > _LONGEST_HEADER:
-        raise ValueError(f"its header claims {length} bytes, at most {_LONGEST_HEADER} are read")
+        raise ValueError(f"its header claims {length} bytes, but at most {_LONGEST_HEADER} are read")
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -65,7 +65,7 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         return np.lib.format.read_array_header_1_0(file)
     if version == (2, 0):
         return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f"format version {version} of an array")
+    raise ValueError(f"an array has the unknown format version {version}")
 
 
 def refuse_bomb(path: str | os.PathLike[str]) -> None:
@@ -78,7 +78,7 @@ def refuse_bomb(path: str | os.PathLike[str]) -> None:
         members = archive.infolist()
         names = [member.filename.removesuffix(".npy") for member in members]
         if len(set(names)) < len(names):
-            raise ValueError("two of its arrays have one name")
+            raise ValueError("two of its arrays have the same name")
         unpacked = sum(member.file_size for member in members)
         packed = os.fstat(file.fileno()).st_size
         if unpacked > max(_FREE_BYTES, _MOST_TIMES * packed):

@@ -77,7 +77,7 @@ def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: 
 
 def ragged(name: str, detail: object) -> WeightError:
     """Return the error for rows of different lengths."""
-    return WeightError(f"{name}: rows of different lengths ({detail}); give rows of one length")
+    return WeightError(f"{name}: rows of different lengths ({detail}); give rows of equal length")
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
@@ -91,7 +91,7 @@ def wrong_dtype(
 ) -> WeightError:
     """Return the error for a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"``."""
     if boolean:
-        advice = "convert it with .astype(float) if its values are meant"
+        advice = "to use its values, convert it with .astype(float)"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
 
 
@@ -109,7 +109,9 @@ def bad_cell(
 ) -> WeightError:
     """Return the error for a cell that breaks a rule; the message names its column."""
     named = f" ({columns[column]!r})" if columns else ""
-    return WeightError(f"{name}: row {row}, column {column}{named} holds {held}{more}; a row holds {rule}")
+    return WeightError(
+        f"{name}: row {row}, column {column}{named} holds {held}{more}; a row must have {rule}"
+    )
 
 
 def refuse_faults(
@@ -146,7 +148,7 @@ def refuse_faults(
     >>> refuse_faults("probabilities", np.array([[1.0, 0.0], [0.5, -0.5]]), first=7, columns=("oak", "elm"))
     Traceback (most recent call last):
         ...
-    labelgrove.ontology.errors.WeightError: P: row 8, column 1 ('elm') holds -0.5; a row holds no negative ...
+    labelgrove.ontology.errors.WeightError: P: row 8, column 1 ('elm') holds -0.5; a row must have no nega...
     """
     with np.errstate(over="ignore"):
         rows = block.astype(np.float64)
@@ -165,14 +167,14 @@ def refuse_faults(
     else:
         total = rows.max(axis=1)
         empty = np.isneginf(total)
-        said = "has as its largest number"
+        said = "has the maximum"
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
-        rule = "each row gives at least one label a positive weight"
+        rule = "each row must give at least one label a positive weight"
         if total[row] > limits[1]:
-            rule = f"the weights of a row sum to at most {limits[1]:g}; scale them"
+            rule = f"the weights of a row must sum to at most {limits[1]:g}; scale them"
         elif kind == "probabilities" and total[row]:
-            rule = f"the weights of a row sum to at least {limits[0]:g}; scale them"
+            rule = f"the weights of a row must sum to at least {limits[0]:g}; scale them"
         others = _and_more(int(empty.sum()) - 1, first, len(rows))
         raise WeightError(f"{name}: row {first + row} {said} {total[row]}{others}; {rule}")
 

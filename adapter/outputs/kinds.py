@@ -66,7 +66,7 @@ class KindSeen:
         if self._kind == "probabilities" and self._n_odd:
             return (
                 f"{self._n_odd} of {self._n} rows do not sum to 1 ({self._low:.4g} to {self._high:.4g}); "
-                "they are taken as weights: no answer changes, variances are multiplied by the row's sum. "
+                "they are used as weights: no answer changes, but variances are multiplied by the row's sum. "
                 "For logits say outputs='logits' (grove: --outputs logits)"
             )
         return None

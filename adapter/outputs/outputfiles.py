@@ -127,7 +127,7 @@ class OutputFile:
         if ending not in FORMATS:
             raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
         if array is not None and ending not in (".npz", ".safetensors"):
-            raise InputError(f"array: {array!r} given for {self.path}, which holds no named arrays")
+            raise InputError(f"array: {array!r} given for {self.path}, which contains no named arrays")
         if id_column is not None and ending not in (".csv", ".parquet"):
             raise without_names(self.path, id_column)
         self._refuse_what_is_no_file()
@@ -204,7 +204,7 @@ class OutputFile:
         if id_column is not None and len(found) != 1:
             raise InputError(
                 f"id_column: {self.path} has {len(found) or 'no'} columns {id_column!r}; it has "
-                f"{first_few([repr(name) for name in header])}; name the one that names its rows"
+                f"{first_few([repr(name) for name in header])}; choose the column that names its rows"
             )
         if id_column is None and labels is not None:
             named = [name.lower() if name not in labels else None for name in header]
@@ -227,7 +227,7 @@ class OutputFile:
         try:
             with open_plain(self.path) as file:
                 if os.fstat(file.fileno()).st_size == 0:
-                    raise InputError(f"{self.path}: an empty file; give one array of two axes")
+                    raise InputError(f"{self.path}: the file is empty; give one array of two axes")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self._mapped = data
             arrays, _ = read_safetensors(data, name=str(self.path))
@@ -359,7 +359,7 @@ class OutputFile:
                             yield reader.line_num, [cell.strip() for cell in row]
                 except csv.Error as error:
                     raise InputError(
-                        f"{self.path}:{reader.line_num}: not cells with commas between them ({error})"
+                        f"{self.path}:{reader.line_num}: not comma-separated cells ({error})"
                     ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be read as UTF-8 text ({error})") from error
@@ -374,13 +374,13 @@ class OutputFile:
         for line, header in self._csv_lines():
             if all(is_number(cell) for cell in header) and not _are_keys(header, keys):
                 raise InputError(
-                    f"{self.path}:{line}: the first line holds numbers alone; a .csv file begins with the "
-                    "names of its columns: put them in its first line, or save numbers without names as "
-                    ".npy, or put a first column of ids called id where the names are numbers (grove: "
+                    f"{self.path}:{line}: the first line contains only numbers; a .csv file begins with "
+                    "the names of its columns: put them in its first line, or save numbers without names as "
+                    ".npy, or, if the names are numbers, put a first column of ids called id (grove: "
                     "--columns does not replace the header of a .csv file)"
                 )
             return tuple(header)
-        raise InputError(f"{self.path}: is empty; a header with the column names comes first")
+        raise InputError(f"{self.path}: the file is empty; its first line must name the columns")
 
     def _csv_blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         lines = self._csv_lines()

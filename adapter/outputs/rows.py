@@ -118,8 +118,8 @@ class SparseRows:
         if len(column) and not (column.min() >= 0 and column.max() < self.n_columns):
             at = int(np.flatnonzero((column < 0) | (column >= self.n_columns))[0])
             raise WeightError(
-                f"P: row {row[at] + of.start + self.first} lists column {column[at]}; a column is within "
-                f"0..{self.n_columns - 1}, or -1 for none"
+                f"P: row {row[at] + of.start + self.first} lists column {column[at]}; a column must be "
+                f"within 0..{self.n_columns - 1}, or -1 for none"
             )
         if order is not None:
             column = np.argsort(order)[column]
@@ -182,8 +182,8 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
     endless = indices.size == 0 and len(indices) > _MOST_EMPTY_ROWS  # empty rows take no space in a file
     if indices.ndim != 2 or indices.shape != values.shape or endless:
         raise WeightError(
-            f"P: indices of shape {indices.shape} and values of shape {values.shape}; both are "
-            "(n_samples, m), and list something"
+            f"P: indices of shape {indices.shape} and values of shape {values.shape}; both must "
+            "have the same shape (n_samples, m), with at least one entry"
         )
     begin = np.arange(len(indices) + 1) * indices.shape[1]
     return SparseRows(begin, indices.ravel(), values.ravel(), n_columns, columns)
@@ -220,12 +220,12 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
     missing = [repr(column) for column in columns if column not in at]
     other = [repr(label) for i, label in enumerate(listed) if i not in taken]
     if missing or other:
-        faults = [("it lacks ", missing), ("beside them, or twice, it has ", other)]
+        faults = [("it lacks ", missing), ("it has in addition, or twice, ", other)]
         raise BindingError(
-            f"{name}: a table with some of the columns of the model: "
+            f"{name}: the columns of the table differ from those of the model: "
             f"{'; '.join(said + first_few(found) for said, found in faults if found)}. Name every column by "
-            "the key of its label and leave others out, or give the numbers alone, columns in the order of "
-            "the model"
+            "the key of its label and leave others out, or give only the numbers, with columns in the order "
+            "of the model"
         )
     return [at[column] for column in columns]
 
@@ -248,7 +248,7 @@ def by_rows(matrix: Any) -> Any:
         if csr is not matrix:
             csr = _sound(csr)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise WeightError(f"P: a damaged scipy matrix ({error}); make it again from sound arrays") from None
+        raise WeightError(f"P: a damaged scipy matrix ({error}); create it again from valid arrays") from None
     if matrix.format in ("bsr", "coo") and csr.nnz < matrix.nnz:
         given = matrix.tocoo()
         by = np.lexsort((given.col, given.row))
@@ -264,7 +264,7 @@ def _sound(matrix: Any) -> Any:
     if matrix.format == "dia":
         return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
     if matrix.format == "lil" and [*map(len, matrix.rows)] != [*map(len, matrix.data)]:
-        raise ValueError("rows and data should list as many in each row")
+        raise ValueError("rows and data differ in length")
     if matrix.format in ("csr", "csc", "bsr"):
         for index in (matrix.indptr, matrix.indices):
             if index.dtype.kind != "i":
@@ -285,7 +285,7 @@ def _twice(row: int) -> WeightError:
 
 def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
     if isinstance(given, np.ma.MaskedArray):
-        raise WeightError(f"{name}: a masked array has no number where it is masked; fill it first")
+        raise WeightError(f"{name}: a masked array given; fill its masked cells first")
     try:
         array = np.asarray(given)
     except ValueError as error:

@@ -103,7 +103,7 @@ def read_scipy(path: Path) -> Any:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
     except FAULTS as error:
         raise InputError(
-            f"{path}: no sparse matrix of scipy.sparse.save_npz ({error}); write it again"
+            f"{path}: not a sparse matrix of scipy.sparse.save_npz ({error}); write it again"
         ) from error
 
 

@@ -119,7 +119,7 @@ def _array(path: Path) -> list[str]:
         numbers = truth.ndim == 1 and truth.dtype.kind in "iu"
         advice = f"; {CLASS_INDICES.format(name='truth', keys='truth.astype(str)')}" if numbers else ""
         raise InputError(
-            f"{path}: holds {truth.dtype} of shape {truth.shape}; one label key per sample is needed{advice}"
+            f"{path}: contains {truth.dtype} of shape {truth.shape}; give one label key per sample{advice}"
         )
     return [str(k) for k in truth]
 
@@ -146,8 +146,9 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
         return [(at, row[column]) for at, row in rows[1:]]
     if len(head) > 1 and not known.meant(head[0]):
         raise InputError(
-            f"{path}:{line}: {head[0]!r} is not a label, and of the columns {', '.join(map(repr, head))} "
-            f"{len(called) or 'none'} are called {', '.join(_HEADERS)}; call the one that holds the labels so"
+            f"{path}:{line}: {head[0]!r} is not a label, and {len(called) or 'none'} of the columns "
+            f"{', '.join(map(repr, head))} are called {', '.join(_HEADERS)}; give only the column with the "
+            "labels one of these names"
         )
     return [(at, row[0]) for at, row in rows]
 
@@ -161,7 +162,7 @@ def _advice(
 ) -> list[str]:
     """Return advice on why labels may be unknown."""
     if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
-        written = "give them as the ontology writes them"
+        written = "write them as in the ontology"
         return [CLASS_INDICES.format(name="truth", keys=written)]
     if path.suffix != ".npy" and unknown == listed[:1]:
         named = f", or call it {', '.join(_HEADERS)}" if path.suffix == ".csv" else ""
@@ -175,7 +176,7 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]
     except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not cells with commas between them ({error})") from error
+        raise InputError(f"{path}:{reader.line_num}: not comma-separated cells ({error})") from error
 
 
 def _text(path: Path) -> str:

@@ -44,7 +44,7 @@ class OutputReader:
             raise InputError(f"outputs: {kind!r} given; choose {', '.join(map(repr, KINDS))}")
         number = isinstance(temperature, int | float | np.integer | np.floating)
         if not number or isinstance(temperature, bool) or not 0 < temperature <= sys.float_info.max:
-            raise InputError(f"temperature: {temperature!r} given; it is a positive finite number")
+            raise InputError(f"temperature: {temperature!r} given; it must be a positive finite number")
         if kind == "probabilities" and temperature != 1:
             raise InputError(
                 f"temperature: {temperature!r} given with outputs='probabilities' (grove: --outputs "
@@ -118,7 +118,9 @@ class OutputReader:
             independent=independent,
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
-        return WeightError(f"{rows.name}: the weights of a row sum to a limit of float64; scale them")
+        return WeightError(
+            f"{rows.name}: the weights of a row sum to a number at the limit of float64; scale them"
+        )
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.kind != "probabilities":

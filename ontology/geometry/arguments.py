@@ -28,7 +28,7 @@ def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None
     """Raise `InputError` unless `given` is a `kind`; `advice` tells the user where to get one."""
     if not isinstance(given, kind):
         raise InputError(
-            f"{name}: {shortened(given)} of type {type(given).__name__}; it is a {kind.__name__}, {advice}"
+            f"{name}: {shortened(given)} of type {type(given).__name__}; give a {kind.__name__}, {advice}"
         )
 
 
@@ -39,10 +39,12 @@ def whole_number(name: str, given: Any, least: int, most: int | None = None) -> 
     3
     """
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise InputError(f"{name}: {shortened(given)} of type {type(given).__name__}; it is a whole number")
+        raise InputError(
+            f"{name}: {shortened(given)} of type {type(given).__name__}; it must be a whole number"
+        )
     if given < least or (most is not None and given > most):
         rule = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{name}: {given} given; it is {rule}")
+        raise InputError(f"{name}: {given} given; it must be {rule}")
     return int(given)
 
 
@@ -55,7 +57,7 @@ def nonnegative_number(name: str, given: Any) -> float:
     number = given.item() if isinstance(given, np.integer | np.floating) else given
     fair = isinstance(number, int | float) and not isinstance(number, bool)
     if not (fair and 0 <= number <= sys.float_info.max):
-        raise InputError(f"{name}: {shortened(given)} given; it is a finite number, not negative")
+        raise InputError(f"{name}: {shortened(given)} given; it must be a finite number, not negative")
     return float(number)
 
 
@@ -83,11 +85,13 @@ def key_table(name: str, keys: Iterable[str]) -> Keys:
 def given_array(name: str, given: ArrayLike, error: type[InputError] = InputError) -> NDArray[Any]:
     """Return `given` as an array, or raise `error` if its rows differ in length or it is a masked array."""
     if isinstance(given, np.ma.MaskedArray):
-        raise error(f"{name}: a masked array has no number where it is masked; fill it first")
+        raise error(f"{name}: a masked array given; fill its masked cells first")
     try:
         return np.asarray(given)
     except ValueError:
-        raise error(f"{name}: rows of different lengths given; give numbers in rows of one length") from None
+        raise error(
+            f"{name}: rows of different lengths given; give numbers in rows of equal length"
+        ) from None
 
 
 def index_array(name: str, given: ArrayLike, n: int) -> NDArray[np.int64]:

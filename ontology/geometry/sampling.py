@@ -88,7 +88,9 @@ def sample_observed(
         center = _center(space, points)
         distance = space.distances(cols=points[[center]])[:, 0].astype(np.float64)
         if theta * float(distance.max()) > sys.float_info.max:
-            raise InputError(f"theta: {theta} times the distance {distance.max():g} overflows; give less")
+            raise InputError(
+                f"theta: {theta} times the distance {distance.max():g} overflows; give a smaller theta"
+            )
         drawn = np.argsort(theta * distance - rng.gumbel(size=len(points)), kind="stable")[:n]
     return space.points.take(points[drawn])
 

@@ -84,10 +84,10 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
     """
     given = np.asarray(distances)
     if given.ndim != 2 or given.shape[1] != 3:
-        raise InputError(f"distances: shape {given.shape}; give one row for each label, three columns")
+        raise InputError(f"distances: shape {given.shape}; give one row for each label and three columns")
     if not (np.isfinite(given).all() and (given >= 0).all()):
         bad = given[~(np.isfinite(given) & (given >= 0))][0]
-        raise InputError(f"distances: {bad} given; a distance is finite and not negative")
+        raise InputError(f"distances: {bad} given; a distance must be finite and not negative")
     distinct, first, group = np.unique(given, axis=0, return_index=True, return_inverse=True)
     group = group.ravel()  # NumPy 2.0.0 gives a column
     squares = _exact_squares(distinct)

@@ -104,7 +104,7 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
     """Return `weights` with one row for each sample, in their dtype, with unchecked values."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
-        raise WeightError(f"weights: dtype {given.dtype} given; weights are real numbers")
+        raise WeightError(f"weights: dtype {given.dtype} given; weights must be real numbers")
     if given.ndim not in (1, 2) or given.shape[-1] != n_observed:
         raise WeightError(
             f"weights: shape {given.shape} given; expected ({n_observed},) or (n_samples, {n_observed}), "
@@ -134,8 +134,8 @@ def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ..
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     return (
-        ("hold NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
-        ("hold a negative value", np.any(rows < 0, axis=1)),
+        ("contain NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
+        ("contain a negative value", np.any(rows < 0, axis=1)),
         ("are all zero", ~np.any(rows != 0, axis=1)),
         ("sum to less than 1e-150; scale them", total < TOTALS[0]),
         ("sum to more than 1e150; scale them", total > TOTALS[1]),
@@ -147,7 +147,7 @@ def _complaint(rows: NDArray[np.float64], first: int) -> str:
     found = (np.flatnonzero(bad) + first).tolist()
     return (
         f"weights: {len(found)} rows {reason} (rows {first_few(found)}); "
-        "a row holds finite, non-negative numbers, at least one of them positive"
+        "a row must have finite, non-negative numbers, at least one of them positive"
     )
 
 
@@ -155,10 +155,10 @@ def check_beta(beta: float) -> float:
     """Return `beta`, or raise `InputError` unless it is a positive finite number."""
     if isinstance(beta, bool) or not isinstance(beta, (int, float, np.integer, np.floating)):
         raise InputError(
-            f"beta: {beta!r} of type {type(beta).__name__}; the exponent is a number, 2 by default"
+            f"beta: {beta!r} of type {type(beta).__name__}; the exponent must be a number (2 by default)"
         )
     if not 0 < beta <= sys.float_info.max:
-        raise InputError(f"beta: {beta} given; the exponent is positive and finite, 2 by default")
+        raise InputError(f"beta: {beta} given; the exponent must be positive and finite (2 by default)")
     return float(beta)
 
 

@@ -137,7 +137,7 @@ class Engine(abc.ABC):
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
         """Describe how a version differs from the one that was loaded; see `GraphStore.difference`."""
         found = self.read_back(digest).digest
-        return "" if found == digest else f"read back, it has digest {found}"
+        return "" if found == digest else f"the stored graph has digest {found}"
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
@@ -149,7 +149,7 @@ def shown_by(run: Run, result: GraphResult) -> list[str]:
     states = [row["state"] for row in run("version", version=digest).dicts()]
     if states != ["ready"]:
         raise NotFoundError(
-            f"version {digest[:12]} is {states[0] if states else 'absent'} in the graph; a result is shown "
-            "beside a version that is ready: load it first, or run: grove graph rebuild"
+            f"version {digest[:12]} is {states[0] if states else 'absent'} in the graph; the graph "
+            "shows results only for a version that is ready: load it first, or run: grove graph rebuild"
         )
     return [job for (job,) in run("producers", id=result.id).rows]

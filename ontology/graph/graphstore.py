@@ -34,7 +34,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["GraphStore"]
 
-_PLAIN = "give text, numbers, true, false, null, and lists of them"
+_PLAIN = "give text, numbers, true, false, null, and lists of these"
 
 
 class GraphStore:
@@ -150,7 +150,7 @@ class GraphStore:
             raise GraphDamagedError(
                 f"version {digest[:12]}: the graph holds {counted(held[0], 'label')} and "
                 f"{counted(held[1], 'edge')}, "
-                f"{announced[0]:,} and {announced[1]:,} were announced; load its batches again"
+                f"but {announced[0]:,} and {announced[1]:,} were announced; load its batches again"
             )
         if version["state"] != "ready":
             self.engine.transact(lambda run: run("mark_ready", version=digest))
@@ -186,7 +186,8 @@ class GraphStore:
                     return
                 raise ConflictError(
                     f"ontology {name!r}: version {str(held['digest'])[:12]} was published with fence "
-                    f"{held['fence']}, which {fence} ({digest[:12]}) does not pass: somebody published later"
+                    f"{held['fence']}; version {digest[:12]} needs a higher fence than {fence}: "
+                    "somebody published later"
                 )
             run("unpublish", name=name)
             run("publish", name=name, version=digest, fence=fence)
@@ -407,13 +408,15 @@ class GraphStore:
         holders = [row[0] for row in self.run_named("holders", version=digest).rows]
         if holders:
             raise ConflictError(
-                f"version {digest[:12]} is the current one of {', '.join(map(repr, holders))}; "
+                f"version {digest[:12]} is the current version of {', '.join(map(repr, holders))}; "
                 "publish another version or drop the ontology first"
             )
 
     def _refuse_undirected(self, digest: str, question: str) -> None:
         if not self.engine.known_version(digest)["directed"]:
-            raise InputError(f"{question}: version {digest[:12]} is undirected and has no above and below")
+            raise InputError(
+                f"{question}: version {digest[:12]} is undirected and has no parents and children"
+            )
 
     def __enter__(self) -> Self:
         return self

@@ -56,7 +56,7 @@ def check_keys(graph: LabelGraph) -> None:
     if lengths[longest] > MAX_KEY_BYTES:
         raise InputError(
             f"label {graph.keys[longest][:60]!r}... has a key of {int(lengths[longest]):,} bytes; "
-            f"a graph store holds keys of up to {MAX_KEY_BYTES:,}: shorten it and keep the rest as the name"
+            f"a graph store holds keys of up to {MAX_KEY_BYTES:,}: shorten it and use the text as the name"
         )
 
 
@@ -144,9 +144,9 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
     except (InputError, pyarrow.ArrowInvalid) as error:
         raise no_graph(digest, error) from error
     if twice := _repeated(key, keys.order):
-        raise no_graph(digest, f"keys: {twice!r} stands twice")
+        raise no_graph(digest, f"keys: {twice!r} occurs twice")
     if not (np.isfinite(weight) & (weight > 0)).all():
-        raise no_graph(digest, "an edge has no positive weight")
+        raise no_graph(digest, "an edge has a weight that is not positive and finite")
     if layout != "hierarchy":
         child, parent = np.minimum(child, parent), np.maximum(child, parent)
     by = np.lexsort((parent, rank, child))
@@ -190,7 +190,9 @@ def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -
 
 def no_graph(digest: str, reason: object) -> GraphDamagedError:
     """Return the error for a version whose stored tables are not a graph."""
-    return GraphDamagedError(f"version {digest[:12]}: it is not a graph ({reason}); run: grove graph rebuild")
+    return GraphDamagedError(
+        f"version {digest[:12]}: its tables are not a graph ({reason}); run: grove graph rebuild"
+    )
 
 
 def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -51,7 +51,7 @@ def migrations(dialect: str) -> list[Migration]:
     for path in sorted(folder.glob("*.cypher")):
         match = _NAME.fullmatch(path.name)
         if not match:
-            raise MigrationError(f"{path}: a migration is named V0001__what_it_does.cypher")
+            raise MigrationError(f"{path}: a migration must be named like V0001__what_it_does.cypher")
         if int(match[1]) != len(found) + 1:
             raise MigrationError(
                 f"{path}: number {match[1]} follows {len(found):04}; number them without gaps"
@@ -60,7 +60,7 @@ def migrations(dialect: str) -> list[Migration]:
         checksum = hashlib.sha256(text.encode()).hexdigest()
         found.append(Migration(match[1], match[2], checksum, tuple(statements(text))))
     if not found:
-        raise MigrationError(f"{folder} holds no migrations; reinstall labelgrove")
+        raise MigrationError(f"{folder} contains no migrations; reinstall labelgrove")
     return found
 
 

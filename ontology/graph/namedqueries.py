@@ -45,7 +45,7 @@ def named_query(dialect: str, name: str) -> NamedQuery:
     """Return the query `name` for `dialect`; an unknown name raises `NotFoundError`."""
     known = query_names(dialect)
     if name not in known:
-        raise NotFoundError(f"query {name!r} is not among the named queries: {', '.join(known)}")
+        raise NotFoundError(f"there is no named query {name!r}; choose from: {', '.join(known)}")
     path = next(p for p in (_FOLDER / d / f"{name}.cypher" for d in (dialect, "common")) if p.is_file())
     comment, _, text = path.read_text(encoding="utf-8").partition("\n")
     return NamedQuery(name, comment.removeprefix("//").strip(), text.strip(), parameters(text))
@@ -72,7 +72,7 @@ def check_parameters(needed: Collection[str], given: Collection[str], *, where: 
     if missing or extra:
         parts = [
             f"{w} {', '.join('$' + n for n in names)}"
-            for w, names in (("misses", missing), ("has no", extra))
+            for w, names in (("needs", missing), ("does not use", extra))
             if names
         ]
-        raise InputError(f"{where} {' and '.join(parts)}; give exactly the parameters it uses")
+        raise InputError(f"{where} {' and '.join(parts)}; give exactly the parameters that it uses")

@@ -186,11 +186,11 @@ def check_result(result: GraphResult) -> None:
     """Raise `InputError` for a result that does not fit the graph's schema."""
     for what, digest in (("id of the job", result.job), ("id", result.id)):
         if not _DIGEST.fullmatch(digest):
-            raise InputError(f"result: its {what} is {digest!r}, expected 64 hexadecimal digits")
+            raise InputError(f"result: the {what} is {digest!r}, expected 64 hexadecimal digits")
     where = f"{result.label} {result.id[:12]}"
     schema = result_schema()
     if result.label not in schema.properties:
-        raise InputError(f"{where}: the graph has no such node; it is one of {', '.join(schema.properties)}")
+        raise InputError(f"{where}: the graph has no such node; choose from: {', '.join(schema.properties)}")
     wanted, wanted_links = schema.properties[result.label], schema.links[result.label]
     _check_names(f"{where}: properties", result.properties, wanted)
     for name, value in result.properties.items():
@@ -204,7 +204,7 @@ def check_result(result: GraphResult) -> None:
         _check_links(f"{where}: {links.type}", links, wanted_links[links.type], result.graph.n_labels)
     if (result.supernodes is not None) != (result.label in schema.with_supernodes):
         with_them = " or ".join(sorted(schema.with_supernodes))
-        raise InputError(f"{where}: supernodes belong to a {with_them}, and a {with_them} needs them")
+        raise InputError(f"{where}: a {with_them} must have supernodes, and only a {with_them} may")
     if result.supernodes is not None:
         _check_supernodes(f"{where}: supernodes", result.supernodes, result.graph.n_labels)
 
@@ -218,7 +218,7 @@ def _check_names(where: str, given: Collection[str], wanted: Collection[str]) ->
 def _check_links(where: str, links: Links, wanted: Mapping[str, type], n_labels: int) -> None:
     _check_index(where, links.index, n_labels)
     if len(np.unique(links.index)) != len(links.index):
-        raise InputError(f"{where}: a label stands in its index twice; each may stand there once")
+        raise InputError(f"{where}: a label occurs twice in its index; each may occur only once")
     _check_names(f"{where}: properties", links.properties, wanted)
     for name, values in links.properties.items():
         kind = "b" if wanted[name] is bool else "iu"
@@ -233,16 +233,16 @@ def _check_supernodes(where: str, supernodes: Supernodes, n_labels: int) -> None
     n = len(supernodes.size)
     _check_index(f"{where}: of", supernodes.of, n)
     if len(supernodes.of) != n_labels:
-        raise InputError(f"{where}: of places {len(supernodes.of)} labels, the version has {n_labels}")
+        raise InputError(f"{where}: of has {len(supernodes.of)} entries, the version has {n_labels} labels")
     if not np.array_equal(np.bincount(supernodes.of, minlength=n), supernodes.size):
-        raise InputError(f"{where}: size is not how many labels `of` places in each")
+        raise InputError(f"{where}: size is not the number of labels that `of` puts in each")
     ends, weight = supernodes.ends, supernodes.weight
     if weight.ndim != 1 or ends.shape != (len(weight), 2):
-        raise InputError(f"{where}: ends of shape {ends.shape} for weights of shape {weight.shape}")
+        raise InputError(f"{where}: ends of shape {ends.shape} do not fit weights of shape {weight.shape}")
     _check_index(f"{where}: ends", ends.reshape(-1), n)
     smaller, larger = ends.T
     if not (smaller < larger).all() or len(np.unique(smaller * n + larger)) != len(ends):
-        raise InputError(f"{where}: ends name a pair twice, or not the smaller number first")
+        raise InputError(f"{where}: ends contain a pair twice, or a pair with the larger number first")
     if not (np.isfinite(weight) & (weight > 0)).all():
         raise InputError(f"{where}: a weight is not positive and finite")
 

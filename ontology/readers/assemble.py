@@ -98,7 +98,7 @@ def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
     if regular is not None and _undirected(regular).digest == graph.digest:
         graph = regular
     if found.digest not in (None, graph.digest):
-        found.defect("digest-differs", 1, f"{found.digest} is stated, {graph.digest} is what it has")
+        found.defect("digest-differs", 1, f"the file states {found.digest}, but its graph has {graph.digest}")
     return None if found.recorder.has_errors else graph
 
 

@@ -62,9 +62,11 @@ class Options:
             value = getattr(self, name)
             if value not in allowed:
                 offered = ", ".join(repr(one) for one in allowed if one is not None)
-                raise InputError(f"{name}: {value!r} is not on offer; choose from: {offered}")
+                raise InputError(f"{name}: {value!r} is not allowed; choose from: {offered}")
         if not isinstance(self.root, str) or not self.root or not self.root.isprintable():
-            raise InputError(f"root: {self.root!r} must be a key of at least one character, all printable")
+            raise InputError(
+                f"root: {self.root!r} is not a key; give at least one character, and only printable ones"
+            )
 
 
 @dataclass
@@ -148,7 +150,7 @@ class Collector:
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:
         before = texts.setdefault(key, text)
         if before != text:
-            self.defect("conflicting-texts", line, f"{what} of {key}: {text!r} beside {before!r}")
+            self.defect("conflicting-texts", line, f"{what} of {key}: {text!r} here, {before!r} earlier")
             texts[key] = min(before, text)
 
     def report_unnamed(self) -> None:
@@ -169,7 +171,7 @@ class Collector:
                 continue
             if not key_of:
                 key_of = {name: key for key, name in reversed(self.names.items())}
-            named = f": the name of the label {key_of[parent]}" if parent in key_of else ""
+            named = f" is the name of the label {key_of[parent]}" if parent in key_of else ""
             self.defect("parent-without-record", line, f"{parent}{named}")
 
     def report_decimals(self, known: Container[str]) -> None:
@@ -181,7 +183,9 @@ class Collector:
         for i, parent in enumerate(self.parent):
             whole = parent.rstrip("0").removesuffix(".") if parent.endswith("0") and "." in parent else ""
             if _WHOLE.fullmatch(whole) and whole in known and parent not in known:
-                self.defect("decimal-parent", self.line[i], f"{self.child[i]} under {parent}, beside {whole}")
+                self.defect(
+                    "decimal-parent", self.line[i], f"{self.child[i]} under {parent}; the id is {whole}"
+                )
                 if not keeps:
                     self.parent[i] = whole
 

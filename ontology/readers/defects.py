@@ -208,15 +208,15 @@ class Recorder:
         if policy == "fix":
             remedy = f"repaired: {rule.fix}"
         elif policy == "error" and "fix" in rule.policies:
-            remedy = f"{rule.remedy}; or --policy {code}=fix: {rule.fix}"
+            remedy = f"{rule.remedy}; or choose --policy {code}=fix: {rule.fix}"
         causes = self._causes_of_roots()
         if code in causes:
-            remedy = f"most likely the reason for the roots: {remedy}"
+            remedy = f"this is probably the cause of the several roots: {remedy}"
         elif code == "roots":
             remedy = CHOSEN_FOR_ROOTS.get(policy, remedy)
             if causes:
-                first = f"see {' and '.join(causes)} first, most likely the reason"
-                remedy = f"{first}; else {remedy}" if policy == "error" else f"{remedy}; {first}"
+                first = f"see {' and '.join(causes)} first, the most likely cause"
+                remedy = f"{first}; otherwise {remedy}" if policy == "error" else f"{remedy}; {first}"
         examples = tuple((*place, text) for place, text in zip(found.places, found.texts, strict=False))
         return Defect(
             code,

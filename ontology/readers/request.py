@@ -27,7 +27,7 @@ from labelgrove.ontology.readers.text.head import Head, head
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 4
+READER_VERSION = 5
 """Increased when any reader may give another result for a file; files are then read again."""
 
 
@@ -75,7 +75,7 @@ FORMATS = {
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
         Format(
             "export",
-            "what `grove ontology export --format json` writes",
+            "JSON as written by `grove ontology export --format json`",
             read_export,
             policies={"roots": "keep", "control-character": "warn", "invisible-character": "warn"},
         ),
@@ -183,7 +183,9 @@ def ask(
     )
     if foreign:
         takes = ", ".join((*chosen.options, "root"))
-        raise InputError(f"{foreign[0]}: format {chosen.name!r} does not take it; it takes: {takes}")
+        raise InputError(
+            f"{foreign[0]}: the format {chosen.name!r} does not have this option; its options: {takes}"
+        )
     chosen_policies = resolve_policies(policies, chosen.policies)
     return Request(source, file, chosen, look, labels_look, options, chosen_policies)
 
@@ -206,7 +208,7 @@ def _existing_file(path: Path, part: str | None = None) -> Path:
             raise NotFoundError(f"{shown}: there is no such file; check the path")
         file = data_file(path, part) if part and path.is_dir() else path
         if not file.is_file():
-            raise InputError(f"{shown}: is a folder or device; give a file")
+            raise InputError(f"{shown}: this is a folder or device; give a file")
         with file.open("rb"):
             return file
     except (OSError, ValueError) as error:

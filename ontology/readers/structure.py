@@ -114,7 +114,7 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
         for i, loop, length in _back_edges(start, edges.child[edge], begin):
             names = [edges.keys[v] for v in loop]
             shown = " > ".join([*names, *(["..."] if length > len(names) else []), names[0]])
-            text = f"{shown} ({length} labels in the loop, {size[component[start]]} in the knot)"
+            text = f"{shown} ({length} labels in the loop, {size[component[start]]} in its group of loops)"
             recorder.add("cycle", edges.file, int(edges.line[edge[i]]), text)
             closing.append(int(edge[i]))
     keep = np.ones(len(edges.child), dtype=bool)
@@ -169,7 +169,7 @@ def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
         held = (
             f"all {n_labels} are connected to it"
             if whole
-            else f"its part holds {part} of {n_labels} ({n_parts})"
+            else f"its part has {part} of {n_labels} ({n_parts})"
         )
         text = f"{edges.keys[top]!r} {what}; {held}"
         recorder.add("roots", edges.file, int(edges.first_line[top]), text)

@@ -35,7 +35,7 @@ def pack_document(document: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError as error:
-        raise InputError(f"document: {error}; every number of a result is finite") from error
+        raise InputError(f"document: {error}; every number of a result must be finite") from error
     return f"{text}\n".encode()
 
 
@@ -46,9 +46,9 @@ def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ArtifactError(f"artifact {digest}: is not JSON ({error}); expected a document") from error
     if not isinstance(document, dict):
-        raise ArtifactError(f"artifact {digest}: holds a {type(document).__name__}, expected a document")
+        raise ArtifactError(f"artifact {digest}: contains a {type(document).__name__}, expected a document")
     return document
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} stands in it, and every number of a result is finite")
+    raise ValueError(f"it contains {constant}, but every number of a result must be finite")

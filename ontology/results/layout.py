@@ -85,7 +85,7 @@ class ResultFile:
             raise self.fault(f"format is {found!r}, expected {file_format!r}; name a result of that kind")
         if self.text("ontology") != graph.digest:
             raise self.fault(
-                f"made from ontology {self.text('ontology')}, given with {graph.digest}; "
+                f"it was made from ontology {self.text('ontology')}, but is read with {graph.digest}; "
                 "read it with the version that it was made from"
             )
 
@@ -99,7 +99,7 @@ class ResultFile:
         """Return a metadata field that is a whole number of at most 19 digits, at least `least`."""
         text = self.text(name)
         if not _WHOLE.fullmatch(text) or int(text) < least:
-            raise self.fault(f"metadata: {name} is {text!r}, expected a whole number from {least} on")
+            raise self.fault(f"metadata: {name} is {text!r}, expected a whole number of {least} or more")
         return int(text)
 
     def number(self, name: str) -> float:
@@ -140,7 +140,7 @@ class ResultFile:
             raise self.fault(f"{name}: an index is outside 0..{n - 1}")
         steps = np.diff(index if ascending else np.sort(index))
         if (steps <= 0).any():
-            raise self.fault(f"{name}: not ascending" if ascending else f"{name}: an index stands twice")
+            raise self.fault(f"{name}: not ascending" if ascending else f"{name}: an index occurs twice")
         return index
 
     @property
@@ -148,7 +148,7 @@ class ResultFile:
         """Indices of the allowed labels; the file has them only if not all labels are allowed."""
         allowed = self.index("labels.allowed", self._graph.n_labels, ascending=True)
         if not len(allowed):
-            raise self.fault("labels.allowed: empty; a space has one label at least")
+            raise self.fault("labels.allowed: empty; a space has at least one label")
         return allowed
 
     @cached_property
@@ -168,8 +168,8 @@ class ResultFile:
             raise self.fault(f"metadata: metric is {metric!r}, which its ontology does not have")
         if (space.n_labels, space.n_points) != (self.whole("n_labels"), self.whole("n_points")):
             raise self.fault(
-                f"says {self.whole('n_labels')} labels and {self.whole('n_points')} points, its ontology has "
-                f"{space.n_labels} and {space.n_points}"
+                f"metadata: {self.whole('n_labels')} labels and {self.whole('n_points')} points, but its "
+                f"ontology has {space.n_labels} and {space.n_points}"
             )
         return space
 

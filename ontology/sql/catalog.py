@@ -231,14 +231,18 @@ class Catalog:
         else:
             fitting = [v for v in found if v.digest.startswith(digest)]
         if len(fitting) > 1:
-            raise InputError(f"version {digest!r} of {name!r} fits {len(fitting)} digests; give more of them")
+            raise InputError(
+                f"version {digest!r} of {name!r} matches {len(fitting)} digests; give more digits"
+            )
         if fitting:
             return fitting[0]
         if digest is not None and found:
             known = ", ".join(v.digest[:12] for v in found)
-            raise NotFoundError(f"{name!r} has no version {digest!r}; it has {known}; name one, or ingest it")
+            raise NotFoundError(
+                f"{name!r} has no version {digest!r}; it has {known}; choose one of these, or ingest it"
+            )
         if found:
-            raise NotFoundError(f"ontology {name!r} is not whole yet; wait for its ingest, or repeat it")
+            raise NotFoundError(f"ontology {name!r} is not complete yet; wait for its ingest, or repeat it")
         names = ", ".join(self.names()) or "none yet"
         raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
 
@@ -330,7 +334,7 @@ class Catalog:
             own = " (another thread of this process)" if row.lease_owner == owner else ""
             raise ConflictError(
                 f"ontology {name!r} is being changed by {row.lease_owner} since {since}{own}; "
-                f"wait for it, or for its lease to end {LEASE_SECONDS:.0f} s after its last sign of life"
+                f"wait for this, or until its lease ends, {LEASE_SECONDS:.0f} s after its last sign of life"
             )
         return Lease(name, fence, owner)
 
@@ -468,7 +472,7 @@ class Catalog:
         with writing(self.engine) as connection:
             if not _versions(connection, version_table.c.ontology == name, version_table.c.digest == version):
                 raise NotFoundError(
-                    f"ontology {name!r} has no version {version[:12]} any more; build it again"
+                    f"ontology {name!r} no longer has version {version[:12]}; build the bundle again"
                 )
             _record(connection, sha256, size, "bundle")
             insertion = upsert(connection, bundle_table).values(ontology=name, name=bundle, **values)
@@ -527,8 +531,8 @@ def _hold(connection: Connection, lease: Lease) -> None:
     )
     if held.rowcount != 1:
         raise LeaseLostError(
-            f"ontology {lease.name!r}: the lease of {lease.owner} (fence {lease.fence}) was taken over; "
-            "nothing was published by it, run it again if its result is still wanted"
+            f"ontology {lease.name!r}: another process took over the lease of {lease.owner} (fence "
+            f"{lease.fence}); nothing was published, run it again if you still need the result"
         )
 
 

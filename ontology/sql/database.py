@@ -121,7 +121,7 @@ def create_engine(url: str) -> Engine:
             make_folder(Path(str(parsed.database)).absolute().parent)
         except OSError as error:
             raise ServiceError(
-                f"database {parsed.database}: its folder cannot be made ({error.strerror})"
+                f"database {parsed.database}: its folder cannot be created ({error.strerror})"
             ) from error
         engine = sqlalchemy.create_engine(parsed, poolclass=_Pool, connect_args={"timeout": _BUSY_S})
         event.listen(engine, "do_connect", _connect_sqlite)
@@ -363,7 +363,7 @@ def upgrade(engine: Engine, revision: str | None = None) -> str:
 def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
     if found is not None and found not in _revisions():
         raise MigrationError(
-            f"database {_shown(engine)}: its schema is revision {found!r}, known here is up to {head!r}; "
+            f"database {_shown(engine)}: its schema is revision {found!r}, newer than {head!r}; "
             f"a newer labelgrove wrote it: upgrade with: {upgrade_command('service')}"
         )
 

@@ -20,7 +20,7 @@ __all__ = ["database_fault"]
 
 _Fault = tuple[type[GroveError], str]
 
-_HELD: Final = (TransientError, "somebody else holds it, try again")
+_HELD: Final = (TransientError, "somebody else is using it, try again")
 _AWAY: Final = (
     ServiceError,
     "check that it runs and can be reached (GROVE_DATABASE_URL names it, `grove doctor` tries it)",
@@ -32,22 +32,22 @@ _NO_DATABASE: Final = (
 )
 _CROWDED: Final = (
     ServiceError,
-    "it takes no more connections: try again, end others, or raise max_connections",
+    "it takes no more connections: try again, close others, or raise max_connections",
 )
 _RIGHTS: Final = (
     ServiceError,
-    "its user may not do that: grant SELECT, INSERT, UPDATE and DELETE on all tables, and CREATE in the "
-    "schema to whoever runs grove db upgrade; or name another user in GROVE_DATABASE_URL",
+    "its user may not do this: grant SELECT, INSERT, UPDATE and DELETE on all tables, and CREATE in the "
+    "schema to the user that runs grove db upgrade; or name another user in GROVE_DATABASE_URL",
 )
 _SCHEMA: Final = (
     MigrationError,
-    "the schema is not that of this version: run grove db upgrade; where that changes nothing somebody "
-    "altered the tables: restore a backup into a new database (grove restore)",
+    "the schema does not fit this version: run grove db upgrade; if that changes nothing, somebody altered "
+    "the tables: restore a backup into a new database (grove restore)",
 )
 _STANDBY: Final = (
     TransientError,
-    "it takes no writes for now: a standby, a server in failover, or default_transaction_read_only; try "
-    "again, and name the primary in GROVE_DATABASE_URL if it stays so",
+    "it takes no writes for now (a standby, a server in failover, or default_transaction_read_only): try "
+    "again; if it still takes none, name the primary in GROVE_DATABASE_URL",
 )
 _STOPPED: Final = (
     TransientError,
@@ -56,22 +56,22 @@ _STOPPED: Final = (
 _NO_ROOM: Final = (ServiceError, "its disk is full: free some space there; nothing was changed")
 _SHORT: Final = (ServiceError, "the server is short of memory or another resource: see its log, try again")
 _LIMIT: Final = (ServiceError, "a limit of the server is too low for this: see its log, and raise that limit")
-_BROKEN: Final = (ServiceError, "the server reports a fault of its own: see its log, and check its disk")
+_BROKEN: Final = (ServiceError, "the server reports an internal fault: see its log, and check its disk")
 _DAMAGED: Final = (
     ServiceError,
-    "it is damaged: stop what uses it, and restore a backup into a new database (grove restore)",
+    "it is damaged: stop all that use it, and restore a backup into a new database (grove restore)",
 )
 _POOLER: Final = (
     ServiceError,
-    "its connections are shared statement by statement, as a pooler (pgbouncer) does: let it pool whole "
-    "sessions, or name the server itself in GROVE_DATABASE_URL",
+    "a pooler (such as pgbouncer) shares its connections between statements: let it pool whole sessions, or "
+    "name the server itself in GROVE_DATABASE_URL",
 )
 _ENCODING: Final = (
     MigrationError,
     "the database is not in UTF-8: create one with ENCODING 'UTF8', and restore a backup into it "
     "(grove restore)",
 )
-_REFUSED: Final = (ServiceError, "the database refuses it: see its log")
+_REFUSED: Final = (ServiceError, "the database refused the request: see its log")
 
 _SQLSTATES: Final[dict[str, _Fault]] = {
     "0A000": (TransientError, "the tables changed under a prepared statement: try again"),
@@ -135,17 +135,17 @@ _SQLITE: Final[dict[int, _Fault]] = {
     7: _SHORT,  # NOMEM
     8: (  # READONLY
         ServiceError,
-        "it can be read and not written: use a disk that is not read-only, and give this user the right to "
+        "it can be read but not written: use a disk that is not read-only, and give this user the right to "
         "write the file and its folder, or name another file in GROVE_DATABASE_URL",
     ),
     9: _STOPPED,  # INTERRUPT
-    10: (ServiceError, "its disk reports a fault: check it, and the space on it"),  # IOERR
+    10: (ServiceError, "its disk reports a fault: check the disk and its free space"),  # IOERR
     11: _DAMAGED,  # CORRUPT
     13: _NO_ROOM,  # FULL
     14: (  # CANTOPEN
         ServiceError,
         "the file cannot be opened: give this user the right to read and write it and its folder, or name "
-        "another in GROVE_DATABASE_URL",
+        "another file in GROVE_DATABASE_URL",
     ),
     15: _HELD,  # PROTOCOL: too many transactions begin at once
     17: _HELD,  # SCHEMA: it changed during a statement, which must be prepared again

@@ -79,7 +79,7 @@ def export_graph(
     'child\tparent\nelm\ttree\noak\ttree\n'
     """
     if format not in ("tsv", "json"):
-        raise InputError(f"format: {format!r}; use 'tsv' or 'json'")
+        raise InputError(f"format: {format!r} is unknown; use 'tsv' or 'json'")
     described = {key: text for key, text in (definitions or {}).items() if text}
     lines = _tsv(graph, described) if format == "tsv" else _json(name, graph, described)
     return "\n".join(lines) + "\n"
@@ -97,7 +97,7 @@ def _tsv(graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
     columns += [] if names is None else ["name"]
     columns += ["definition"] if definitions else []
     if len(graph.edge_rank) and int(graph.edge_rank.min()) < 0:
-        raise InputError("a rank is below 0, which a table of edges does not hold; export as json")
+        raise InputError("a rank is below 0, which a table of edges cannot hold; export as json")
     edged = set(graph.edge_child.tolist()) | set(graph.edge_parent.tolist())
     of_labels = names is not None or bool(definitions) or len(edged) < graph.n_labels
     rows = [
@@ -142,14 +142,14 @@ def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
     if text != text.strip():
         problem = "has blanks around it"
     elif any(character in text for character in _BREAKING):
-        problem = "holds a line end, NUL or byte order mark"
+        problem = "contains a line ending, NUL or byte order mark"
     elif len(text) > LONGEST_CELL:
         problem = f"is longer than {LONGEST_CELL:,} characters"
     elif not text and not empty:
         problem = "is empty"
     if problem is not None:
         whose = "" if what == "key" else f" of {key!r:.80}"
-        raise InputError(f"{what}{whose} {text!r:.80} {problem}, which a table does not keep; export as json")
+        raise InputError(f"{what}{whose} {text!r:.80} {problem}, which a table cannot hold; export as json")
     return text
 
 
@@ -160,7 +160,7 @@ def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[s
         spelled = tuple(map(spell, header))
         if spelled not in taken:
             return spelled
-    raise InputError(f"labels and their parents are called like the header {header!r}; export as json")
+    raise InputError(f"labels have the same words as every spelling of the header {header!r}; export as json")
 
 
 # ---- one document --------------------------------------------------------------------------------------

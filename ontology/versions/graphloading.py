@@ -86,8 +86,8 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
                 drop_from_graph(stores, version.digest)
                 catalog.restart_batches(lease, version, n_batches)
     raise ServiceError(
-        f"graph of {lease.name!r}: holds (labels, edges) = {found} after loading, the snapshot has {wanted}; "
-        "something else writes to it: stop that, then run the ingest again"
+        f"graph of {lease.name!r}: (labels, edges) = {found} after loading, but {wanted} in the snapshot; "
+        "another program writes to the graph: stop it, then run the ingest again"
     )
 
 

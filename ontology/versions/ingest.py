@@ -136,8 +136,8 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
             f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,}, less "
-            f"than half of them; its version {current.digest[:12]} stays. If that is meant, ask for it with "
-            "--shrink (of a job: --param shrink=true; in Python: shrink=True)"
+            f"than half of them; its version {current.digest[:12]} stays. If this is intended, request it "
+            "with --shrink (in a job: --param shrink=true; in Python: shrink=True)"
         )
 
 
@@ -216,8 +216,8 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
         doomed = workspace.catalog.version(name, version)
         if doomed.current:
             raise ConflictError(
-                f"version {doomed.digest[:12]} is the current one of {name!r}; ingest another one first, "
-                "or delete the ontology"
+                f"version {doomed.digest[:12]} is the current version of {name!r}; ingest another one "
+                "first, or delete the ontology"
             )
         with holding(workspace.stores, name) as lease:
             workspace.catalog.forget_version(lease, doomed)

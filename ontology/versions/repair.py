@@ -43,7 +43,7 @@ def repair(stores: Stores) -> list[str]:
     except GraphDamagedError as error:
         if not stores.graph.wipe():
             raise
-        _log.warning("the graph is made again from the snapshots: %s", error)
+        _log.warning("the graph is rebuilt from the snapshots: %s", error)
         return _repair_names(stores)
 
 

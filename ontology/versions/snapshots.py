@@ -86,7 +86,8 @@ def unpacked(
         return result, {}, source
     if result.graph is None:
         raise DefectsError(
-            f"{result.report.source}: its defects stop it; see the report, mend the file or choose a policy",
+            f"{result.report.source}: its defects prevent an ingest; see the report, then correct the file "
+            "or choose a policy",
             result.report,
         )
     return result.graph, result.definitions, source or str(result.report.source)
@@ -139,7 +140,7 @@ def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None
         _, metadata = artifacts.open_arrays(definitions)
         if metadata != _definition_metadata(graph):
             raise ArtifactError(
-                f"definitions {definitions}: are {metadata.get('format')!r} of ontology "
+                f"definitions {definitions}: they are {metadata.get('format')!r} of ontology "
                 f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} of {graph.digest!r}; "
                 "give the definitions of this ontology"
             )
@@ -158,7 +159,7 @@ def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
     graph = LabelGraph.from_arrays(*artifacts.open_arrays(version.snapshot_sha256))
     if graph.digest != version.digest:
         raise ArtifactError(
-            f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, the catalog expects "
+            f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, but the catalog expects "
             f"{version.digest} for {version.ontology!r}; ingest its source again"
         )
     return graph

@@ -244,7 +244,7 @@ def test_cypher_prints_table_json_and_csv_and_binds_the_version(garden):
 
 
 def test_a_query_that_writes_is_told_so_and_one_that_a_shell_spoiled_where_to_quote_it(garden):
-    assert "a query here only reads" in garden("cypher", "MATCH (l) DELETE l", code=2).stderr
+    assert "a query may only read" in garden("cypher", "MATCH (l) DELETE l", code=2).stderr
     for eaten in ("MATCH (l:Label {version: }) RETURN l", "MATCH (l:Label {version: , idx: 0}) RETURN l"):
         assert "put the query in single quotes" in garden("cypher", eaten, code=1).stderr
     assert "single quotes" not in garden("cypher", "MATCH (l:Label) RETURN nothing", code=1).stderr
@@ -269,7 +269,7 @@ def test_a_cypher_parameter_is_given_once_and_is_no_map(garden):
         assert "--param x: is given twice" in garden(*asked, "x=a", "-p", again, code=2).stderr
     for value in ('{"y": [1]}', "{}", '[["a", {"y": 1}]]'):
         said = garden(*asked, f"x:={value}", code=2).stderr
-        assert "is a map; give text, numbers, true, false, null, and lists of them" in said
+        assert "is a map; give text, numbers, true, false, null, and lists of these" in said
 
 
 def test_graph_verify_and_rebuild(garden):
@@ -338,7 +338,7 @@ def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     [
         ("empty.csv", "", "is empty"),
         ("text.csv", "oak,elm,moss\n1,2,x\n", "text.csv:2: row 0, column 2 ('moss') holds 'x'"),
-        ("headless.csv", "0.5,0.5,0\n1,0,0\n", "headless.csv:1: the first line holds numbers alone"),
+        ("headless.csv", "0.5,0.5,0\n1,0,0\n", "headless.csv:1: the first line contains only numbers"),
         (
             "ragged.csv",
             "oak,elm,moss\n1,2\n",

@@ -259,7 +259,7 @@ def test_labels_that_are_known_and_not_allowed_are_called_so(call):
     for command, more in (("evaluate", ()), ("calibrate", ("--measure", "squared_distance"))):
         said = call(command, "web/mine", "p.npy", "inner.txt", *MODEL, *more, code=4).stderr
         assert (
-            "2 of 40 rows are outside the 3 allowed labels (known, but no allowed answer): row 38 'tree'"
+            "2 of 40 rows are outside the 3 allowed labels (known, but not allowed answers): row 38 'tree'"
             in said
         )
 
@@ -291,8 +291,12 @@ def test_a_csv_of_truths_may_have_a_header(call, name, text):
             "if 'species' is a header, delete the line, or call it truth",
         ),
         ("t.txt", "truth\n" + "\n".join(TRUTH), "if 'truth' is a header, delete the line"),
-        ("t.csv", "sample,species\n" + "s,oak\n" * 40, "columns 'sample', 'species' none are called truth,"),
-        ("t.csv", "label,y\n" + "oak,oak\n" * 40, "columns 'label', 'y' 2 are called truth, label, y"),
+        (
+            "t.csv",
+            "sample,species\n" + "s,oak\n" * 40,
+            "none of the columns 'sample', 'species' are called truth,",
+        ),
+        ("t.csv", "label,y\n" + "oak,oak\n" * 40, "2 of the columns 'label', 'y' are called truth, label, y"),
         ("t.csv", "sample,truth\n" + "s,oak\n" * 20 + "s\n", "t.csv:22: 1 cell under a header of 2"),
         ("t.csv", "truth\n" + "oak\n" * 41, "t.csv: 41 labels for 40 rows of the outputs"),
         ("t.json", json.dumps(TRUTH), "t.json: looks like JSON; write one label per line"),
@@ -351,7 +355,7 @@ def test_labels_may_be_numbers(call):
 
 
 def test_figures_of_the_samples_that_chose_the_temperature_are_called_so(call):
-    said = "chosen and measured on the same samples; expect less elsewhere"
+    said = "chosen and measured on the same samples; expect a smaller gain on others"
     words = ("plants.safetensors", "logits.npy", "truth.txt", *MODEL, "--outputs", "logits")
     assert call("calibrate", *words, "--report", "c.html").stdout.count(said) == 1
     call("evaluate", *words, "--calibrate", "--report", "e.html")

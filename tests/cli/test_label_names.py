@@ -63,7 +63,7 @@ CANDIDATES = (
 )
 def test_a_name_of_several_labels_is_refused_with_where_each_stands_and_what_it_means(command, zoo):
     said = zoo(*command, code=2).stderr
-    assert "'crane' is ambiguous; give the key of the one you mean:\n" in said
+    assert "'crane' is ambiguous; give the key of the label that you mean:\n" in said
     for candidate in CANDIDATES:
         assert f"\n    {candidate}\n" in f"{said}\n"
 
@@ -184,5 +184,5 @@ def test_a_text_that_is_a_key_and_another_name_asks_which_is_meant(call):
         '{"id": "r", "name": "root", "children": [{"id": "a", "name": "b"}, {"id": "b", "name": "c"}]}'
     )
     call("ingest", "odd", "odd.json")
-    assert "; say --by key where keys are meant" in call("locus", "odd", "--observed", "b", code=2).stderr
+    assert "; if you mean the key, use --by key" in call("locus", "odd", "--observed", "b", code=2).stderr
     call("locus", "odd", "--observed", "b", "--by", "key")

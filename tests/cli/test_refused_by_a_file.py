@@ -81,14 +81,14 @@ def without_tables(home: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-CANNOT_BE_WRITTEN = r"can be read and not written|is read-only|right to read and write"
+CANNOT_BE_WRITTEN = r"can be read but not written|is read-only|right to read and write"
 WAYS: dict[str, tuple[Callable[..., object], tuple[str, ...], str, int]] = {
     "read-only": (read_only, (WRITES,), CANNOT_BE_WRITTEN, 5),
     "without rights": (without_rights, (WRITES, READS), "give this user the right to read and write it", 5),
-    "held": (held, (WRITES, READS), "somebody else holds it, try again", 5),
+    "held": (held, (WRITES, READS), "somebody else is using it, try again", 5),
     "damaged": (damaged, (WRITES, READS), "restore a backup into a new", 5),
     "another file": (another, (WRITES, READS), "restore a backup into a new", 5),
-    "without tables": (without_tables, (WRITES, READS), "the schema is not that of this version", 1),
+    "without tables": (without_tables, (WRITES, READS), "the schema does not fit this version", 1),
 }
 
 

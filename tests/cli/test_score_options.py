@@ -102,14 +102,14 @@ FAULTS = {
     "logits": (
         "score",
         (),
-        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
+        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row must have no negative number; if these are "
         "logits, say --outputs logits, which applies the softmax; if log-probabilities, --outputs "
         "log_probabilities\n",
     ),
     "logits measured": (
         "evaluate",
         ("t.txt",),
-        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row holds",
+        "error: l.csv: row 0, column 1 ('elm') holds -1.0; a row must have",
     ),
     "logits fitted": ("calibrate", ("t.txt",), "say --outputs logits, which applies the softmax"),
     "logits called log-probabilities": (
@@ -120,7 +120,7 @@ FAULTS = {
     "sparse logits": (
         "score",
         ("--columns", "bundle"),
-        "error: s.npz: row 0, column 1 ('elm') holds -1.0; a row holds no negative number; if these are "
+        "error: s.npz: row 0, column 1 ('elm') holds -1.0; a row must have no negative number; if these are "
         "logits, say --outputs logits, which applies the softmax; if log-probabilities, --outputs "
         "log_probabilities\n",
     ),
@@ -135,7 +135,7 @@ FAULTS = {
         "score",
         ("--columns", "0,1,2"),
         "error: --columns: 0, 1, 2 look like column numbers; name the classes of the columns, in order; "
-        "where they stand as the bundle was built, say --columns bundle\n",
+        "if they have the order of the bundle, say --columns bundle\n",
     ),
 }
 

@@ -22,7 +22,7 @@ TOLD = {
         "its disk is full: free some space",
         "No space left on device",
     ),
-    "read-only": ("is read-only", "it can be read and not written", "Read-only file system"),
+    "read-only": ("is read-only", "it can be read but not written", "Read-only file system"),
 }
 
 

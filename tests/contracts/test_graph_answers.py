@@ -150,7 +150,7 @@ class TestEmbedded(GraphAnswersContract):
             yield store
 
     def test_a_list_larger_than_memory_is_said_to_be_that(self, store: GraphStore) -> None:
-        with pytest.raises(QueryFailedError, match=r"more memory than it is given .*; return less"):
+        with pytest.raises(QueryFailedError, match=r"more memory than it may use .*; return less"):
             store.run_user("RETURN range(1, 2000000000)", timeout_s=60)
 
 

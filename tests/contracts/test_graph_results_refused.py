@@ -27,7 +27,7 @@ def changed_supernodes(**changes: Any) -> GraphResult:
 COVER, SUMMARY = (one_result_of_each_label(OTHER)[i] for i in (1, -1))
 BROKEN = {
     "id of the job": replace(COVER, job="1234"),
-    "its id is": replace(COVER, id="A" * 64),
+    "the id is": replace(COVER, id="A" * 64),
     "no such node": replace(COVER, label="Label"),
     "properties are kind, expected": replace(COVER, properties={"kind": "minimum"}),
     "properties are kind, more, size": replace(COVER, properties=dict(COVER.properties, more=1)),
@@ -39,15 +39,15 @@ BROKEN = {
     "links are none": replace(COVER, links=()),
     "links are PICKS": changed_links(COVER, type="PICKS"),
     "outside 0..3": changed_links(COVER, index=np.array([0, 4])),
-    "stands in its index twice": changed_links(COVER, index=np.array([1, 1])),
+    "occurs twice in its index": changed_links(COVER, index=np.array([1, 1])),
     "expected integers in one dimension": changed_links(COVER, index=np.array([0.0, 1.0])),
     "INCLUDES: properties are none": changed_links(COVER, properties={}),
     "rank is float64": changed_links(COVER, properties={"rank": np.array([0.5, 1.5])}),
-    "a Summary needs them": replace(SUMMARY, supernodes=None),
-    "of places 3 labels": changed_supernodes(of=np.array([0, 1, 1])),
+    "a Summary must have supernodes": replace(SUMMARY, supernodes=None),
+    "of has 3 entries": changed_supernodes(of=np.array([0, 1, 1])),
     "size is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
-    "for weights of shape": changed_supernodes(weight=np.ones(7)),
-    "name a pair twice": changed_supernodes(ends=np.array([[1, 0]]), weight=np.ones(1)),
+    "do not fit weights of shape": changed_supernodes(weight=np.ones(7)),
+    "contain a pair twice": changed_supernodes(ends=np.array([[1, 0]]), weight=np.ones(1)),
     "not positive and finite": changed_supernodes(ends=np.array([[0, 1]]), weight=np.zeros(1)),
 }
 

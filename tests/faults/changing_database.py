@@ -40,18 +40,18 @@ WAYS: Mapping[str, Way] = {
     "held": Way(
         "ALTER ROLE {user} SET lock_timeout = '50ms'",
         "ALTER ROLE {user} RESET lock_timeout",
-        "somebody else holds it",
+        "somebody else is using it",
         held=f"LOCK TABLE {_TABLES}",
     ),
     "without rights": Way(
         "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {user}",
         "GRANT ALL ON ALL TABLES IN SCHEMA public TO {user}",
-        "its user may not do that",
+        "its user may not do this",
     ),
     "without tables": Way(
         "; ".join(f"ALTER TABLE {name} RENAME TO {name}_" for name in ("unit", "ontology", "schedule")),
         "; ".join(f"ALTER TABLE {name}_ RENAME TO {name}" for name in ("unit", "ontology", "schedule")),
-        "the schema is not that of this version",
+        "the schema does not fit this version",
     ),
     "without room": Way(
         "ALTER ROLE {user} CONNECTION LIMIT 0",

@@ -118,7 +118,7 @@ class PairedBootstrap:
             Number of samples that give as much evidence as one independent sample (the design effect).
         """
         if not isinstance(level, float) or not 0 < level < 1:
-            raise InputError(f"level: {level!r} given; a share between 0 and 1, such as 0.95")
+            raise InputError(f"level: {level!r} given; give a share between 0 and 1, such as 0.95")
         rng = np.random.default_rng([self._seed, 1])
         mean, sums, counts = self._centered(contrasts)
         ends = extremes.T - mean

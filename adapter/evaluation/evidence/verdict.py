@@ -165,8 +165,8 @@ def judged(
     for rule, gain in gains.items():
         if 0 < gain.n_differing < FEWEST_DIFFERING:
             return _thin(
-                f"only {gain.n_differing} of {evidence.n_samples} samples tell it from {_NAMES[rule]}, and "
-                f"{FEWEST_DIFFERING} or more are needed",
+                f"only {gain.n_differing} of {evidence.n_samples} samples distinguish it from "
+                f"{_NAMES[rule]}, but {FEWEST_DIFFERING} or more are needed",
                 _enough(gain, evidence),
             )
     lost = [rule for rule, gain in gains.items() if gain.interval.high < 0]
@@ -179,8 +179,8 @@ def judged(
             return Verdict(
                 CALIBRATE,
                 f"its E[d²] is {loses}{doubt}; at temperature {found.temperature:.4g} it falls from "
-                f"{found.before:.4g} to {found.after:.4g} on samples that did not choose it, surely less "
-                "than either",
+                f"{found.before:.4g} to {found.after:.4g} on samples that were not used to choose it, "
+                "surely less than that of argmax and of a constant answer",
                 found.temperature,
             )
         if guesses:  # no temperature is tried: it would be fitted to rows or columns in a wrong order
@@ -202,7 +202,7 @@ def judged(
         if interval.low == interval.high == 0:
             return Verdict(UNDECIDED, f"it answers every sample as {_NAMES[rule]} does")
         if _within_chance(gains[rule], evidence):
-            said = f"its E[d²] is {_beside(rule, interval)}, which chance alone may give{doubt}"
+            said = f"its E[d²] is {_beside(rule, interval)}, which may be due to chance{doubt}"
             return Verdict(UNDECIDED, f"{said}; more samples may tell")
     stands = " and ".join(_beside(rule, gains[rule].interval) for rule in unsure)
     needed = [_enough(gains[rule], evidence) for rule in unsure]
@@ -284,14 +284,14 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
     if len(evidence.truths) < 2:
         return Verdict(
             THIN,
-            f"all {n} truths are {evidence.truths[0]!r}, and one label tells nothing of others; samples of "
-            "two labels or more are needed",
+            f"all {n} truths are {evidence.truths[0]!r}, and one label says nothing about others; samples of "
+            "two or more labels are needed",
         )
     if effective < _FEWEST:
         return Verdict(
             THIN,
-            f"some of the {n} samples are copies of others, the same outputs with the same truth: together "
-            f"they count as {effective}, and {_FEWEST} or more are needed",
+            f"some of the {n} samples are copies of others, with the same outputs and truth: together "
+            f"they count as {effective}, but {_FEWEST} or more are needed",
             enough=_FEWEST,
         )
     least = math.ceil(2 / (1 - evidence.level) - 1 - 1e-9)

@@ -112,8 +112,8 @@ class Ancestry:
         deepest = int(self.level.max())
         if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= deepest:
             raise InputError(
-                f"branch_level: {level!r} given; the tree has levels 0 (the root) to {deepest}, and 1 "
-                "are the children of the root"
+                f"branch_level: {level!r} given; the tree has levels 0 (the root) to {deepest}, and level "
+                "1 has the children of the root"
             )
         starts = np.flatnonzero(self.level == level)
         position = np.arange(len(self.level))

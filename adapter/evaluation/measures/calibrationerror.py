@@ -95,7 +95,7 @@ class Reliability:
         outside = np.flatnonzero(~((sure >= 0) & (sure <= 1)))
         if len(outside):
             raise InputError(
-                f"confidence: row {outside[0]} is {sure[outside[0]]}; it is a probability from 0 to 1"
+                f"confidence: row {outside[0]} is {sure[outside[0]]}; it must be a probability from 0 to 1"
             )
         check_bins(bins, scheme)
         if scheme == "width":
@@ -148,7 +148,7 @@ def expected_calibration_error(
 def check_bins(bins: int, scheme: str = "width") -> None:
     """Raise `InputError` for an invalid number of bins or scheme."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise InputError(f"bins: {bins!r} given; a positive whole number, 15 by default")
+        raise InputError(f"bins: {bins!r} given; it must be a positive whole number (15 by default)")
     if bins > _MOST_BINS:
         raise InputError(f"bins: {bins} given, at most {_MOST_BINS}; more bins than samples show nothing")
     if scheme not in ("width", "mass"):

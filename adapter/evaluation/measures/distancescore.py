@@ -49,14 +49,14 @@ def expected_sq_distance(
     if len(truth) != len(answer) or not truth:
         raise InputError(
             f"y_true, y_pred: {len(truth)} and {counted(len(answer), 'label')}; give as many of "
-            "both, one at least"
+            "both, at least one"
         )
     try:
         column = space.point_index(truth)
     except UnknownLabelError as error:
         if isinstance(space, MatrixSpace) and all(key in space.keys for key in truth):
             raise SpaceError(
-                f"y_true: {error}; a block bundle measures to its observed labels alone: make the "
+                f"y_true: {error}; a block bundle measures only to its observed labels: make the "
                 "scorer from the graph, expected_sq_distance_scorer(graph)"
             ) from None
         raise UnknownLabelError(f"y_true: {error}; name labels by key, or leave these samples out") from None

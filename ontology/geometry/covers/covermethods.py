@@ -50,5 +50,5 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     if method == "minimum":
         return minimum_locus_cover(space, identifying=identifying)
     if identifying:
-        raise InputError(f"identifying: goes with the method 'minimum', not with {method!r}")
+        raise InputError(f"identifying: works only with the method 'minimum', not with {method!r}")
     return phylogenetic_cover(space) if method == "phylogenetic" else search_cover(space)

@@ -72,7 +72,7 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     n = len(points)
     if n > EXACT_LABELS:
         raise SpaceError(
-            f"{n} labels: the search for a small cover compares all pairs and takes at most {EXACT_LABELS}; "
+            f"{n} labels: the search for a small cover compares all pairs of at most {EXACT_LABELS}; "
             "allow fewer labels, or measure on the tree of primary parents (metric='tree')"
         )
     distances = space.distances(cols=points)
@@ -82,9 +82,9 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
         lost = search.missing(np.arange(n))
         if len(lost):
             raise SpaceError(
-                f"no set identifies every label: {len(lost)} of them, {space.keys[int(lost[0])]!r} first, "
-                "tie with another label under all weights, whatever is observed; of labels in one place keep "
-                "one"
+                f"no set of observed labels identifies every label: {len(lost)} labels, the first "
+                f"{space.keys[int(lost[0])]!r}, tie with another label under all weights; of labels in the "
+                "same place, keep one"
             )
     required = required_rows(distances, between=between, identifying=identifying, tolerant=tolerant)
     chosen = search.drop(search.grow(required), required)

@@ -161,7 +161,7 @@ def measured_rows(
     n_rows = space.n_labels if rows is None else len(rows)
     if n_rows * len(points) > _MOST_ENTRIES:
         raise SpaceError(
-            f"observed: {len(points)} labels against {n_rows} that could be best are more distances than "
+            f"observed: the distances from {n_rows} labels to {len(points)} observed labels are more than "
             f"{_MOST_ENTRIES}, the most that are compared at once; observe or allow fewer labels"
         )
     return space.distances(rows, points)
@@ -183,8 +183,7 @@ def _checked(distances: NDArray[Any]) -> NDArray[Any]:
     if len(bad):
         r, c = map(int, bad[0])
         raise InputError(
-            f"distances: {matrix[r, c]} in row {r}, column {c}; distances are not negative, and at most "
-            f"{_LARGEST:g}"
+            f"distances: {matrix[r, c]} in row {r}, column {c}; a distance must be from 0 to {_LARGEST:g}"
         )
     # rows are compared as bytes: -0.0 is 0.0
     return np.ascontiguousarray(matrix + 0.0 if matrix.dtype.kind == "f" else matrix)

@@ -96,7 +96,9 @@ def locus(
     if method not in get_args(LocusMethod):
         raise InputError(f"method: {method!r} given; choose 'exact', 'pairs', 'pair-grid' or 'grid'")
     if divisions is not None and method not in ("pair-grid", "grid"):
-        raise InputError(f"divisions: goes with the methods 'pair-grid' and 'grid', not with {method!r}")
+        raise InputError(
+            f"divisions: works only with the methods 'pair-grid' and 'grid', not with {method!r}"
+        )
     points = observed_points(space, observed)
     if method == "exact":
         return locus_index(space, points)

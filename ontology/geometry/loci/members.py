@@ -90,6 +90,6 @@ class Locus:
             known = "no weights reach it" if self.status == "exact" else "no weights that reach it are known"
             raise InputError(
                 f"key: {key!r} is not among the {len(self)} members of this locus ({self.status}): {known}; "
-                "ask for one of .members"
+                "choose one of .members"
             )
         return self.witnesses[at]

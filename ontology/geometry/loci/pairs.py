@@ -208,7 +208,7 @@ def hull_members(
     try:
         from labelgrove.ontology.geometry.kernels.rows import pairhulls
     except ImportError:
-        raise MissingExtraError.of("numba", "science", "finding what pairs of labels reach") from None
+        raise MissingExtraError.of("numba", "science", "finding the labels that pairs reach") from None
     n_labels, n_observed = distances.shape
     rows = range(n_observed - 1) if rows is None else rows
     member, unique = np.zeros(n_labels, dtype=bool), np.zeros(n_labels, dtype=bool)

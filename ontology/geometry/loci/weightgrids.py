@@ -144,7 +144,7 @@ def _divisions(space: MetricSpace, divisions: float | None) -> float:
         return space.diameter()
     steps = nonnegative_number("divisions", divisions)
     if not steps:
-        raise InputError("divisions: 0 given; the steps from 0 to 1 are a positive, finite number")
+        raise InputError("divisions: 0 given; give a positive number of steps from 0 to 1")
     return steps
 
 

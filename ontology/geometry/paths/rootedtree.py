@@ -120,7 +120,7 @@ class RootedTree:
         order = ascending if found else _preorder(given, int(roots[0]))
         if len(order) != n:
             lost = n - len(order)
-            raise SpaceError(f"parent: {lost} of {n} labels do not hang on the root; remove the cycle")
+            raise SpaceError(f"parent: {lost} of {n} labels are not connected to the root; remove the cycle")
         self.in_preorder = bool((order == ascending).all())
         if not self.in_preorder:
             self._order = order.astype(np.int32)

@@ -61,7 +61,7 @@ class Scorer(ABC):
         """Return all labels tied with the best label, ascending; `weights` is one row."""
         given = shaped_weights(weights, self.n_observed)
         if len(given) != 1:
-            raise WeightError(f"weights: {len(given)} rows given; a mean set is of one row")
+            raise WeightError(f"weights: {len(given)} rows given; give one row for a mean set")
         return self.tied_row(given)
 
     @abstractmethod

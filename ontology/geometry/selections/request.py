@@ -84,7 +84,7 @@ def checked_request(
     points = observed_points(space, observed, empty=True)
     must = np.sort(observed_points(space, required, name="required", empty=True))
     never = observed_points(space, forbidden, name="forbidden", empty=True)
-    _refuse_shared(space, must, points, "observed already")
+    _refuse_shared(space, must, points, "already observed")
     _refuse_shared(space, must, never, "forbidden")
     if candidates is None:
         pool = allowed_points(space)
@@ -98,7 +98,7 @@ def checked_request(
     cost, left = _checked_costs(space, costs, budget, must)
     if cost is not None and not len(points) + len(must):
         raise InputError(
-            "observed: empty, and costs and budgets are counted from a locus; name at least one observed or "
+            "observed: empty, but costs and budgets need a locus; name at least one observed or "
             "required label"
         )
     return SelectionRequest(space, points, must, pool, n, cost, left, method, rng, candidates is None)
@@ -109,14 +109,16 @@ def _refuse_shared(
 ) -> None:
     both = np.intersect1d(required, others)
     if len(both):
-        raise InputError(f"required: {space.points[int(both[0])]!r} is {what}; a required label is picked")
+        raise InputError(
+            f"required: {space.points[int(both[0])]!r} is {what}; a required label must be free to pick"
+        )
 
 
 def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
     if n is None:
         return
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise InputError(f"n: {n!r} given; it is a whole number, or None for the whole order")
+        raise InputError(f"n: {n!r} given; it must be a whole number, or None for the whole order")
     least, most = max(1, n_required), n_required + n_pool
     if not least <= n <= most:
         left = "nothing is left to pick" if not most else f"pick {least} to {most}"
@@ -144,6 +146,7 @@ def _checked_costs(
     left = nonnegative_number("budget", budget) * (1 + _ROUNDING) - float(cost[required].sum())
     if left < 0:
         raise InputError(
-            f"budget: {budget} given; the {len(required)} required labels alone cost {cost[required].sum():g}"
+            f"budget: {budget} given; the {len(required)} required labels already cost "
+            f"{cost[required].sum():g}"
         )
     return cost, left

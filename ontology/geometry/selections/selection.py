@@ -219,7 +219,8 @@ def selection_of(run: SelectionRun) -> Selection:
     request, standing = run.request, run.standing
     if standing.upper_bound is None:
         raise InputError(
-            f"run: {len(standing.index)} labels are picked and more may follow; call go_on until it has ended"
+            f"run: {len(standing.index)} labels are picked and more may follow; call go_on until the "
+            "run has ended"
         )
     index, gains, cost = standing.index, standing.gains, request.cost
     return Selection(

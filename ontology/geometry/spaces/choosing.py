@@ -57,7 +57,7 @@ def metric_space(
     >>> metric_space(graph, labels="leaves")
     TreeSpace(n_labels=2, n_points=4)
     """
-    refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
+    refuse_other_than(LabelGraph, "graph", graph, "from LabelGraph.from_edges or read(path).graph")
     if not isinstance(metric, str) or metric not in ("auto", "tree", "graph"):
         raise InputError(f"metric: {metric!r} given; choose 'auto', 'tree' or 'graph'")
     allowed = _allowed(graph, labels)
@@ -107,15 +107,15 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64],
             return parent, length, True
         if not graph.is_tree:
             raise SpaceError(
-                f"metric='tree': the tree of primary parents needs one root, this hierarchy has {n_roots}; "
-                "ingest it with the policy roots=virtual or roots=largest, or, where it is connected, "
-                "use metric='graph'"
+                f"metric='tree': the tree of primary parents needs one root, but this hierarchy has "
+                f"{n_roots}; ingest it with the policy roots=virtual or roots=largest, or, if it is "
+                "connected, use metric='graph'"
             )
     refuse_parts(graph)
     if not graph.is_tree:
         raise SpaceError(
             f"metric='tree': an undirected graph with {graph.n_labels} labels and {graph.n_edges} edges "
-            "holds a cycle; use metric='graph'"
+            "has a cycle; use metric='graph'"
         )
     return *_hang_from_first(graph), False
 

@@ -85,9 +85,9 @@ class EuclideanSpace(MetricSpace):
         step = max(1, _BLOCK_ENTRIES // vectors.shape[1])
         blocks = (vectors[start : start + step].astype(np.float64) for start in range(0, len(vectors), step))
         size = np.concatenate([np.abs(block).max(axis=1) for block in blocks])
-        self._refuse(~np.isfinite(size), "hold NaN or infinity", "a vector is made of finite numbers")
+        self._refuse(~np.isfinite(size), "contain NaN or infinity", "all numbers must be finite")
         if normalize:
-            self._refuse(size == 0, "are all zero", "only vectors with a direction can be normalized")
+            self._refuse(size == 0, "are all zero", "a vector of zeros cannot be normalized")
             scaled = vectors.astype(np.float64) / size[:, None]
             vectors = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
         elif size.any():
@@ -99,7 +99,7 @@ class EuclideanSpace(MetricSpace):
         found = np.flatnonzero(bad)
         if len(found):
             first = self.points[int(found[0])]
-            raise SpaceError(f"embeddings: {len(found)} vectors {what}, that of {first!r} first; {rule}")
+            raise SpaceError(f"embeddings: {len(found)} vectors {what}, the first for {first!r}; {rule}")
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:

@@ -52,7 +52,7 @@ class GraphSpace(MetricSpace):
     kind = "graph"
 
     def __init__(self, graph: LabelGraph, allowed: ArrayLike | None = None) -> None:
-        refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
+        refuse_other_than(LabelGraph, "graph", graph, "from LabelGraph.from_edges or read(path).graph")
         super().__init__(graph.keys, allowed)
         refuse_parts(graph)
         self.paths = ShortestPaths(graph.n_labels, graph.edge_child, graph.edge_parent, graph.edge_weight)
@@ -85,6 +85,6 @@ def refuse_parts(graph: LabelGraph) -> None:
     n = graph.n_components
     if n > 1:
         raise SpaceError(
-            f"the graph falls into {n} parts and a distance needs a path; join them "
-            "(ingest with the policy roots=virtual), keep the largest (roots=largest) or take a subgraph"
+            f"the graph has {n} parts, and a distance needs a path; join them "
+            "(ingest with the policy roots=virtual), keep the largest (roots=largest) or use a subgraph"
         )

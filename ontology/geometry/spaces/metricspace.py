@@ -58,7 +58,7 @@ class MetricSpace(ABC):
             marked = _marked(points, allowed)
             self.n_labels = int(np.count_nonzero(marked))
             if not self.n_labels:
-                raise SpaceError("labels: none is allowed; a space needs one to answer with")
+                raise SpaceError("labels: no label is allowed; a space needs at least one")
             if self.n_labels < len(points):
                 self.is_allowed = marked
 
@@ -117,9 +117,9 @@ class MetricSpace(ABC):
         row = row if allowed is None else allowed[row]
         if out is None:
             return self._distances(row, col)
-        refuse_other_than(np.ndarray, "out", out, "leave it out for a new one")
+        refuse_other_than(np.ndarray, "out", out, "or leave it out for a new one")
         if not out.flags.writeable:
-            raise InputError("out: a read-only array given; give one that can be written")
+            raise InputError("out: a read-only array given; give a writable one")
         if out.shape != (len(row), len(col)) or out.dtype != self.distance_dtype:
             raise InputError(
                 f"out: {out.dtype} of shape {out.shape} given for {len(row)} rows and {len(col)} columns of "
@@ -172,7 +172,7 @@ def _marked(points: Keys, allowed: ArrayLike) -> NDArray[np.bool_]:
     index = index_array("allowed", given, len(points))
     count = np.bincount(index, minlength=len(points))
     if len(index) and count.max() > 1:
-        raise InputError(f"labels: {points[int(count.argmax())]!r} stands twice; name each label once")
+        raise InputError(f"labels: {points[int(count.argmax())]!r} occurs twice; name each label once")
     marked = count > 0
     marked.flags.writeable = False
     return marked

@@ -54,7 +54,7 @@ def observed_points(
     distinct, first = np.unique(points, return_index=True)
     if len(distinct) < len(points):
         again = min(set(range(len(points))) - set(first.tolist()))
-        raise InputError(f"{name}: {keys[again]!r} stands twice; name each label once")
+        raise InputError(f"{name}: {keys[again]!r} occurs twice; name each label once")
     return points
 
 

@@ -276,14 +276,14 @@ def merged(
     cap: int | float | None = None,
 ) -> Summary:
     """Return the result of `summarize` without the warning; `Summary.doubt` holds its text."""
-    refuse_other_than(LabelGraph, "graph", graph, "of LabelGraph.from_edges, or read(path).graph")
+    refuse_other_than(LabelGraph, "graph", graph, "from LabelGraph.from_edges or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
     seed = whole_number("seed", seed, 0, 2**63 - 1)
     if not isinstance(method, str) or method not in _METHODS:
         raise InputError(f"method: {method!r} given; choose one of {', '.join(map(repr, _METHODS))}")
     if method != "capped" and cap is not None:
-        raise InputError(f"cap: only method='capped' has one, method={method!r} was given; leave it out")
+        raise InputError(f"cap: works only with method='capped', not with {method!r}; leave it out")
     if method == "subtree":
         forest = _Forest(_subtrees(graph, target))
     else:
@@ -325,8 +325,8 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
     """Merge neighborhoods at random; with a cap, pack the rest or try the next cap."""
     if target < graph.n_components:
         raise InputError(
-            f"target: {target} supernodes asked of a graph in {graph.n_components} parts, which merging "
-            f"never joins; ask for {graph.n_components} or more, or summarize one part"
+            f"target: {target} supernodes requested for a graph with {graph.n_components} parts, which are "
+            f"never joined; request {graph.n_components} or more, or summarize one part"
         )
     kernels = _kernels()
     from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
@@ -344,7 +344,8 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
     enough = _limits(graph, target, None)[-1]
     raise InputError(
         f"cap: with at most {limits[-1]} labels in a supernode, merging ends at {n_sets} supernodes, above "
-        f"the target of {target}; leave the cap out, raise it ({enough} always serves), or raise the target"
+        f"the target of {target}; leave the cap out, raise it ({enough} is always enough), or "
+        "raise the target"
     )
 
 
@@ -356,14 +357,14 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
         return tuple(min(n, math.ceil(factor * mean)) for factor in _CAP_FACTORS)
     if isinstance(cap, float | np.floating):
         if not 0 < cap < 1:
-            raise InputError(f"cap: {cap} given; as a share of all labels it is between 0 and 1")
+            raise InputError(f"cap: {cap} given; as a share of all labels it must be between 0 and 1")
         most = math.floor(cap * n)
     else:
         most = min(whole_number("cap", cap, 1), n)
     if most * target < n:
         raise InputError(
-            f"cap: {target} supernodes of at most {most} labels hold {most * target} of {n}; "
-            f"the cap is at least {math.ceil(n / target)} here"
+            f"cap: {target} supernodes of at most {most} labels hold only {most * target} of "
+            f"{n}; give a cap of at least {math.ceil(n / target)}"
         )
     return (most,)
 
@@ -371,14 +372,14 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
 def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
     """Return the forest of at most `target` pieces whose largest piece is as small as possible."""
     if not graph.directed:
-        raise InputError("method: 'subtree' needs a hierarchy, this graph is undirected; use 'capped'")
+        raise InputError("method: 'subtree' needs a hierarchy, but this graph is undirected; use 'capped'")
     contract = _kernels().contract_subtrees
     parent = graph.primary_parent
     n_roots = int(np.count_nonzero(parent < 0))
     if target < n_roots:
         raise InputError(
-            f"target: {target} supernodes asked of a hierarchy with {n_roots} roots, and subtrees of "
-            f"different roots are never joined; ask for {n_roots} or more, or use method='capped'"
+            f"target: {target} supernodes requested for a hierarchy with {n_roots} roots, but subtrees of "
+            f"different roots are never joined; request {n_roots} or more, or use method='capped'"
         )
     low, high = 1, graph.n_labels  # with `high` there are few enough pieces: whole trees
     above, _ = contract(parent, high)

@@ -165,7 +165,7 @@ class EmbeddedEngine(Engine):
         for start, *part in zip(count(0, _LABELS_TOGETHER), labels, edges, strict=False):
             stop = min(start + _LABELS_TOGETHER, graph.n_labels)
             if not is_part(graph, start, stop, *part):
-                return f"labels {start:,} to {stop - 1:,}, or edges up from them, are others"
+                return f"labels {start:,} to {stop - 1:,}, or their edges to parents, differ"
         return ""
 
     def _by_ranges(self, database: Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
@@ -233,7 +233,7 @@ class EmbeddedEngine(Engine):
         self.run_named("versions")  # opens and checks the generation, and makes it if necessary
         with self.file.generations.reading() as held:
             if held is None:
-                raise GraphDamagedError(f"graph {self.file.folder} has gone; run: grove graph rebuild")
+                raise GraphDamagedError(f"graph {self.file.folder} is gone; run: grove graph rebuild")
             path = held[1]
             place = {"path": str(path), "pool_bytes": self.file.reader_pool(path.stat().st_size)}
             return sandbox.run(

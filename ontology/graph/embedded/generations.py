@@ -230,7 +230,7 @@ class Generations:
                     handle.seek(0)
                     raise ConflictError(
                         f"graph {self.folder}: process {handle.read().strip() or 'unknown'} has been writing "
-                        f"to it for more than {self.wait_s:g} s; wait for it to end, or end it"
+                        f"to it for more than {self.wait_s:g} s; wait for it to finish, or end it"
                     )
                 time.sleep(_POLL_S)
             handle.truncate(0)
@@ -248,7 +248,7 @@ class Generations:
         return self._unusable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
     def _unusable(self, error: OSError) -> ServiceError:
-        other = "it must be a writable folder of a local disk"
+        other = "it must be a writable folder on a local disk"
         advice = disk_advice(error, "the graph", "GROVE_GRAPH_URL", otherwise=other)
         return ServiceError(f"graph {self.folder}: {error.strerror}; {advice}")
 

@@ -108,7 +108,7 @@ class GraphFile:
                     self._close_reader()
                     raise
                 return
-        raise GraphDamagedError(f"graph {self.folder} has gone; run: grove graph rebuild")
+        raise GraphDamagedError(f"graph {self.folder} is gone; run: grove graph rebuild")
 
     def _missing(self) -> list[Migration]:
         """Return the migrations that the newest generation lacks."""
@@ -142,13 +142,13 @@ class GraphFile:
             raise
         except QueryFailedError as error:  # an empty file also opens, as an empty database
             raise GraphDamagedError(
-                f"graph {self.folder}: the file holds no graph of labels; run: grove graph rebuild"
+                f"graph {self.folder}: the file contains no graph of labels; run: grove graph rebuild"
             ) from error
         missing = pending(DIALECT, recorded, where=str(self.folder))
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise GraphDamagedError(
-                f"graph {self.folder}: made with another form of migration {', '.join(changed)}; "
+                f"graph {self.folder}: migration {', '.join(changed)} was applied with other content; "
                 "run: grove graph rebuild"
             )
         return missing
@@ -208,7 +208,9 @@ class GraphFile:
             finally:
                 database.close()
             if any(p != path for p in path.parent.iterdir()):
-                raise GraphDamagedError(f"graph {self.folder}: the engine left its log behind; run it again")
+                raise GraphDamagedError(
+                    f"graph {self.folder}: the engine left its log behind; run the command again"
+                )
 
     def _pool(self, file_bytes: int, least: int) -> int:
         """Return the largest size in bytes of the buffer pool, for a file of this size."""

@@ -95,8 +95,8 @@ def open_database(
         if reserved:
             raise ServiceError(
                 f"graph file {path.name} cannot be opened: the engine reserves {sized(int(reserved[1]))} of "
-                "addresses, no memory, and this process may not have as many; raise the limit on its address "
-                "space: ulimit -v unlimited"
+                "address space (not memory), which is more than this process may have; raise the limit: "
+                "ulimit -v unlimited"
             ) from error
         raise GraphDamagedError(
             f"graph file {path.name} cannot be opened: {error}; run: grove graph rebuild"
@@ -142,22 +142,22 @@ def result_of(
             result = connection.execute(cypher, dict(params))
         except (ValueError, TypeError, OverflowError) as error:  # from the engine's conversion of parameters
             raise QueryFailedError(
-                f"a parameter does not fit ({error}); the entries of a list are of one kind"
+                f"a parameter cannot be converted ({error}); the entries of a list must have the same type"
             ) from error
         if isinstance(result, list):
-            raise QueryFailedError(f"{len(result)} statements stand where one is expected: {cypher[:80]!r}")
+            raise QueryFailedError(f"{len(result)} statements given, expected one: {cypher[:80]!r}")
         with closing(result):
             yield result
     except RuntimeError as error:
         text = str(error)
         if _POOL_FULL.search(text):
             raise PoolFullError(
-                f"the query needs more memory than the graph's buffer pool may take ({text[:80]}); ask for "
+                f"the query needs more memory than the graph's buffer pool may use ({text[:80]}); request "
                 "less, or set GROVE_GRAPH_POOL_MB above the pool_mb that `grove doctor` shows"
             ) from error
         if text == "std::bad_alloc":
             raise QueryFailedError(
-                f"the query needs more memory than it is given ({text}); return less of it"
+                f"the query needs more memory than it may use ({text}); return less"
             ) from error
         if "Interrupted" in text:
             raise QueryTimeoutError("the query ran past its time limit and was stopped") from error
@@ -168,8 +168,8 @@ def result_of(
         if "with ANY type" in text:
             empty = [f"${name}" for name, value in params.items() if _is_of_no_kind(value)]
             raise QueryFailedError(
-                f"{', '.join(empty) or 'a list'}: the embedded engine cannot tell the kind of a list without "
-                "entries, or of nulls alone; compare with it (IN), unwind it, or give it an entry"
+                f"{', '.join(empty) or 'a list'}: the embedded engine cannot tell the type of an empty list "
+                "or of a list of only nulls; compare with it (IN), unwind it, or add an entry"
             ) from error
         raise QueryFailedError(f"{text} (in {' '.join(cypher.split())[:120]!r})") from error
 

@@ -45,8 +45,8 @@ def _asked(connection: Connection, cypher: str, params: Mapping[str, Any]) -> It
     except (GraphDamagedError, ServiceError) as error:
         # the file was opened, so the engine failed at the query
         raise QueryFailedError(
-            f"the engine failed at the query: {error.__cause__}; make it smaller, and if small ones fail "
-            "too, run: grove graph verify"
+            f"the engine failed to run the query: {error.__cause__}; make the query smaller; if small "
+            "queries fail too, run: grove graph verify"
         ) from error
 
 

@@ -179,7 +179,7 @@ class Neo4jEngine(Engine):
     def _load_links(self, result: GraphResult, kind: str, rows: list[dict[str, Any]]) -> None:
         loaded = self.transact(lambda run: run(f"load_{kind.lower()}", rows=rows).rows[0][0])
         if loaded != len(rows):
-            raise _half_gone(result, f"{loaded} of {len(rows)} {kind} found both their ends")
+            raise _half_gone(result, f"only {loaded} of {len(rows)} {kind} edges have both ends in the graph")
 
     def remove(self, steps: Iterable[Removal]) -> None:
         """Repeat each step until it finds nothing more to remove; see `Engine.remove`."""
@@ -203,13 +203,13 @@ def _join(run: Run, result: GraphResult) -> None:
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:
-        raise _half_gone(result, "it is not there to be joined to its job")
+        raise _half_gone(result, "it is not in the graph, so it cannot be linked to its job")
 
 
 def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
     return GraphDamagedError(
         f"{result.label} {result.id[:12]} of version {result.graph.digest[:12]}: {what}; somebody removes "
-        "one of them meanwhile: write it again, or run: grove graph rebuild"
+        "the result or its version at the same time: write the result again, or run: grove graph rebuild"
     )
 
 

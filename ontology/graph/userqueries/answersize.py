@@ -66,7 +66,7 @@ def _n_values(value: Any, level: int = 1) -> int:
     """Return the number of values in a plain value, including itself and the keys of maps."""
     if level > _MOST_LEVELS:
         raise QueryFailedError(
-            f"a value of the answer lies more than {_MOST_LEVELS} levels deep; return what it holds instead"
+            f"a value of the answer is nested more than {_MOST_LEVELS} levels deep; return its parts instead"
         )
     if isinstance(value, list):
         return 1 + sum(_n_values(v, level + 1) for v in value)

@@ -55,14 +55,14 @@ _KEYWORDS = {
     "MERGE": "writes",
     "NODETACH": "writes",
     "PROFILE": "changes how statements run",
-    "PROJECT": "makes projected graphs",
+    "PROJECT": "creates projected graphs",
     "REALLOCATE": "administers servers",
     "REMOVE": "writes",
     "RENAME": "changes the schema",
     "REVOKE": "administers privileges",
     "ROLLBACK": "controls transactions",
     "SET": "writes",
-    "SHOW": "lists what the server holds",
+    "SHOW": "lists the contents of the server",
     "START": "administers databases",
     "STOP": "administers databases",
     "TERMINATE": "ends other people's transactions",
@@ -73,8 +73,8 @@ _KEYWORDS = {
 }
 _NAMESPACES = {
     "apoc": "reads files, reaches addresses and runs other statements",
-    "db": "reaches into the server",
-    "dbms": "reaches into the server",
+    "db": "accesses the internals of the server",
+    "dbms": "accesses the internals of the server",
     "gds": "keeps graphs in the server's memory",
     "genai": "sends data to outside services",
 }
@@ -84,7 +84,7 @@ _OPEN_NAMESPACES = {
 _FUNCTIONS = {
     "currval": "reads the state of a sequence",
     "current_setting": "reads the engine's settings",
-    "file": "tells paths of the server",
+    "file": "shows paths of the server",
     "load_extension": "loads code",
     "nextval": "changes a sequence",
     "setseed": "changes the state of the engine",
@@ -175,7 +175,7 @@ def check_statement(cypher: str) -> None:
     >>> check_statement("MATCH (l:Label) WHERE l.name = 'DELETE' RETURN l.set AS `create`;")
     >>> check_statement("RETURN 1; RETURN 2")
     Traceback (most recent call last):
-    labelgrove.ontology.errors.QueryRefusedError: refused by rule 'second-statement': it holds more than one statement
+    labelgrove.ontology.errors.QueryRefusedError: refused by rule 'second-statement': it contains more than one statement
     """  # noqa: E501 - the last line of a traceback
     for name in broken_rules(cypher):
         raise QueryRefusedError(f"refused by rule {name!r}: {RULES[name].reason}", rule=name)
@@ -276,26 +276,30 @@ def _rules() -> dict[str, Rule]:
             f"the statement is longer than {MAX_CHARACTERS:,} characters; pass data as parameters",
             lambda s: len(s.text) > MAX_CHARACTERS,
         ),
-        "nul": Rule("it holds a NUL character, where an engine stops reading", lambda s: "\0" in s.text),
-        "control-character": Rule("it holds a control character", _has_control),
-        "invisible-character": Rule(
-            "it holds a character that is not seen or turns the line", _has_invisible
+        "nul": Rule(
+            "it contains a NUL character, at which an engine stops reading", lambda s: "\0" in s.text
         ),
-        "lone-surrogate": Rule("it holds half a surrogate pair, which has no UTF-8 form", _has_surrogate),
+        "control-character": Rule("it contains a control character", _has_control),
+        "invisible-character": Rule(
+            "it contains an invisible character, or one that changes the direction of text", _has_invisible
+        ),
+        "lone-surrogate": Rule("it contains half a surrogate pair, which has no UTF-8 form", _has_surrogate),
         "unicode-escape": Rule(
-            r"it holds \u, which an engine replaces before it reads the words; "
+            r"it contains \u, which an engine replaces before it reads the words; "
             "write the character itself or pass it as a parameter",
             _has_escape,
         ),
     }
     rules |= {name: Rule(reason, _unended(kind)) for kind, (name, reason) in _UNENDED.items()}
     rules |= {
-        "brackets": Rule("its brackets do not pair", _is_unbalanced),
-        "second-statement": Rule("it holds more than one statement", _has_second),
-        "first-keyword": Rule(f"a query begins with one of {', '.join(_FIRST)}", _starts_badly),
-        "disguised-keyword": Rule("a word outside ASCII reads as a forbidden keyword", _is_disguised),
+        "brackets": Rule("its brackets do not match", _is_unbalanced),
+        "second-statement": Rule("it contains more than one statement", _has_second),
+        "first-keyword": Rule(f"a query must begin with one of {', '.join(_FIRST)}", _starts_badly),
+        "disguised-keyword": Rule(
+            "a word with characters outside ASCII reads as a forbidden keyword", _is_disguised
+        ),
     }
-    hint = "a query here only reads. If it is meant as a name, put it in backticks"
+    hint = "a query may only read. If the word is a name, put it in backticks"
     rules |= {
         f"keyword-{w.lower()}": Rule(f"{w} {does}; {hint}", _keyword(w)) for w, does in _KEYWORDS.items()
     }

@@ -123,7 +123,7 @@ def run(
         last = complaint.decode(errors="replace").strip().rpartition("\n")[2]
         raise QueryFailedError(
             f"the query ended its process with status {child.returncode}{': ' + last if last else ''}; "
-            "it may need more memory than a query is given: return less, or group it further"
+            "it may need more memory than a query may use: return less, or aggregate more"
         )
     reply = json.loads(answer)
     if "error" in reply:
@@ -133,7 +133,7 @@ def run(
 
 def _overdue(timeout_s: float) -> QueryTimeoutError:
     return QueryTimeoutError(
-        f"the query ran past {timeout_s:g} s and was stopped; ask for less, or allow it more time (--timeout)"
+        f"the query ran past {timeout_s:g} s and was stopped; request less, or allow more time (--timeout)"
     )
 
 
@@ -159,9 +159,9 @@ def answer(reach: Reach) -> NoReturn:
     except GroveError as error:
         _end(_error(error))
     except MemoryError:
-        _end(_error(QueryFailedError("the query needs more memory than it is given; return less of it")))
+        _end(_error(QueryFailedError("the query needs more memory than it may use; return less")))
     except RecursionError:
-        _end(_error(QueryFailedError("a value of the answer is nested too deeply; return what it holds")))
+        _end(_error(QueryFailedError("a value of the answer is nested too deeply; return its parts")))
 
 
 def limit_memory(engine_bytes: int = 0) -> None:

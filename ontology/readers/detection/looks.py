@@ -65,7 +65,7 @@ class Look:
     reader: str | None = None
 
     def __str__(self) -> str:
-        advice = self.advice or f"leave the format out, or name {self.reader}"
+        advice = self.advice or f"omit the format, or choose {self.reader}"
         return f"this looks like {self.name}: {advice}"
 
 
@@ -79,30 +79,30 @@ def look_of(start: Head) -> Look | None:
 
 
 _AS_EDGES = "write the hierarchy as an edge list with the header parent,child"
-_BY_PANDAS = "write it as CSV with pandas, its columns named parent and child"
-_BY_SHEET = "save the sheet as CSV, its columns named parent and child"
+_BY_PANDAS = "write it with pandas as CSV with the columns parent and child"
+_BY_SHEET = "save the sheet as CSV with the columns parent and child"
 _UNPACK = "unpack it and read the file inside"
 _AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
 _BY_ICONV = "convert it with iconv -f {} -t UTF-8"
-_FETCH = "an error page perhaps: download the file again"
+_FETCH = "this may be an error page: download the file again"
 _IRI = r"(<[^<>\s]*>|_:\S+)"
 _DAY = r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\S+ \S+ \S+ \[\d\d/)"
 _LEVEL = "(DEBUG|INFO|NOTICE|WARN(ING)?|ERROR|CRITICAL|FATAL)"
-_RUN = "run it, and read what it writes"
+_RUN = "run it, and read the file that it writes"
 
 DOCUMENTS = Look(
     "documents with features (svmlight)",
     most_lines(r"^\s*[-+]?[\d.]+(, ?\d+)*( qid:\d+)?( \d+:[-+.\deE]+)+\s*(#.*)?$", share=0.6),
-    "read the file of the hierarchy; the class list of a category hierarchy is named with the option labels",
+    "read the file of the hierarchy; name the class list of a category hierarchy with the option labels",
 )
 """The labels file of a category hierarchy also looks like this."""
 
 LOOKS: tuple[Look, ...] = (
     # Bytes.
-    Look("a spreadsheet of Excel", starts_with(b"PK\x03\x04", beside=b"xl/"), _BY_SHEET),
-    Look("a spreadsheet or text of OpenDocument", starts_with(b"mimetypeapplication/vnd.oasis", 30),
+    Look("an Excel spreadsheet", starts_with(b"PK\x03\x04", beside=b"xl/"), _BY_SHEET),
+    Look("an OpenDocument spreadsheet or text", starts_with(b"mimetypeapplication/vnd.oasis", 30),
          _BY_SHEET),
-    Look("a .npz archive of numpy", starts_with(b"PK\x03\x04", beside=b".npy"), _BY_PANDAS),
+    Look("a numpy .npz archive", starts_with(b"PK\x03\x04", beside=b".npy"), _BY_PANDAS),
     Look("a zip archive", starts_with(b"PK\x03\x04"), _UNPACK),
     Look("bzip2", starts_with(b"BZh"), "unpack it with bunzip2 and read the result"),
     Look("xz", starts_with(b"\xfd7zXZ\x00"), "unpack it with unxz and read the result"),
@@ -119,25 +119,25 @@ LOOKS: tuple[Look, ...] = (
     Look("a SQLite database", starts_with(b"SQLite format 3\x00"),
          "export the edges as CSV: sqlite3 -csv -header FILE"),
     Look("a numpy array", starts_with(b"\x93NUMPY"), _BY_PANDAS),
-    Look("a pickle of Python", is_pickle, "write what it holds as an edge list"),
-    Look("an artifact of labelgrove, such as a bundle", starts_with(b'{"', 8, b'labelgrove/'),
-         "see what it is with grove bundle inspect; read the source of its ontology"),
-    Look("safetensors", starts_with(b'{"', 8), "these are arrays; read the file that names the labels"),
-    Look("a document of Word or Excel, of the older form", starts_with(b"\xd0\xcf\x11\xe0"), _BY_SHEET),
+    Look("a Python pickle", is_pickle, "write its contents as an edge list"),
+    Look("a labelgrove artifact, such as a bundle", starts_with(b'{"', 8, b'labelgrove/'),
+         "inspect it with grove bundle inspect; read the source of its ontology"),
+    Look("safetensors", starts_with(b'{"', 8), "it contains arrays; read the file that names the labels"),
+    Look("a Word or Excel document in the older format", starts_with(b"\xd0\xcf\x11\xe0"), _BY_SHEET),
     Look("a PDF", starts_with(b"%PDF"), "copy the hierarchy into a text file"),
     Look("PostScript", starts_with(b"%!PS"), "copy the hierarchy into a text file"),
     Look("RTF", starts_with(b"{\\rtf"), "save it as plain text"),
-    Look("a picture (PNG)", starts_with(b"\x89PNG"), "read a file of text"),
-    Look("a picture (JPEG)", starts_with(b"\xff\xd8\xff"), "read a file of text"),
-    Look("a picture (GIF)", starts_with(b"GIF8"), "read a file of text"),
-    Look("a picture (TIFF)", starts_with(b"II*\x00"), "read a file of text"),
-    Look("a program (ELF)", starts_with(b"\x7fELF"), "read a file of text"),
+    Look("a picture (PNG)", starts_with(b"\x89PNG"), "read a text file"),
+    Look("a picture (JPEG)", starts_with(b"\xff\xd8\xff"), "read a text file"),
+    Look("a picture (GIF)", starts_with(b"GIF8"), "read a text file"),
+    Look("a picture (TIFF)", starts_with(b"II*\x00"), "read a text file"),
+    Look("a program (ELF)", starts_with(b"\x7fELF"), "read a text file"),
     Look("UTF-32", starts_with(b"\xff\xfe\x00\x00"), _BY_ICONV.format("UTF-32")),
-    Look("UTF-32, big end first", starts_with(b"\x00\x00\xfe\xff"), _BY_ICONV.format("UTF-32")),
+    Look("big-endian UTF-32", starts_with(b"\x00\x00\xfe\xff"), _BY_ICONV.format("UTF-32")),
     Look("UTF-16", starts_with(b"\xff\xfe"), _BY_ICONV.format("UTF-16")),
-    Look("UTF-16, big end first", starts_with(b"\xfe\xff"), _BY_ICONV.format("UTF-16")),
+    Look("big-endian UTF-16", starts_with(b"\xfe\xff"), _BY_ICONV.format("UTF-16")),
     Look("UTF-16 without a byte order mark", utf16(1), _BY_ICONV.format("UTF-16LE")),
-    Look("UTF-16 without a byte order mark, big end first", utf16(0), _BY_ICONV.format("UTF-16BE")),
+    Look("big-endian UTF-16 without a byte order mark", utf16(0), _BY_ICONV.format("UTF-16BE")),
     # Text with a distinctive sign.
     Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
          "fetch the file with git lfs pull"),
@@ -149,15 +149,15 @@ LOOKS: tuple[Look, ...] = (
     Look("a lexicon (WN-LMF)", xml("LexicalResource"), _AS_EDGES),
     Look("MeSH descriptors in XML", xml("DescriptorRecordSet"), _AS_EDGES),
     Look("an outline in OPML", xml("opml"), "write it as an outline indented by blanks"),
-    Look("a picture (SVG)", xml("svg"), "read a file of text"),
-    Look("a Pascal VOC annotation", xml("annotation"), "read the file that relates the classes"),
+    Look("a picture (SVG)", xml("svg"), "read a text file"),
+    Look("a Pascal VOC annotation", xml("annotation"), "read a file with the hierarchy of the classes"),
     Look("XML", xml(), _AS_EDGES),
     Look("a WordNet database file", lambda head: looks_like_wordnet(head.lines), reader="wordnet"),
     Look("an edge list with a header",
          lambda head: has_header(head.first_record) not in (None, "space"),
          reader="edges"),
-    Look("an export of labelgrove", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
-    Look("binary data", is_binary, "read a file of text"),
+    Look("a labelgrove export", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
+    Look("binary data", is_binary, "read a text file"),
     Look("OBO", first_record(r"format-version:|\[(term|typedef)\]"), _AS_EDGES),
     Look("a settings file (TOML or INI)",
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
@@ -173,7 +173,7 @@ LOOKS: tuple[Look, ...] = (
          first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _AS_EDGES),
     Look("NEXUS", text_starts("#nexus"), "write the tree as an edge list"),
     Look("Newick", is_newick, "write the tree as an edge list"),
-    Look("a graph of Graphviz",
+    Look("a Graphviz graph",
          text_starts(r"(//[^\n]*\n\s*|/\*[^*]*\*/\s*)*(strict\s+)?(di)?graph\b[^{\n]*\{"),
          BY_NETWORKX),
     Look("GML", text_starts(r'((creator|version|comment)\b.*\n\s*)*graph\s*\['), BY_NETWORKX),
@@ -188,21 +188,21 @@ LOOKS: tuple[Look, ...] = (
          "run it, and export the edges as CSV"),
     # Text recognized from most of its lines.
     Look("a log file", most_lines(rf"^{_DAY}|^(\[{_LEVEL}\]|{_LEVEL}:)\s", least=1),
-         "read a file that relates labels"),
+         "read a file with a hierarchy of labels"),
     DOCUMENTS,
-    Look("a dump of the NCBI taxonomy", most_lines(r"\t\|(\t|$)"),
+    Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"),
          "write the first two columns of nodes.dmp as an edge list with the header child,parent"),
-    Look("tree numbers of MeSH", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
+    Look("MeSH tree numbers", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
     Look("label paths", most_lines(r"\S > \S", share=0.5),
          "write each label below its parent, as an outline or an edge list"),
-    Look("variables of an environment", most_lines(r"^\s*(export )?[A-Z][A-Z0-9_]*="), _AS_EDGES),
+    Look("environment variables", most_lines(r"^\s*(export )?[A-Z][A-Z0-9_]*="), _AS_EDGES),
     Look("properties (name = value)", most_lines(r"^\s*[\w.-]+ = \S"), _AS_EDGES),
-    Look("source code of C", some_lines(r'#\s*(include\s*[<"]|define \w|undef \w|if\w* \w|endif\b)', least=2),
+    Look("C source code", some_lines(r'#\s*(include\s*[<"]|define \w|undef \w|if\w* \w|endif\b)', least=2),
          _RUN),
     Look("source code", lambda head: has_blocks(head) or is_statements(head), _RUN),
     Look("a manual page", some_lines(r"[.'](\\\"|[A-Z]{2}\b)", least=3), _AS_OUTLINE),
-    Look("documentation of Perl", some_lines(r"=(head\d|pod|over|item|cut)\b", least=2), _AS_OUTLINE),
-    Look("checksums", most_lines(r"^[0-9a-f]{32,128} [ *]\S"), "read a file that relates labels"),
+    Look("Perl documentation", some_lines(r"=(head\d|pod|over|item|cut)\b", least=2), _AS_OUTLINE),
+    Look("checksums", most_lines(r"^[0-9a-f]{32,128} [ *]\S"), "read a file with a hierarchy of labels"),
     Look("YAML", lambda head: looks_like_yaml(head.lines),
          "write it as an outline without colons, or as an edge list with the header parent,child"),
     Look("Markdown or reStructuredText", has_headings, _AS_OUTLINE),

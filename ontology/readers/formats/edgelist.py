@@ -122,15 +122,18 @@ class _Reader:
         if self._options.relation is not None:
             if layout.relation is None:
                 raise InputError(
-                    f"relation: {into.file} has no column of that name, so {self._options.relation!r} cannot "
-                    "be picked; leave the option out, or name the column in the header"
+                    f"relation: {into.file} has no column named relation, so the edges of "
+                    f"{self._options.relation!r} cannot be selected; omit the option, or name the column in "
+                    "the header"
                 )
             return
         by_number = sorted(self._relations, key=lambda name: (-self._relations[name][0], name))
         for name in by_number[1:]:
             number, line = self._relations[name]
             into.defect(
-                "several-relations", line, f"{name!r} in {counted(number, 'record')} beside {by_number[0]!r}"
+                "several-relations",
+                line,
+                f"{name!r} in {counted(number, 'record')}; the most frequent relation is {by_number[0]!r}",
             )
 
     def _split(self, line: str, at: int) -> list[str] | None:

@@ -73,7 +73,7 @@ def _label(node: JsonObject, into: Collector) -> None:
         into.defect("empty-key", at, "a label without a key")
         return
     if key in into.labels:
-        into.defect("duplicate-id", at, f"{key} also in line {into.labels[key]}")
+        into.defect("duplicate-id", at, f"{key} is also on line {into.labels[key]}")
     into.describe(key, at)
     name, definition = _text(node, "name", into), _text(node, "definition", into)
     if name is not None and name != key:
@@ -85,7 +85,7 @@ def _label(node: JsonObject, into: Collector) -> None:
 def _edge(node: JsonObject, into: Collector) -> None:
     child, parent, at = _text(node, "child", into), _text(node, "parent", into), node.line
     if not child or not parent:
-        into.defect("empty-key", at, f"an edge of {child!r} and {parent!r}")
+        into.defect("empty-key", at, f"an edge with child {child!r} and parent {parent!r}")
         return
     weight, rank = node.get("weight"), node.get("rank")
     length, code = (1.0, None) if weight is None else _length(weight)

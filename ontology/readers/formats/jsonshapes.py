@@ -23,7 +23,7 @@ MEMBERS = frozenset({*NAMING, "children", "definition", "weight"})
 _SHOWN = 5
 _AS_TREE = 'write it as {"name": ..., "children": [...]}'
 _AS_TABLE = "write it as CSV with the columns key, name, parent"
-BY_NETWORKX = "open it with networkx and hand the graph to LabelGraph.from_networkx"
+BY_NETWORKX = "open it with networkx and pass the graph to LabelGraph.from_networkx"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def foreign_shape(document: Any) -> str | None:
     """Return the kind of a JSON document and how to handle it; None if it is a tree of labels.
 
     >>> foreign_shape({"type": "FeatureCollection", "features": []})
-    'this looks like GeoJSON: read the file that relates the places'
+    'this looks like GeoJSON: read a file with the hierarchy of the places'
     >>> foreign_shape({"name": "animal", "children": []}) is None
     True
     """
@@ -131,36 +131,36 @@ _GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon"
                "GeometryCollection", "Feature", "FeatureCollection")  # fmt: skip
 
 SHAPES: tuple[Shape, ...] = (
-    Shape("a document of labelgrove ({})", lambda _, first: "labelgrove/" in str(first.get("format")),
+    Shape("a labelgrove document ({})", lambda _, first: "labelgrove/" in str(first.get("format")),
           "read the source of its ontology, or an export that this version wrote"),
     Shape("JSON-LD", lambda _, first: any(name.startswith("@") for name in first), _AS_TABLE),
     Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
-    Shape("GeoJSON", _is("type", *_GEOMETRIES), "read the file that relates the places"),
-    Shape("TopoJSON", _is("type", "Topology"), "read the file that relates the places"),
-    Shape("annotations of COCO", _has("images", "annotations"),
+    Shape("GeoJSON", _is("type", *_GEOMETRIES), "read a file with the hierarchy of the places"),
+    Shape("TopoJSON", _is("type", "Topology"), "read a file with the hierarchy of the places"),
+    Shape("COCO annotations", _has("images", "annotations"),
           "write its categories as CSV with the columns name and parent (supercategory)"),
-    Shape("categories of COCO", _has("supercategory"),
+    Shape("COCO categories", _has("supercategory"),
           "write them as CSV with the columns name and parent (supercategory)"),
-    Shape("categories of COCO", _within("categories", "supercategory"),
+    Shape("COCO categories", _within("categories", "supercategory"),
           "write them as CSV with the columns name and parent (supercategory)"),
     Shape("a graph of nodes and links", _all(_has("nodes"), _has_any("links", "edges")), BY_NETWORKX),
     Shape("a graph of nodes and links", _within("graph", "nodes"), BY_NETWORKX),
     Shape("a graph of nodes and links", _within("elements", "nodes"), BY_NETWORKX),
-    Shape("a package of npm", _all(_has("name", "version"), _has_any(
+    Shape("an npm package", _all(_has("name", "version"), _has_any(
         "dependencies", "devDependencies", "scripts", "main", "lockfileVersion", "license")),
-        "read the file that relates labels"),
-    Shape("a notebook of Jupyter", _has("cells", "nbformat"), "run it, and read what it writes"),
-    Shape("a JSON schema", _has("$schema"), "read the file that relates labels"),
+        "read a file with a hierarchy of labels"),
+    Shape("a Jupyter notebook", _has("cells", "nbformat"), "run it, and read the file that it writes"),
+    Shape("a JSON schema", _has("$schema"), "read a file with a hierarchy of labels"),
     Shape("a description of an HTTP service (OpenAPI)", _has_any("openapi", "swagger"),
-          "read the file that relates labels"),
+          "read a file with a hierarchy of labels"),
     Shape("the AudioSet ontology", _has("child_ids"), "write a line parent,child for each of its child_ids"),
     Shape("a list of records with parents ({})", _all(_is_array, lambda _, first: any(
         word_role(name) == "parent" for name in first)), _AS_TABLE),
     Shape("a list of records ({})", lambda document, first: _is_array(document, first) and bool(first),
           _AS_TREE + ", or as CSV with the columns key, name, parent"),
-    Shape("a list of texts or numbers", _is_array, _AS_TREE),
+    Shape("a list of strings or numbers", _is_array, _AS_TREE),
     Shape("a tree whose nodes have neither name nor id ({})", _has("children"), _AS_TREE),
-    Shape("objects within objects ({})", _values(dict), _AS_TREE),
+    Shape("nested objects ({})", _values(dict), _AS_TREE),
     Shape("a table of members and values ({})", _values(str, list, bool, type(None)), _AS_TREE),
     Shape("a JSON object ({})", lambda document, _: isinstance(document, dict), _AS_TREE),
     Shape("a single JSON value", lambda *_: True, _AS_TREE),

@@ -76,7 +76,7 @@ class _Walk:
         key = self._path(name, parent, place, at, again) if given is None else given
         is_again = key in into.labels
         if is_again and given is not None:
-            into.defect("duplicate-id", at, f"{key} also in line {into.labels[key]}")
+            into.defect("duplicate-id", at, f"{key} is also on line {into.labels[key]}")
         into.describe(key, at)
         if name is None:
             into.defect("missing-name", at, key)
@@ -134,7 +134,7 @@ class _Walk:
             again.add(path)
         if path not in self._into.labels or is_first:
             return path
-        self._into.defect("repeated-sibling", at, f"{path} also in line {self._into.labels[path]}")
+        self._into.defect("repeated-sibling", at, f"{path} is also on line {self._into.labels[path]}")
         number = self._taken.get(path, 1) + 1
         while f"{path}#{number}" in self._into.labels:
             number += 1

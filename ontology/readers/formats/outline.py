@@ -39,7 +39,7 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
     if first is None:
         return
     if _is_table(first[1]):
-        into.defect("foreign-file", first[0], "this looks like a table: name the format edges")
+        into.defect("foreign-file", first[0], "this looks like a table: choose the format edges")
         return
     dashed = any(line.startswith("--") for line in first[1])
     walk = _Walk(into)

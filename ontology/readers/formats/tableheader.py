@@ -52,7 +52,7 @@ _OF_LABELS = ("key", "name")
 """First columns of pairs whose header lists labels rather than edges."""
 
 UNKNOWN_WORDS = (
-    "looks like a header of words that are not known (known: id,name,parent or child,parent[,weight])"
+    "looks like a header of unknown words (known headers: id,name,parent and child,parent[,weight])"
 )
 """The text about a first line for which `has_unknown_words` holds."""
 
@@ -159,11 +159,11 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
     for i, cell in enumerate(cells):
         if i not in {*more.values(), place[ends[0]], place[ends[1]]}:
             called = cell or f"column {i + 1}, without a name"
-            into.defect("extra-column", at, f"{called}: what it holds is left out")
+            into.defect("extra-column", at, f"{called}: its cells are left out")
     child, parent = _directed_ends(ends, place[ends[0]], place[ends[1]], options)
     told = _told(ends, place)
     if told and options.direction in ("child-parent", "parent-child") and options.direction != told:
-        into.defect("direction-header", at, f"{shown} against direction {options.direction}")
+        into.defect("direction-header", at, f"header {shown}, but direction {options.direction}")
     return Layout(
         len(cells),
         child,
@@ -196,8 +196,8 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
         shown = ", ".join(cell.strip() for cell in alike[0][:_SHOWN]) + (", ..." if common > _SHOWN else "")
         return (
             f"a table of {common} columns ({shown}) without a header: if each line is a path from the top "
-            "(food, fruit, apple), write one line per label: key, name, parent; else name parent and child, "
-            "or key and parent, in its first line"
+            "(food, fruit, apple), write one line per label: key, name, parent; otherwise add a "
+            "header with parent and child, or key and parent"
         )
     return layout
 

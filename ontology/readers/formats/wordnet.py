@@ -57,7 +57,7 @@ def data_file(path: Path, part: str) -> Path:
     for folder in (path, path / "dict"):
         if (folder / f"data.{part}").is_file():
             return folder / f"data.{part}"
-    raise InputError(f"{path}: the folder holds no data.{part}; give a file, or a WordNet folder")
+    raise InputError(f"{path}: the folder does not contain data.{part}; give a file, or a WordNet folder")
 
 
 def looks_like_wordnet(lines: list[str]) -> bool:
@@ -112,7 +112,7 @@ class _Reader:
             return
         if int(offset) - position != self._shift:
             self._shift = int(offset) - position
-            into.defect("offset-moved", at, f"{offset} stands at byte {position}")
+            into.defect("offset-moved", at, f"{offset} is at byte {position}")
         if not (len(lexicographer) == 2 and lexicographer.isdecimal() and int(lexicographer) <= 44):
             into.defect("lexicographer-file", at, line)
         n_words = int(count, 16) if re.fullmatch(r"[0-9a-fA-F]{2}", count) else 0

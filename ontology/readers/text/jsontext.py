@@ -14,6 +14,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.errors import counted
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.text.lines import Lines
 
@@ -98,8 +99,10 @@ def shown(value: Any) -> str:
     """Return a value as text, without its nested values, which may be 10,000 levels deep."""
     if isinstance(value, JsonNumber):
         return str(value)
-    if isinstance(value, list | JsonObject):
-        return f"an {'array' if isinstance(value, list) else 'object'} of {len(value)}"
+    if isinstance(value, list):
+        return f"an array of {counted(len(value), 'value')}"
+    if isinstance(value, JsonObject):
+        return f"an object of {counted(len(value), 'member')}"
     return repr(value)
 
 

@@ -125,7 +125,7 @@ def test_bad_rows_are_named(bad, monkeypatch):
     rows = np.ones((5, 2))
     rows[3, 1] = bad
     for call in (arrays.predict_indices, arrays.decision_function):
-        with pytest.raises(WeightError, match=rf"row 3, column 1 \('moss'\) holds {bad}; a row holds"):
+        with pytest.raises(WeightError, match=rf"row 3, column 1 \('moss'\) holds {bad}; a row must have"):
             call(strict.asarray(rows))
     with pytest.raises(WeightError, match=r"row 0 sums to 0.0 \(and 6 more of rows 0 to 6\); "):
         arrays.decision_function(strict.zeros((7, 2)))

@@ -58,7 +58,7 @@ def test_labels_of_one_name_are_told_apart_by_what_is_known_of_them():
     with pytest.raises(BindingError) as caught:
         find_labels(["crane"], KEYS, NAMES, describe=describe)
     assert str(caught.value).endswith(
-        "column 0 'crane' is ambiguous; give the key of the one you mean:\n"
+        "column 0 'crane' is ambiguous; give the key of the label that you mean:\n"
         "    'n1' (crane), a root\n    'n2' (crane), below 'n1' (crane): wades"
     )
 
@@ -98,8 +98,8 @@ def test_every_fault_is_listed_in_one_error():
     assert "column 3 'n1' repeats column 2 'n1'" in text
     assert "column 4 'zzzzzz' is unknown; nothing is close to it" in text
     for key in ("n2", "n3", "n4"):
-        assert f"no column feeds the observed label {key!r}" in text
-    assert "feeds the observed label 'n1'" not in text
+        assert f"no column stands for the observed label {key!r}" in text
+    assert "stands for the observed label 'n1'" not in text
     assert "built for 4 observed labels; for the classes of another model build another: grove bundle" in text
     with pytest.raises(BindingError) as renamed:
         bind(["n1", "n2", "n3", "n5"], KEYS, NAMES)
@@ -147,7 +147,7 @@ NUMBERED = LabelGraph.from_edges([(str(i), "root") for i in range(3)])
     [
         (lambda: ClassBinding(NUMBERED).labels(np.arange(3)), r"y\.astype\(str\).*columns=\{c: str\(c\)"),
         (lambda: ClassBinding(NUMBERED).labels(np.arange(9)), r"columns=\{class: key"),
-        (lambda: build_bundle(NUMBERED, np.arange(2)), r"'0' is there: pass str\(key\).*int64"),
+        (lambda: build_bundle(NUMBERED, np.arange(2)), r"'0' is a label: pass str\(key\).*int64"),
         (lambda: metric_space(NUMBERED).index([7]), r"keys are text: pass str\(key\)"),
         (
             lambda: evaluate(Adapter.from_graph(NUMBERED, ["0", "1"]), np.eye(2), [0, 1]),
@@ -162,7 +162,7 @@ def test_numbers_that_are_keys_once_they_are_text_are_told_so(use, hint):
 
 
 def test_a_single_text_is_no_list_of_columns():
-    with pytest.raises(BindingError, match="one text"):
+    with pytest.raises(BindingError, match="single string"):
         bind("ab", ["a", "b"])
 
 

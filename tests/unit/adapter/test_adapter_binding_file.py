@@ -44,17 +44,17 @@ def test_every_form_of_columns_means_the_same(columns):
         ({1: "oak", 2: "elm", 3: "moss"}, "from 1 to 3, without 0"),
         ({-1: "oak", 0: "elm", 1: "moss"}, "without 2"),
         ({10**18: "oak"}, "without 0"),
-        ({0: "oak", "0": "elm", 1: "moss"}, "column 0 stands twice, as a number and as text"),
+        ({0: "oak", "0": "elm", 1: "moss"}, "column 0 occurs twice, as a number and as text"),
         ({"oak": 0, "elm": 1, "moss": 2}, "this is label2id: give id2label"),
-        ({"00": "oak"}, "'00' is not a number of a column"),
-        ({0.0: "oak"}, "0.0 is not a number of a column; count columns as 0, 1"),
-        ({True: "oak"}, "True is not a number"),
-        ({"LABEL_0": "oak"}, "'LABEL_0' is not a number"),
+        ({"00": "oak"}, "'00' is not the number of a column"),
+        ({0.0: "oak"}, "0.0 is not the number of a column; count columns as 0, 1"),
+        ({True: "oak"}, "True is not the number"),
+        ({"LABEL_0": "oak"}, "'LABEL_0' is not the number"),
         ({0: "oak", 1: "elm", 2: 7}, "column 2 is 7 of type int"),
         ({0: "oak", 1: "oak", 2: "elm"}, "column 1 'oak' repeats column 0 'oak'"),
         ({0: "oak", 1: "fern", 2: "elm"}, "column 1 'fern' is unknown"),
         ({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, "column 0 'LABEL_0' is unknown"),
-        ({}, "no column feeds"),
+        ({}, "no column stands for"),
         (np.array([["oak", "elm", "moss"]]), r"array of shape \(1, 3\) given"),
         (np.array("oak"), r"shape \(\)"),
         (np.array([b"oak", b"elm", b"moss"]), "bytes; decode them"),
@@ -93,7 +93,7 @@ def test_a_saved_binding_reads_back_and_outlives_the_names(tmp_path):
     build_bundle(renamed, KEYS).save(path)
     assert Adapter.load(path, Binding.load(tmp_path / "b.json")).observed == ("n3", "n1", "n2")
     assert make_binding(build_bundle(renamed, KEYS), binding).columns == binding.columns
-    with pytest.raises(BindingError, match="no column feeds the observed label 'n0'"):
+    with pytest.raises(BindingError, match="no column stands for the observed label 'n0'"):
         Adapter(build_bundle(GRAPH, [*KEYS, "n0"]), binding)
 
 

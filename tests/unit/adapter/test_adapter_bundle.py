@@ -113,7 +113,7 @@ def test_a_matrix_without_all_columns_needs_the_diameter():
     ("call", "error", "match"),
     [
         (lambda: build_bundle(TREE, []), InputError, "at least one"),
-        (lambda: build_bundle(TREE, "oak"), InputError, "one text"),
+        (lambda: build_bundle(TREE, "oak"), InputError, "single string"),
         (lambda: build_bundle(TREE, ["oak", "oak"]), InputError, "'oak'"),
         (lambda: build_bundle(TREE, ["oka"]), UnknownLabelError, "'oak'"),
         (lambda: build_bundle(TREE, ["oak"], ontology={"digest": "0" * 64}), InputError, "digest"),
@@ -167,7 +167,7 @@ FAULTS = {
     "diameter no number": ("tree", _saying("diameter", "wide"), "diameter"),
     "diameter nan": ("tree", _saying("diameter", "nan"), "diameter"),
     "short digest": ("tree", _saying("ontology_digest", "abc"), "ontology_digest"),
-    "miscounted labels": ("tree", _saying("n_labels", "4"), "n_labels is '4', the arrays hold 5"),
+    "miscounted labels": ("tree", _saying("n_labels", "4"), "n_labels is '4', but the arrays have 5"),
     "miscounted points": ("tree", _saying("n_points", "6"), "n_points"),
     "miscounted observed": ("tree", _saying("n_observed", "1"), "n_observed"),
     "missing field": ("tree", lambda a, m: m.pop("metric"), "'metric' is missing"),

@@ -183,7 +183,7 @@ def test_samples_with_an_unobserved_truth_do_not_count_for_the_likelihood():
     assert mixed.temperature == pytest.approx(fit_temperature(logits, truth).temperature, rel=1e-6)
     assert mixed.value == pytest.approx(fit_temperature(logits, truth).value, rel=1e-9)
     assert mixed.n_unobserved == 600
-    assert mixed.notes == ("600 of 1200 samples have an unobserved truth and do not count for the fit",)
+    assert mixed.notes == ("600 of 1200 samples have an unobserved truth and are not used for the fit",)
 
 
 def test_truths_that_are_keys_need_to_know_the_columns():

@@ -173,14 +173,18 @@ def test_what_is_kept_never_exceeds_its_size_with_threads():
 @pytest.mark.parametrize(
     ("candidates", "error", "match"),
     [
-        ("roots", InputError, "'roots' is one text and no rule; give 'leaves', 'locus', 'observed'"),
+        (
+            "roots",
+            InputError,
+            "'roots' is a single string and not a rule; give 'leaves', 'locus', 'observed'",
+        ),
         ([], InputError, "name at least one"),
         ([[], None], InputError, "candidates of row 0: no label given"),
         (["oak", "nowhere"], UnknownLabelError, "nowhere"),
-        (["oak", 3], InputError, "row 0 has the text 'oak' among sets"),
+        (["oak", 3], InputError, "row 0 is the single string 'oak'"),
         ([["oak"]], InputError, "1 set for 2 rows"),
         ([["oak"], ["nowhere"]], UnknownLabelError, "nowhere"),
-        ([["oak"], [["elm"]]], InputError, "row 1: .* one set is"),
+        ([["oak"], [["elm"]]], InputError, "row 1: .* give .leaves"),
         ([["oak"], 5], InputError, "candidates of row 1: 5 given"),
         (5, InputError, "candidates: 5 given"),
         (Subtree("nowhere"), UnknownLabelError, "no label of the tree"),
@@ -201,7 +205,7 @@ def test_more_labels_than_candidates_are_refused():
         adapter.top_k([[1, 1], [1, 1]], 2, candidates=[["oak", "elm"], ["oak"]])
     with pytest.raises(InputError, match="from 1 to 5"):
         adapter.top_k([[1, 1]], True, candidates=[None])
-    with pytest.raises(InputError, match="one set is"):
+    with pytest.raises(InputError, match="give 'leaves'"):
         adapter.decision_function([[1, 1]], candidates=[["oak"]])
 
 
@@ -209,7 +213,7 @@ def test_a_block_has_no_leaves_and_no_subtrees_but_its_own():
     grid = LabelGraph.grid((2, 3))
     adapter = Adapter.from_graph(grid, [grid.keys[0]])
     for candidates in ("leaves", Subtree(grid.keys[0])):
-        with pytest.raises(SpaceError, match="which a block bundle does not hold"):
+        with pytest.raises(SpaceError, match="which a block bundle does not contain"):
             adapter.predict([[1.0]], candidates=candidates)
     leaves = Adapter(build_bundle(TREE, ["oak", "moss"], metric="graph", labels="leaves"))
     assert leaves.bundle.kind == "block"
@@ -217,7 +221,7 @@ def test_a_block_has_no_leaves_and_no_subtrees_but_its_own():
     outside = Adapter(build_bundle(TREE, ["tree"], labels="leaves"))
     with pytest.raises(InputError, match="'observed' leaves no allowed label"):
         outside.predict([[1]], candidates="observed")
-    with pytest.raises(InputError, match="'locus' is of beta 2"):
+    with pytest.raises(InputError, match="'locus' needs beta 2"):
         Adapter.from_graph(TREE, ["oak"], beta=1).predict([[1]], candidates="locus")
 
 

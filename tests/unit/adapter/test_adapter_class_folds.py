@@ -172,7 +172,7 @@ def test_a_scorer_asks_for_weights_as_those_of_scikit_learn_do():
 # ---- the warning ---------------------------------------------------------------------------------------
 
 SCORERS = {"own": neg_expected_sq_distance, "space": expected_sq_distance_scorer(SPACE)}
-HELD_OUT = "hold whole classes out of what is learned: cv=labelgrove.adapter.sklearn.ClassKFold"
+HELD_OUT = "hold out whole classes from training: cv=labelgrove.adapter.sklearn.ClassKFold"
 
 
 @pytest.mark.parametrize("scorer", SCORERS)

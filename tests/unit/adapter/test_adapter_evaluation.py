@@ -181,11 +181,14 @@ def test_what_a_smaller_error_was_paid_with_is_said():
     said = evaluate(adapter, weights, ["a", "a", "c"] * 20).render()
     assert "accuracy falls" not in said
     assert (
-        "the price, against argmax: where the truth is observed, in 66.7 % of the samples, E[d²] rises from "
-        "0 to 0.5 squared edge-weight units, and the gain is made on the others"
+        "the price, compared with argmax: where the truth is observed, in 66.7 % of the samples, E[d²] rises "
+        "from 0 to 0.5 squared edge-weight units; the gain comes from the other samples"
     ) in said
     said = evaluate(adapter, weights, ["a", "a", "d"] * 20).render()
-    assert "the price, against argmax: accuracy falls from 66.7 % to 33.3 %, because the mean hedges" in said
+    assert (
+        "the price, compared with argmax: accuracy falls from 66.7 % to 33.3 %, because the mean hedges"
+        in said
+    )
     assert "the price" not in evaluate(adapter, weights, ["a", "a", "b"] * 20).render()
     shift = np.linspace(0, 0.02, 60)[:, None] * [1, -1]  # no sample is a copy of another
     first = evaluate(
@@ -302,7 +305,7 @@ def test_truth_outside_the_allowed_labels_is_named_by_row():
     adapter = Adapter.from_graph(HAND, OBSERVED, labels="leaves")
     with pytest.raises(
         UnknownLabelError,
-        match=r"2 of 5 rows are outside .*\(known, but no allowed answer\): row 0 'a', row 3 'a'; leave",
+        match=r"2 of 5 rows are outside .*\(known, but not allowed answers\): row 0 'a', row 3 'a'; leave",
     ):
         evaluate(adapter, P, ["a", "d", "b", "a", "c"])
 
@@ -335,7 +338,7 @@ def test_numbers_for_truths_are_told_what_they_may_be():
     [
         (lambda a: evaluate(a, P, TRUTH[:3]), InputError, "3 labels for 5 rows"),
         (lambda a: evaluate(a, np.empty((0, 3)), []), InputError, "at least one"),
-        (lambda a: evaluate(a, P, "adbrc"), InputError, "one text"),
+        (lambda a: evaluate(a, P, "adbrc"), InputError, "single string"),
         (lambda a: evaluate(a, P, [0, 1, 2, 3, 4]), InputError, "row 0 is 0 of type int"),
         (lambda a: evaluate(a, P, TRUTH, observed=OBSERVED), InputError, "leave it out"),
         (lambda a: evaluate(a, P, TRUTH, train_truth=[]), InputError, "train_truth"),
@@ -347,7 +350,7 @@ def test_numbers_for_truths_are_told_what_they_may_be():
         (
             lambda a: evaluate(a, P, TRUTH, space=metric_space(HAND, labels="leaves")),
             SpaceError,
-            "does not hold",
+            "does not have",
         ),
         (
             lambda a: evaluate(a, P, TRUTH, space=metric_space(HAND, metric="graph")),

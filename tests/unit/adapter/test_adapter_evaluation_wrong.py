@@ -60,20 +60,24 @@ WRONG = {
     "truth that is no answer": (
         lambda: evaluate(model(labels="leaves"), P, TRUTH),
         UnknownLabelError,
-        r"1 of 3 rows is outside the 3 allowed labels \(known, but no allowed answer\): row 0 'a'",
+        r"1 of 3 rows is outside the 3 allowed labels \(known, but not allowed answers\): row 0 'a'",
     ),
     "no truth at all": (lambda: run(P, None), InputError, r"truth: None given; give the key"),
     "truth as a number": (lambda: run(P, 3), InputError, r"truth: 3 given; give the key"),
     "no model": (lambda: evaluate(5, P, TRUTH), InputError, r"source: int given; .*metric_space"),
     "no space": (lambda: run(P, space=5), InputError, r"space: int given; .*metric_space"),
     "a graph as hierarchy": (lambda: run(P, hierarchy=GRAPH), SpaceError, r"LabelGraph given; give a tree"),
-    "a negative seed": (lambda: run(P, seed=-1), InputError, r"seed: -1 given; a whole number from 0"),
+    "a negative seed": (
+        lambda: run(P, seed=-1),
+        InputError,
+        r"seed: -1 given; it must be a whole number of 0",
+    ),
     "a seed that is no number": (lambda: run(P, seed=None), InputError, r"seed: None given"),
     "a level that is no number": (lambda: run(P, level="0.9"), InputError, r"level: '0.9' given"),
     "endless resamples": (lambda: run(P, resamples=10**12), InputError, r"at most 1000000; 1000 are enough"),
     "endless bins": (lambda: Reliability.of([0.5], [True], bins=10**12), InputError, r"at most 1000000"),
     "confidences of text": (lambda: Reliability.of(["a"], [True]), InputError, r"cannot be read as numbers"),
-    "truth as one text": (lambda: run(P, "adb"), InputError, r"'adb' is one text"),
+    "truth as one text": (lambda: run(P, "adb"), InputError, r"'adb' is a single string"),
     "truth as numbers": (lambda: run(P, [0, 1, 2]), InputError, r"row 0 is 0 of type int"),
     "truth that is missing": (
         lambda: run(P, ["a", None, "b"]),
@@ -90,7 +94,7 @@ WRONG = {
     "a row that sums to too much": (
         lambda: run(P * [[1], [1], [1e300]]),
         WeightError,
-        r"row 2 sums to 1e\+300; the weights of a row sum to at most 1e\+150; scale them",
+        r"row 2 sums to 1e\+300; the weights of a row must sum to at most 1e\+150; scale them",
     ),
     "a row whose sum is no number": (
         lambda: run(P * [[1], [1], [0]] + [[0], [0], [1e308]]),
@@ -115,7 +119,7 @@ WRONG = {
     "a row of minus infinity": (
         lambda: evaluate(model(outputs="logits"), np.where([[0], [1], [0]], -np.inf, LOGS), TRUTH),
         WeightError,
-        r"row 1 has as its largest number -inf",
+        r"row 1 has the maximum -inf",
     ),
     "too few columns": (lambda: run(P[:, :2]), WeightError, "2 columns given, expected 3"),
     "too many axes": (lambda: run(P[None]), WeightError, r"shape \(1, 3, 3\)"),
@@ -156,7 +160,7 @@ WRONG = {
     "a block with another space": (
         lambda: evaluate(model(metric="graph"), P, TRUTH, space=TREE),
         SpaceError,
-        r"does not hold the labels",
+        r"does not have the labels",
     ),
     "no training label": (lambda: run(P, train_truth=[]), InputError, r"train_truth: no label"),
     "a training label that is unknown": (lambda: run(P, train_truth=["x"]), UnknownLabelError, r"'x'"),
@@ -263,8 +267,8 @@ def test_rows_that_do_not_sum_to_one_are_taken_with_a_note():
     assert plain.notes == ()
     assert scaled.rules == plain.rules
     assert scaled.notes[0].startswith(
-        "2 of 3 rows do not sum to 1 (0.5 to 2); they are taken as weights: no answer changes, variances are "
-        "multiplied by the row's sum. For logits"
+        "2 of 3 rows do not sum to 1 (0.5 to 2); they are used as weights: no answer changes, but variances "
+        "are multiplied by the row's sum. For logits"
     )
     assert (model().top_k(2 * P, 1).values == 2 * model().top_k(P, 1).values).all()
     assert run(P.astype(np.float16)).notes == ()
@@ -291,7 +295,7 @@ def test_columns_or_rows_in_another_order_are_suspected():
     keys = [OBSERVED[i] for i in truth]
     assert not any("chance" in note for note in run(given, keys).notes)
     for mixed in (given[:, [1, 2, 0]], np.roll(given, 1, axis=1)):
-        assert any("in one order?" in note for note in run(mixed, keys).notes)
+        assert any("in the same order?" in note for note in run(mixed, keys).notes)
     assert any("of 50 samples" in note for note in run(given[:50, [1, 2, 0]], keys[:50]).notes)
     assert not any("chance" in note for note in run(given[:4, [1, 2, 0]], keys[:4]).notes)
 
@@ -341,7 +345,7 @@ def test_no_temperature_is_advised_where_argmax_only_guesses():
     assert found.verdict.answer == "do not use it here"
     assert found.verdict.temperature is None
     assert "check the order of rows and columns first" in found.verdict.reason
-    assert "in one order?" in "".join(found.notes)
+    assert "in the same order?" in "".join(found.notes)
 
 
 def test_truths_in_another_order_are_suspected_as_often_as_they_are_met():
@@ -350,7 +354,7 @@ def test_truths_in_another_order_are_suspected_as_often_as_they_are_met():
         truth = rng.integers(0, 3, 300)
         given = rng.dirichlet(np.ones(3), 300) + 2 * np.eye(3)[truth]
         shuffled = [OBSERVED[i] for i in rng.permutation(truth)]
-        suspected += any("in one order?" in note for note in run(given, shuffled, resamples=50).notes)
+        suspected += any("in the same order?" in note for note in run(given, shuffled, resamples=50).notes)
     assert suspected >= 34, "nineteen of twenty"
 
 

@@ -36,21 +36,21 @@ AS_LOGITS = (
 MISTAKES = {
     "NaN": (
         [0.5, NAN, 0.5],
-        "row 2, column 1 ('moss') holds nan; a row holds a number, not NaN, in every cell",
+        "row 2, column 1 ('moss') holds nan; a row must have a number, not NaN, in every cell",
     ),
-    "infinity": ([0.5, 0.5, INF], "row 2, column 2 ('elm') holds inf; a row holds finite numbers"),
+    "infinity": ([0.5, 0.5, INF], "row 2, column 2 ('elm') holds inf; a row must have finite numbers"),
     "negative": (
         [-0.5, 0.5, 1.0],
-        f"row 2, column 0 ('oak') holds -0.5; a row holds no negative number; {AS_LOGITS}",
+        f"row 2, column 0 ('oak') holds -0.5; a row must have no negative number; {AS_LOGITS}",
     ),
-    "zeros": ([0.0, 0.0, 0.0], "row 2 sums to 0.0; each row gives at least one label a positive weight"),
+    "zeros": ([0.0, 0.0, 0.0], "row 2 sums to 0.0; each row must give at least one label a positive weight"),
     "too little": (
         [1e-160, 0.0, 0.0],
-        "row 2 sums to 1e-160; the weights of a row sum to at least 1e-150; scale them",
+        "row 2 sums to 1e-160; the weights of a row must sum to at least 1e-150; scale them",
     ),
     "too much": (
         [1e160, 0.0, 0.0],
-        "row 2 sums to 1e+160; the weights of a row sum to at most 1e+150; scale them",
+        "row 2 sums to 1e+160; the weights of a row must sum to at most 1e+150; scale them",
     ),
 }
 WIDTH = "4 columns given, expected 3: one for each class of the model, in this order: oak, moss, elm"
@@ -209,7 +209,7 @@ def test_text_is_refused_in_the_same_words(name, tmp_path):
 def test_a_cell_without_a_number_is_refused_in_the_same_words(tmp_path):
     (tmp_path / "p.csv").write_text("oak,moss,elm\n1,2,3\n1,,3\n")
     pq.write_table(pa.table({"oak": [1.0, 1], "moss": [2.0, None], "elm": [3.0, 3]}), tmp_path / "p.parquet")
-    rule = "; a row holds a number, not NaN, in every cell"
+    rule = "; a row must have a number, not NaN, in every cell"
     for source in ("p.csv:3", "p.parquet"):
         path = tmp_path / source.partition(":")[0]
         with pytest.raises(InputError) as caught:
@@ -237,8 +237,8 @@ def test_rows_are_numbered_over_all_of_a_source(tmp_path):
     P = np.tile(GOOD, (9000, 1))
     P[[8500, 8600], 1] = NAN
     said = (
-        "row 8500, column 1 ('moss') holds nan (and 1 more of rows 8192 to 8999); a row holds a number, not "
-        "NaN, in every cell"
+        "row 8500, column 1 ('moss') holds nan (and 1 more of rows 8192 to 8999); a row must have a number, "
+        "not NaN, in every cell"
     )
     for name in (
         "array",

@@ -110,12 +110,12 @@ def _cut(make, keep):
 
 
 WRONG = {
-    "an empty csv": (_text("p.csv", ""), r"p\.csv: is empty"),
+    "an empty csv": (_text("p.csv", ""), r"p\.csv: the file is empty"),
     "an empty npy": (_text("p.npy", ""), r"p\.npy: not a \.npy file"),
     "an empty npz": (_text("p.npz", ""), r"p\.npz: not a \.npz file"),
-    "an empty safetensors": (_text("p.safetensors", ""), r"an empty file"),
+    "an empty safetensors": (_text("p.safetensors", ""), r"the file is empty"),
     "an empty parquet": (_text("p.parquet", ""), r"p\.parquet: not a \.parquet file"),
-    "no header": (_text("p.csv", "1,2\n3,4\n"), r"p\.csv:1: the first line holds numbers alone"),
+    "no header": (_text("p.csv", "1,2\n3,4\n"), r"p\.csv:1: the first line contains only numbers"),
     "a cell that is no number": (
         _text("p.csv", "a,b\n1,2\n3,x\n"),
         r"p\.csv:3: row 1, column 1 \('b'\) holds 'x'",
@@ -226,7 +226,7 @@ def test_a_first_line_of_numbers_that_are_the_keys_names_the_columns(first, keys
 )
 def test_other_numbers_in_the_first_line_are_no_header(first, keys, tmp_path):
     (tmp_path / "p.csv").write_text(f"{first}\n{first}\n")
-    with pytest.raises(InputError, match=r"p\.csv:1: .*numbers alone.*or put a first column of ids"):
+    with pytest.raises(InputError, match=r"p\.csv:1: .*only numbers.*put a first column of ids"):
         OutputFile(tmp_path / "p.csv", keys=keys)
 
 

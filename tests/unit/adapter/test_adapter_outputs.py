@@ -160,7 +160,7 @@ def test_sparse_outputs_in_small_chunks(monkeypatch):
     ("indices", "values", "match"),
     [
         ([[0, 0]], [[0.5, 0.5]], "row 0 lists a column twice"),
-        ([[0, 3]], [[0.5, 0.5]], "row 0 lists column 3; a column is within 0..2"),
+        ([[0, 3]], [[0.5, 0.5]], "row 0 lists column 3; a column must be within 0..2"),
         ([[0, -2]], [[0.5, 0.5]], "row 0 lists column -2"),
         (np.array([[0, 2**64 - 1]], np.uint64), [[0.5, 0.5]], "row 0 lists column 18446744073709551615;"),
         (np.array([[0, 2**63]], np.uint64), [[0.5, 0.5]], "row 0 lists column 9223372036854775808;"),
@@ -170,8 +170,8 @@ def test_sparse_outputs_in_small_chunks(monkeypatch):
         ([[0, 1]], [[0.5, 0.5, 0.0]], r"indices of shape \(1, 2\) and values of shape \(1, 3\)"),
         ([[0, 1], [2]], [[0.5, 0.5], [1]], "indices: rows of different lengths"),
         ([[0, 1]], [["a", "b"]], "values: dtype"),
-        ([[[0, 1]]], [[[0.5, 0.5]]], "both are"),
-        ([[0, 1]], [[0.5, -0.5]], "holds -0.5; a row holds no negative number"),
+        ([[[0, 1]]], [[[0.5, 0.5]]], "both must"),
+        ([[0, 1]], [[0.5, -0.5]], "holds -0.5; a row must have no negative number"),
     ],
 )
 def test_sparse_outputs_that_break_a_rule_are_refused(indices, values, match):
@@ -224,7 +224,7 @@ def test_scipy_matrices_that_break_a_rule_are_refused(tmp_path):
         ("coo", "row", [0, 1, 99], "99"),
         ("coo", "col", [0, -1, 2], "-1"),
         ("dia", "offsets", [0, 1], "offset"),
-        ("lil", "rows", [[0], [], [2]], "as many"),
+        ("lil", "rows", [[0], [], [2]], "differ in length"),
         ("lil", "rows", [[0], [99], [2]], "must be < 3"),
     ],
 )
@@ -264,7 +264,7 @@ def test_bad_logs_are_numbered_over_all_chunks(outputs, bad, match):
         adapter.predict(P)
     assert "(and 1 more of rows 4096 to 5999)" in str(caught.value)
     P[[5001, 5007]] = -np.inf
-    with pytest.raises(WeightError, match="row 5001 has as its largest number -inf"):
+    with pytest.raises(WeightError, match="row 5001 has the maximum -inf"):
         adapter.predict(P)
 
 
@@ -367,19 +367,19 @@ def test_a_table_with_other_names_is_read_by_position(made):
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (["oak", "elm", "fern"], "it lacks 'moss'; beside them, or twice, it has 'fern'. Name every column"),
+        (["oak", "elm", "fern"], "it lacks 'moss'; it has in addition, or twice, 'fern'. Name every column"),
         (["oak", "elm"], "it lacks 'moss'. Name"),
-        (["id", "oak", "elm", "moss"], "of the model: beside them, or twice, it has 'id'. Name"),
+        (["id", "oak", "elm", "moss"], "of the model: it has in addition, or twice, 'id'. Name"),
     ],
 )
 def test_a_table_with_some_columns_of_the_model_is_refused(made, names, match):
     adapter = Adapter.from_graph(TREE, OBSERVED)
-    with pytest.raises(BindingError, match=f"P: a table with some of the columns.*{match}"):
+    with pytest.raises(BindingError, match=f"P: the columns of the table differ.*{match}"):
         adapter.predict(table_of(made, {name: np.ones(2) for name in names}))
 
 
 def test_a_table_with_a_column_twice_is_refused():
     table = Frame({"oak": np.ones(2), "elm": np.ones(2), "moss": np.ones(2)})
     table.columns = ["oak", "elm", "oak"]
-    with pytest.raises(BindingError, match="it lacks 'moss'; beside them, or twice, it has 'oak'"):
+    with pytest.raises(BindingError, match="it lacks 'moss'; it has in addition, or twice, 'oak'"):
         Adapter.from_graph(TREE, OBSERVED).predict(table)

@@ -101,12 +101,12 @@ def test_notes_that_a_hub_adds_are_left_alone(folder):
         ({"beta": ...}, BundleError, "no field beta"),
         ({"sha256": "0" * 64}, ArtifactError, "do not belong together.*save the folder again"),
         ({"sha256": 7}, BundleError, "sha256 is 7, expected text"),
-        ({"ontology": "forest"}, BundleError, "ontology is 'forest', and the bundle says 'garden'"),
+        ({"ontology": "forest"}, BundleError, "ontology is 'forest', but the bundle says 'garden'"),
         ({"ontology_digest": "f" * 64}, BundleError, "ontology_digest"),
         ({"columns": "oak,elm"}, BundleError, "columns must be a list"),
         ({"columns": ["oak", "elm", 3]}, BundleError, "columns must be a list"),
         ({"columns": ["oak", "elm", "fern"]}, BundleError, "does not fit its bundle.*'fern' is unknown"),
-        ({"columns": ["oak", "elm"]}, BundleError, "no column feeds the observed label 'moss'"),
+        ({"columns": ["oak", "elm"]}, BundleError, "no column stands for the observed label 'moss'"),
         ({"outputs": "guesses"}, BundleError, "does not fit its bundle.*guesses"),
         ({"temperature": "2"}, BundleError, "temperature is '2', expected a number"),
         ({"temperature": True}, BundleError, "temperature is True"),
@@ -145,7 +145,7 @@ def test_a_damaged_or_missing_file_is_refused(folder, tmp_path):
         Adapter.from_pretrained(folder)
     (folder / BUNDLE_FILE).unlink()
     with pytest.raises(
-        NotFoundError, match=r"no bundle\.safetensors beside config\.json; save the adapter again"
+        NotFoundError, match=r"no bundle\.safetensors next to config\.json; save the adapter again"
     ):
         Adapter.from_pretrained(folder)
     with pytest.raises(NotFoundError, match="give a folder that save_pretrained wrote"):

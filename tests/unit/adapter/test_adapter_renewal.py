@@ -54,7 +54,7 @@ def test_refresh_answers_from_the_new_bundle_and_says_whether_it_is_one(tmp_path
             adapter.predict(row, candidates=["old-tree", "old-plant"])
         assert kept.predict(row) == ["old-tree"]
         assert kept.digest == old.digest
-        with pytest.raises(InputError, match=r"made from memory, .*; make it with Adapter\.load"):
+        with pytest.raises(InputError, match=r"made from memory, .*; create an adapter with Adapter\.load"):
             kept.refresh()
 
 

@@ -101,7 +101,7 @@ def test_columns_bind_by_name():
     assert adapter.observed == ("n2", "n1")
     assert adapter.predict([[1.0, 0.0]]) == ["n2"]
     assert list(adapter.names) == ["n0", "oak", "elm"]
-    with pytest.raises(BindingError, match="no column feeds"):
+    with pytest.raises(BindingError, match="no column stands for"):
         Adapter(build_bundle(graph, ["n1", "n2"]), ["elm"])
 
 
@@ -164,7 +164,7 @@ def test_decision_function_of_candidates_in_their_order():
         assert np.allclose(found, adapter.decision_function(P)[:, columns], rtol=1e-14)
     with pytest.raises(UnknownLabelError):
         adapter.decision_function(P, candidates=["nowhere"])
-    with pytest.raises(InputError, match="one text"):
+    with pytest.raises(InputError, match="single string"):
         adapter.decision_function(P, candidates="0,0")
     with pytest.raises(InputError, match="at least one"):
         adapter.decision_function(P, candidates=[])

@@ -353,7 +353,9 @@ def test_a_table_of_probabilities_is_read_by_the_names_of_its_columns():
     assert framed.predict(P).tolist() == plain.predict(P).tolist()
     other = FrechetClassifier(Framed(("oak", "elm", "moss")), BUNDLE).fit(P, ["oak"] * 4)
     other.source_classes_ = np.array(["oak", "elm", "fern"])
-    with pytest.raises(BindingError, match=r"estimator: predict_proba: a table.* lacks .*'fern'.* 'moss'"):
+    with pytest.raises(
+        BindingError, match=r"estimator: predict_proba: the columns of the table.* lacks .*'fern'.* 'moss'"
+    ):
         other.predict(P)
 
 
@@ -457,7 +459,7 @@ def test_a_pickle_whose_bundle_is_nowhere_says_so_when_asked(fate, tmp_path):
         build_bundle(GRAPH, ["oak"]).save(path)
     again = pickle.loads(kept)
     assert again.source_classes_.tolist() == OBSERVED
-    with pytest.raises(BundleError, match=rf"{BUNDLE.digest}; bring that one back"):
+    with pytest.raises(BundleError, match=rf"{BUNDLE.digest}; restore that bundle"):
         again.predict(P)
     store.put_arrays(*BUNDLE.to_arrays())
     assert again.predict(P)[0] == "tree"

@@ -117,7 +117,7 @@ def test_truths_may_be_labels_that_are_no_answer():
         (["oak", "oak"], ["oak", "birch"], UnknownLabelError, "y_pred: 1 of 2 labels.*'birch'"),
         ([0, 1], ["oak", "oak"], UnknownLabelError, "y_true: 2 of 2 labels"),
         (["oak"], ["oak", "oak"], InputError, "1 and 2 labels"),
-        ([], [], InputError, "one at least"),
+        ([], [], InputError, "at least one"),
         ([["oak"]], [["oak"]], InputError, r"shape \(1, 1\)"),
     ],
 )

@@ -55,7 +55,7 @@ def swapped(name, i, j):
 
 HUGE = 2**40
 FILES = {
-    "empty": (b"", ArtifactError, "an empty file"),
+    "empty": (b"", ArtifactError, "the file is empty"),
     "seven bytes": (DATA[:7], ArtifactError, "at least 8"),
     "header cut": (DATA[:100], ArtifactError, "header claims"),
     "body cut": (DATA[:-1], ArtifactError, "cut short"),
@@ -105,14 +105,14 @@ FILES = {
     "format missing": (with_content(format=None), BundleError, "not a bundle"),
     "kind unknown": (with_content(kind="forest"), BundleError, "expected one of tree"),
     "unit unknown": (with_content(unit="miles"), BundleError, "unit is 'miles'"),
-    "counts that lie": (with_content(n_points=str(10**15)), BundleError, "the arrays hold 5"),
+    "counts that lie": (with_content(n_points=str(10**15)), BundleError, "but the arrays have 5"),
     "terminal codes": (with_content(ontology="\x1b[2J"), BundleError, "printable"),
     "digest that leaves the folder": (
         with_content(ontology_digest="../" * 20),
         BundleError,
         "64 hexadecimal",
     ),
-    "array missing": (with_content({"tree.parent": None}), BundleError, "which are not there"),
+    "array missing": (with_content({"tree.parent": None}), BundleError, "which are missing"),
     "array foreign": (with_content({"extra": np.zeros(1)}), BundleError, "has no arrays extra"),
     "parent outside": (with_content({"tree.parent": np.full(5, 9, np.int32)}), BundleError, "runs from"),
     "parents in a loop": (

@@ -69,8 +69,8 @@ OUTPUTS = {
         "2 columns given, expected 3: one for each class of the model, in this order: oak, elm, moss",
     ),
     "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"shape \(1, 1, 3\) given; give a row"),
-    "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "holds nan; a row holds a number"),
-    "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "holds inf; a row holds finite"),
+    "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "holds nan; a row must have a number"),
+    "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "holds inf; a row must have finite"),
     "negative": (
         predicted([[2.0, -1.0, 0.5]]),
         WeightError,
@@ -84,12 +84,12 @@ OUTPUTS = {
     "NaN among logits": (
         predicted([[0.5, np.nan, 0.1]], LOGITS),
         WeightError,
-        "holds nan; a row holds a number",
+        "holds nan; a row must have a number",
     ),
     "minus infinity alone": (
         predicted([[-np.inf] * 3], LOGITS),
         WeightError,
-        "largest number -inf; .*at least one label a positive weight",
+        "the maximum -inf; .*at least one label a positive weight",
     ),
     "logits as log-probabilities": (
         predicted([[2.0, -1.0, 0.5]], LOGS),
@@ -108,20 +108,24 @@ OUTPUTS = {
     "rows of two lengths": (
         predicted([[0.5, 0.5], [1.0]]),
         WeightError,
-        "different lengths .*rows of one length",
+        "different lengths .*rows of equal length",
     ),
-    "masked": (predicted(np.ma.masked_array(ROW, [[1, 0, 0]])), WeightError, "masked .*fill it first"),
+    "masked": (
+        predicted(np.ma.masked_array(ROW, [[1, 0, 0]])),
+        WeightError,
+        "masked .*fill its masked cells",
+    ),
     "on a device": (predicted(OnADevice()), WeightError, "in the memory of this machine, without gradients"),
     "sparse, outside": (
         predicted(SparseOutputs([[0, 3]], [[0.5, 0.5]])),
         WeightError,
-        r"row 0 lists column 3; a column is within 0\.\.2, or -1 for none",
+        r"row 0 lists column 3; a column must be within 0\.\.2, or -1 for none",
     ),
     "sparse, twice": (predicted(SparseOutputs([[0, 0]], [[0.5, 0.5]])), WeightError, "twice; list each once"),
     "sparse, two shapes": (
         predicted(SparseOutputs([[0, 1]], [[0.5]])),
         WeightError,
-        r"both are \(n_samples, m\)",
+        r"same shape \(n_samples, m\)",
     ),
     "sparse, no numbers": (
         predicted(SparseOutputs([[0.0, 1.0]], [[0.5, 0.5]])),
@@ -157,7 +161,7 @@ ANSWERS = {
     "a rule that is none": (
         predicted(ROW, candidates="leafs"),
         InputError,
-        r"'leafs' is one text and no rule; give 'leaves', .*or a list of keys: \['leafs'\]",
+        r"'leafs' is a single string and not a rule; give 'leaves', .*or a list of keys: \['leafs'\]",
     ),
     "an unknown candidate": (
         predicted(ROW, candidates=["oka"]),
@@ -167,7 +171,7 @@ ANSWERS = {
     "a number as candidate": (
         predicted(ROW, candidates=[7]),
         InputError,
-        "candidates of row 0: 7 given; one set is",
+        "candidates of row 0: 7 given; give 'leaves'",
     ),
     "no candidate": (predicted(ROW, candidates=[]), InputError, "name at least one"),
     "a candidate that is not allowed": (
@@ -188,7 +192,7 @@ ANSWERS = {
     "a subtree of a block": (
         predicted(ROW, BLOCK, candidates=Subtree("tree")),
         SpaceError,
-        "a block bundle does not hold; build a tree bundle",
+        "a block bundle does not contain; build a tree bundle",
     ),
     "sets for other rows": (
         predicted(ROW, candidates=[["oak"], None]),
@@ -198,12 +202,12 @@ ANSWERS = {
     "a text among sets": (
         predicted(ROW * 2, candidates=["oak", None]),
         InputError,
-        r"row 0 has the text 'oak' among sets; give a list of keys: \['oak'\]",
+        r"row 0 is the single string 'oak'; give a list of keys: \['oak'\]",
     ),
     "the locus of medians": (
         predicted(ROW, MEDIAN, candidates="locus"),
         InputError,
-        "'locus' is of beta 2.*list",
+        "'locus' needs beta 2.*list",
     ),
     "no answer": (lambda: TREE.top_k(ROW, 0), InputError, "top.*between 1 and|k.*between 1 and|1"),
     "more answers than labels": (lambda: TREE.top_k(ROW, 6), InputError, "6.*5"),
@@ -230,7 +234,7 @@ ANSWERS = {
     "a column for each of a set": (
         lambda: TREE.decision_function(ROW, candidates={"oak", "elm"}),
         InputError,
-        "a set of 2 keys gives the columns of decision_function no order; give a list",
+        "a set of 2 keys has no order for the columns of decision_function; give a list",
     ),
     "a set for each row of numbers": (
         lambda: TREE.decision_function(ROW, candidates=[["oak"]]),
@@ -249,7 +253,7 @@ ANSWERS = {
         InputError,
         "use a smaller exponent",
     ),
-    "scale 0": (lambda: TREE.predict_proba(ROW, scale=0), InputError, "it is positive, and 1 by default"),
+    "scale 0": (lambda: TREE.predict_proba(ROW, scale=0), InputError, "must be positive"),
     "a negative margin": (lambda: TREE.back_off(ROW, -1), InputError, "margin.*-1"),
     "backing off on a block": (lambda: BLOCK.back_off(ROW, 0.1), SpaceError, "tree"),
     "threshold 0": (lambda: TREE.predict_sets(ROW, threshold=0), InputError, "above 0 and at most 1"),
@@ -272,11 +276,15 @@ COLUMN_CASES = {
     "missing": (
         bound(["oak", "elm"]),
         BindingError,
-        "no column feeds the observed label .*add it to the columns",
+        "no column stands for the observed label .*add it to the columns",
     ),
-    "one text": (bound("oak"), BindingError, "is one text; give a list with one entry for each column"),
+    "one text": (
+        bound("oak"),
+        BindingError,
+        "is a single string; give a list with one entry for each column",
+    ),
     "bytes": (bound([b"oak", b"elm", b"moss"]), BindingError, r"decode them: \[c\.decode\(\)"),
-    "numbers": (bound([0, 1, 2]), BindingError, r"pass \[str\(c\) for c in classes\]"),
+    "numbers": (bound([0, 1, 2]), BindingError, r"\[str\(c\) for c in classes\]"),
     "a set": (bound(set(COLUMNS)), BindingError, "of type set, .*in the order of the columns"),
     "a set by position": (bound({"a", "b", "c"}, by="position"), BindingError, "of type set, .*give a list"),
     "a number": (bound(3), BindingError, "columns: of type int, .*give a list"),
@@ -287,7 +295,7 @@ COLUMN_CASES = {
         "without 2; number the columns from 0 on",
     ),
     "label2id": (bound({"oak": 0, "elm": 1, "moss": 2}), BindingError, "this is label2id: give id2label"),
-    "a number twice": (bound({0: "oak", "0": "elm", 1: "moss"}), BindingError, "stands twice.*keep one"),
+    "a number twice": (bound({0: "oak", "0": "elm", 1: "moss"}), BindingError, "occurs twice.*keep one"),
     "too few by position": (bound(["a", "b"], by="position"), BindingError, "by position needs one for each"),
     "an unknown way": (bound(COLUMNS, by="order"), InputError, "by: 'order' is not one of auto, key, name"),
     "keys as names": (bound(COLUMNS, NAMED_BUNDLE, by="name"), BindingError, "'oak' is unknown"),
@@ -395,7 +403,7 @@ LOADING = {
         "no such file in the artifact store; ingest or build",
     ),
     "a digest it no longer means": (loaded("plants/mine@11111111"), NotFoundError, "give all 64 digits"),
-    "a folder": (loaded("{folder}"), ArtifactError, "a folder; a bundle is one .safetensors file"),
+    "a folder": (loaded("{folder}"), ArtifactError, "a folder, but a bundle is one .safetensors file"),
     "a file URL of a host": (loaded("file://host/x"), InputError, "a file URL has three slashes"),
     "a bad digest in a URL": (loaded("s3://b/x#sha256=abc"), InputError, "#sha256= and the 64 digits"),
     "a Redis URL without a digest": (
@@ -420,7 +428,7 @@ LOADING = {
     "a pin that is no digest": (
         loaded(pin="latest"),
         InputError,
-        "pin: 'latest' given; True for the version",
+        "pin: 'latest' given; give True for the version",
     ),
     "a pin without a version": (
         loaded("{unversioned}", pin=True),
@@ -439,7 +447,11 @@ LOADING = {
     ),
     "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 1"),
     "a store that is a NUL": (loaded(artifacts_url="a\0b"), InputError, "NUL character"),
-    "refreshed from memory": (lambda _: Adapter(BUNDLE).refresh(), InputError, r"make it with Adapter\.load"),
+    "refreshed from memory": (
+        lambda _: Adapter(BUNDLE).refresh(),
+        InputError,
+        r"create an adapter with Adapter\.load",
+    ),
     "saved into a file": (
         lambda w: TREE.save_pretrained(__file__),
         ServiceError,
@@ -470,7 +482,7 @@ BUILDING = {
     "a tree of a grid": (
         lambda: build_bundle(GRID, ["0,0"], form="tree"),
         SpaceError,
-        "take metric='tree', or form='block'",
+        "use metric='tree', or form='block'",
     ),
     "another version": (
         lambda: build_bundle(GRAPH, ["oak"], ontology={"digest": "0" * 64}),

@@ -112,7 +112,7 @@ def read_only(array: Any) -> Any:
 @pytest.mark.parametrize(
     ("observed", "error", "words"),
     [
-        (["a", "a"], InputError, ("observed: 'a' stands twice",)),
+        (["a", "a"], InputError, ("observed: 'a' occurs twice",)),
         (["a", "zz"], UnknownLabelError, ("observed: 1 of 2", "'zz'")),
         ([b"a"], UnknownLabelError, ("observed: 1 of 1", "b'a'")),
         ([None], UnknownLabelError, ("observed: ", "None")),
@@ -189,12 +189,12 @@ def test_a_graph_is_asked_for(given: Any) -> None:
     ("call", "error", "words"),
     [
         (lambda: GraphSpace(LabelGraph.from_edges([("a", "b"), ("c", "d")])), SpaceError, "2 parts"),
-        (lambda: metric_space(HIERARCHY, labels=[]), SpaceError, "labels: none is allowed"),
-        (lambda: metric_space(HIERARCHY, labels=["a", "a"]), InputError, "'a' stands twice"),
+        (lambda: metric_space(HIERARCHY, labels=[]), SpaceError, "labels: no label is allowed"),
+        (lambda: metric_space(HIERARCHY, labels=["a", "a"]), InputError, "'a' occurs twice"),
         (lambda: metric_space(HIERARCHY, labels=3), InputError, "labels: 3"),
         (lambda: metric_space(HIERARCHY, labels=b"all"), InputError, "labels: "),
         (lambda: metric_space(HIERARCHY, metric=["tree"]), InputError, "metric: ['tree']"),
-        (lambda: metric_space(RING, labels="leaves"), SpaceError, "labels: none is allowed"),
+        (lambda: metric_space(RING, labels="leaves"), SpaceError, "labels: no label is allowed"),
         (lambda: CompleteSpace(None), InputError, "keys: None"),
         (lambda: CompleteSpace("abc"), InputError, "keys: the single string 'abc'"),
         (lambda: CompleteSpace([]), SpaceError, "keys: empty"),
@@ -204,7 +204,7 @@ def test_a_graph_is_asked_for(given: Any) -> None:
         (lambda: CompleteSpace(ABC, [-1]), InputError, "allowed: index -1"),
         (lambda: CompleteSpace(ABC, [1.0]), InputError, "allowed: float64"),
         (lambda: CompleteSpace(ABC, [True, False]), InputError, "allowed: booleans of shape (2,) for 3"),
-        (lambda: CompleteSpace(ABC, [False] * 3), SpaceError, "labels: none is allowed"),
+        (lambda: CompleteSpace(ABC, [False] * 3), SpaceError, "labels: no label is allowed"),
         (lambda: CompleteSpace(ABC, [[1], [1, 2]]), InputError, "allowed: rows of different lengths"),
         (lambda: CompleteSpace(ABC, [2**64]), InputError, "allowed: "),
         (lambda: MatrixSpace(LINE, {"a", "b", "c"}), InputError, "keys: a set"),
@@ -258,7 +258,7 @@ def test_a_graph_is_asked_for(given: Any) -> None:
         (lambda: TreeSpace.from_arrays(ABC, [-1, 0, 1], [0, 0, 1]), SpaceError, "length: 0.0 at edge 0 of 2"),
         (lambda: TreeSpace.from_arrays(ABC, [-1, 0, 1], [0, 1e-300, 1]), SpaceError, "1e-300"),
         (lambda: TreeSpace.from_arrays([], []), SpaceError, "parent: 0 roots"),
-        (lambda: TreeSpace(ABC, None), InputError, "tree: None of type NoneType; it is a RootedTree"),
+        (lambda: TreeSpace(ABC, None), InputError, "tree: None of type NoneType; give a RootedTree"),
     ],
 )
 def test_what_makes_no_space_is_named(call: Callable[[], Any], error: type[Exception], words: str) -> None:
@@ -461,8 +461,12 @@ def test_matrices_of_the_general_locus_are_checked(distances: Any, words: str) -
 
 def test_more_distances_than_are_compared_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(general, "_MOST_ENTRIES", 5)
-    refused(lambda: locus(GRAPH, ["a", "b"]), SpaceError, "observed: 2 labels against 5")
-    refused(lambda: locus(LEAVES, ["c", "d", "e"]), SpaceError, "observed: 3 labels against 3")
+    refused(
+        lambda: locus(GRAPH, ["a", "b"]),
+        SpaceError,
+        "observed: the distances from 5 labels to 2 observed labels",
+    )
+    refused(lambda: locus(LEAVES, ["c", "d", "e"]), SpaceError, "observed: the distances from 3 labels to 3")
 
 
 def test_a_star_of_very_many_leaves_is_refused_before_memory_is_taken() -> None:
@@ -669,7 +673,7 @@ def test_one_allowed_label_answers_everything(kind: str) -> None:
     assert sample_observed(space, 1, method="gibbs", seed=0) == (key,)
     assert frechet_mean(space, [key], np.ones((300, 1))).index.max() == 0
     assert geometry.eccentricities(space).tolist() == [0]
-    refused(lambda: geodesic_interval(space, key, key), InputError, "first, second: ", "stands twice")
+    refused(lambda: geodesic_interval(space, key, key), InputError, "first, second: ", "occurs twice")
 
 
 @pytest.mark.parametrize("kind", ["leaves", "graph", "complete", "euclidean"])

@@ -204,10 +204,10 @@ def test_weights_that_break_a_rule_are_refused() -> None:
 @pytest.mark.parametrize(
     ("vectors", "options", "words"),
     [
-        (np.array([[0.0], [np.nan]]), {}, "'b' first"),
-        (np.array([[np.inf], [0.0]]), {}, "NaN or infinity, that of 'a'"),
-        (np.array([[1.0], [0.0]]), {"normalize": True}, "all zero, that of 'b'"),
-        (np.array([[1.0], [1e80]]), {}, "1e[+]80, that of 'b'"),
+        (np.array([[0.0], [np.nan]]), {}, "the first for 'b'"),
+        (np.array([[np.inf], [0.0]]), {}, "NaN or infinity, the first for 'a'"),
+        (np.array([[1.0], [0.0]]), {"normalize": True}, "all zero, the first for 'b'"),
+        (np.array([[1.0], [1e80]]), {}, "1e[+]80, the first for 'b'"),
         (np.array([[1e-90], [0.0]]), {}, "scale them"),
         (np.zeros((3, 1)), {}, "shape \\(3, 1\\) for 2 keys"),
         (np.zeros(2), {}, "shape \\(2,\\)"),
@@ -224,7 +224,7 @@ def test_embeddings_that_break_a_rule_are_refused_by_name(vectors: Any, options:
 def test_keys_are_checked() -> None:
     with pytest.raises(InputError, match="the single string 'ab' given"):
         EuclideanSpace(np.zeros((2, 1)), "ab")
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' occurs twice"):
         EuclideanSpace(np.zeros((2, 1)), ["a", "a"])
     with pytest.raises(UnknownLabelError, match="'z'"):
         EuclideanSpace(np.zeros((2, 1)), ["a", "b"]).index(["z"])

@@ -225,7 +225,7 @@ def test_a_mean_set_is_of_one_row() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"observed": ["a", "b", "a"]}, InputError, "'a' stands twice"),
+        ({"observed": ["a", "b", "a"]}, InputError, "'a' occurs twice"),
         ({"observed": []}, InputError, "empty"),
         ({"observed": "a"}, InputError, "list of keys"),
         ({"observed": ["a", "nobody"]}, UnknownLabelError, "nobody"),

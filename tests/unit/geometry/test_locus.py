@@ -274,7 +274,7 @@ def test_geodesics_with_labels_left_out() -> None:
     assert geodesic_interval(metric_space(ring, labels=["b", "c"]), "a", "c") == ("b", "c")
     with pytest.raises(SpaceError, match="neither 'a' nor 'c' is an allowed label"):
         geodesic_interval(metric_space(ring, labels=["b"]), "a", "c")
-    with pytest.raises(InputError, match="stands twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         geodesic_interval(metric_space(ring), "a", "a")
 
 
@@ -395,7 +395,7 @@ def test_observed_labels_are_checked(find: object) -> None:
     assert callable(find)
     with pytest.raises(InputError, match="observed: empty"):
         find(space, [])
-    with pytest.raises(InputError, match="'t001' stands twice"):
+    with pytest.raises(InputError, match="'t001' occurs twice"):
         find(space, ["t001", "t000", "t001"])
     with pytest.raises(UnknownLabelError, match="nobody"):
         find(space, ["nobody"])

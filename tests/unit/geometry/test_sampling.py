@@ -149,7 +149,7 @@ def test_leaf_only_centers_are_leaves() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"n": 0}, "n: 0 given; it is from 1 to 5"),
+        ({"n": 0}, "n: 0 given; it must be from 1 to 5"),
         ({"n": 6}, "n: 6"),
         ({"n": True}, "n: True"),
         ({"method": "normal"}, "method: 'normal'"),

@@ -120,8 +120,8 @@ def test_labels_are_chosen_by_name() -> None:
     [
         ({"metric": "euclid"}, InputError, "euclid"),
         ({"labels": "some"}, InputError, "some"),
-        ({"labels": []}, SpaceError, "none is allowed"),
-        ({"labels": ["b", "b"]}, InputError, "'b' stands twice"),
+        ({"labels": []}, SpaceError, "no label is allowed"),
+        ({"labels": ["b", "b"]}, InputError, "'b' occurs twice"),
         ({"labels": ["b", "z"]}, UnknownLabelError, "'z'"),
     ],
 )
@@ -192,7 +192,7 @@ def test_arrays_make_the_same_tree_again(case: Case) -> None:
         ([-1, 0], None, "2 entries for 3 labels"),
         ([-1, 0, -1], None, "2 roots"),
         ([1, 2, 0], None, "0 roots"),
-        ([-1, 2, 1], None, "2 of 3 labels do not hang"),
+        ([-1, 2, 1], None, "2 of 3 labels are not connected"),
         ([-1, 0, 3], None, "outside"),
         ([-1, 0, 0], [0, 1, 0], "length"),
         ([-1, 0, 0], [0, 1, np.nan], "length"),

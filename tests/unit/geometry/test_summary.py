@@ -269,7 +269,8 @@ def test_a_cap_is_a_number_or_a_share():
 
 
 @pytest.mark.parametrize(
-    ("cap", "told"), [(0, "at least 1"), (4, "hold 80 of 100"), (1.5, "share"), (0.01, "hold"), ("9", "str")]
+    ("cap", "told"),
+    [(0, "at least 1"), (4, "hold only 80 of 100"), (1.5, "share"), (0.01, "hold"), ("9", "str")],
 )
 def test_a_cap_that_cannot_be_is_refused(cap: object, told: str):
     with pytest.raises(InputError, match=f"cap: .*{told}"):
@@ -331,14 +332,14 @@ def test_subtrees_need_a_hierarchy():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"target": 0}, "target: 0 given; it is at least 1"),
+        ({"target": 0}, "target: 0 given; it must be at least 1"),
         ({"target": -3}, "target: -3"),
         ({"target": 2.5}, "target: 2.5 of type float"),
         ({"target": True}, "target: True of type bool"),
         ({"target": 5, "seed": -1}, "seed: -1"),
         ({"target": 5, "seed": "x"}, "seed: 'x'"),
         ({"target": 5, "method": "random"}, "method: 'random'"),
-        ({"target": 5, "method": "node", "cap": 3}, "cap: only method='capped'"),
+        ({"target": 5, "method": "node", "cap": 3}, "cap: works only with method='capped'"),
     ],
 )
 def test_bad_arguments_are_named(options: dict, told: str):
@@ -351,7 +352,7 @@ def test_parts_are_never_joined(method: str):
     graph = LabelGraph.from_edges(
         [(f"{i}{j}", f"{i}r") for i in range(3) for j in range(6)], labels=["alone"]
     )
-    with pytest.raises(InputError, match="target: 3 supernodes asked of a graph in 4 parts"):
+    with pytest.raises(InputError, match="target: 3 supernodes requested for a graph with 4 parts"):
         summarize(graph, 3, method=method)
     summary = summarize(graph, 4, method=method)
     assert sorted(summary.sizes.tolist()) == [1, 7, 7, 7]

@@ -292,7 +292,7 @@ def test_a_changed_migration_means_rebuild_and_a_newer_one_is_refused(
     monkeypatch.setattr(
         "labelgrove.ontology.graph.embedded.graphfile.changed_versions", lambda dialect, recorded: ["0001"]
     )
-    with pytest.raises(GraphDamagedError, match="another form of migration 0001"):
+    with pytest.raises(GraphDamagedError, match="migration 0001 was applied with other content"):
         loaded.current("plants")
 
 

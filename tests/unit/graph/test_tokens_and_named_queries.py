@@ -93,7 +93,7 @@ def test_an_unknown_query_names_the_known_ones() -> None:
 
 
 def test_missing_and_needless_parameters_are_errors() -> None:
-    with pytest.raises(InputError, match=r"misses \$a, \$b and has no \$c"):
+    with pytest.raises(InputError, match=r"needs \$a, \$b and does not use \$c"):
         check_parameters({"a", "b"}, {"c"}, where="query 'x'")
 
 

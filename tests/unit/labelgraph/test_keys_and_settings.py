@@ -155,7 +155,7 @@ def test_homes_that_cannot_be_are_refused_and_unknown_users_are_names(tmp_path, 
 def test_a_misspelled_setting_is_refused_with_the_nearest_one(name, nearest):
     with pytest.raises(SettingsError) as caught:
         Settings.from_env({"GROVE_HOME": "/none/x", name: "canary"})
-    assert f"{name}: did you mean {nearest}? rename it, or take it away: unset {name}" in str(caught.value)
+    assert f"{name}: did you mean {nearest}? rename it, or remove it: unset {name}" in str(caught.value)
     assert "canary" not in str(caught.value)
 
 

@@ -37,9 +37,9 @@ def _text(text: str) -> bytes:
 
 
 FOREIGN: dict[str, list[bytes]] = {
-    "a spreadsheet of Excel": [_zip("[Content_Types].xml", "xl/workbook.xml")],
-    "a spreadsheet or text of OpenDocument": [_zip("mimetype", "content.xml")],
-    "a .npz archive of numpy": [_zip("keys.npy")],
+    "an Excel spreadsheet": [_zip("[Content_Types].xml", "xl/workbook.xml")],
+    "an OpenDocument spreadsheet or text": [_zip("mimetype", "content.xml")],
+    "a numpy .npz archive": [_zip("keys.npy")],
     "a zip archive": [_zip("edges.csv"), b"PK\x03\x04rest"],
     "bzip2": [b"BZh91AY&SY"],
     "xz": [b"\xfd7zXZ\x00\x00"],
@@ -55,10 +55,10 @@ FOREIGN: dict[str, list[bytes]] = {
     "HDF5": [b"\x89HDF\r\n\x1a\n"],
     "a SQLite database": [b"SQLite format 3\x00"],
     "a numpy array": [b"\x93NUMPY\x01\x00"],
-    "a pickle of Python": [b"\x80\x04\x95\x0a.", b"\x80\x02}q\x00."],
-    "an artifact of labelgrove, such as a bundle": [_safetensors({"format": "labelgrove/bundle/1"})],
+    "a Python pickle": [b"\x80\x04\x95\x0a.", b"\x80\x02}q\x00."],
+    "a labelgrove artifact, such as a bundle": [_safetensors({"format": "labelgrove/bundle/1"})],
     "safetensors": [_safetensors({"format": "pt"})],
-    "a document of Word or Excel, of the older form": [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"],
+    "a Word or Excel document in the older format": [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"],
     "a PDF": [b"%PDF-1.7\n"],
     "PostScript": [b"%!PS-Adobe-3.0\n"],
     "RTF": [b"{\\rtf1\\ansi dog}\n"],
@@ -68,11 +68,11 @@ FOREIGN: dict[str, list[bytes]] = {
     "a picture (TIFF)": [b"II*\x00\x08"],
     "a program (ELF)": [b"\x7fELF\x02"],
     "UTF-16": ["a b\n".encode("utf-16")],
-    "UTF-16, big end first": [b"\xfe\xff" + "a b\n".encode("utf-16-be")],
+    "big-endian UTF-16": [b"\xfe\xff" + "a b\n".encode("utf-16-be")],
     "UTF-32": ["a b\n".encode("utf-32")],
-    "UTF-32, big end first": [b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be")],
+    "big-endian UTF-32": [b"\x00\x00\xfe\xff" + "a b\n".encode("utf-32-be")],
     "UTF-16 without a byte order mark": ["dog animal\ncat animal\n".encode("utf-16-le")],
-    "UTF-16 without a byte order mark, big end first": ["dog animal\ncat animal\n".encode("utf-16-be")],
+    "big-endian UTF-16 without a byte order mark": ["dog animal\ncat animal\n".encode("utf-16-be")],
     "binary data": [bytes(range(256)), b"\x0a\x07\x12\x05\x08\x01\x10\x02"],
     "a Git LFS pointer": [b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"],
     "an HTML page": [
@@ -112,7 +112,7 @@ FOREIGN: dict[str, list[bytes]] = {
     "OBO": [b"format-version: 1.4\n", b"[Term]\nid: X:1\nname: dog\nis_a: X:0 ! animal\n"],
     "NEXUS": [b"#NEXUS\nBEGIN TREES;\n"],
     "Newick": [b"((dog:1,cat:2)carnivore:1,oak);\n", b"[&R] (a,b);"],
-    "a graph of Graphviz": [
+    "a Graphviz graph": [
         b"digraph G {\n  dog -> animal;\n}\n",
         b"// animals\nstrict graph {\n a -- b }\n",
     ],
@@ -139,21 +139,21 @@ FOREIGN: dict[str, list[bytes]] = {
         b"Data\n545, 32 8:1 18:2\n3 7:1\n4 qid:2 1:0.5\n",
         b"+1 qid:1 1:2 # note\n2 1:1\n",
     ],
-    "a dump of the NCBI taxonomy": [b"1\t|\t1\t|\tno rank\t|\t\t|\n2\t|\t131567\t|\tsuperkingdom\t|\t\t|\n"],
-    "tree numbers of MeSH": [b"Body Regions;A01\nAbdomen;A01.923.047\n"],
+    "an NCBI taxonomy dump": [b"1\t|\t1\t|\tno rank\t|\t\t|\n2\t|\t131567\t|\tsuperkingdom\t|\t\t|\n"],
+    "MeSH tree numbers": [b"Body Regions;A01\nAbdomen;A01.923.047\n"],
     "label paths": [
         b"# Google_Product_Taxonomy_Version: 2021\nAnimals\nAnimals > Dogs\nAnimals > Dogs > Food\n"
     ],
-    "variables of an environment": [b"GROVE_HOME=/srv\nexport GROVE_CACHE_URL=redis://x\n"],
+    "environment variables": [b"GROVE_HOME=/srv\nexport GROVE_CACHE_URL=redis://x\n"],
     "properties (name = value)": [b"log.level = info\nlog.file = x\n"],
     "source code": [
         b"function dog() {\n  return 1;\n}\n",
         b".dog {\n  color: red;\n}\n",
         b"subroutine dog(a)\n  integer a\n  a = 1\nend subroutine\n",
     ],
-    "source code of C": [b"#include <stdio.h>\n#define DOG 1\nint dog;\n"],
+    "C source code": [b"#include <stdio.h>\n#define DOG 1\nint dog;\n"],
     "a manual page": [b".TH DOG 1\n.SH NAME\ndog\n.SH SYNOPSIS\n.B dog\n"],
-    "documentation of Perl": [b"=head1 NAME\n\nDog\n\n=cut\n"],
+    "Perl documentation": [b"=head1 NAME\n\nDog\n\n=cut\n"],
     "checksums": [
         b"d41d8cd98f00b204e9800998ecf8427e  usr/bin/dog\nd41d8cd98f00b204e9800998ecf8427f  usr/bin/cat\n"
     ],
@@ -183,7 +183,7 @@ FOREIGN: dict[str, list[bytes]] = {
 """Files by the name of the row that is to know them."""
 
 JSON_DOCUMENTS: dict[str, list[Any]] = {
-    "a document of labelgrove": [
+    "a labelgrove document": [
         {"format": "labelgrove/binding/1", "name": "x"},
         {"format": "labelgrove/export/2", "labels": []},
         {"format": "labelgrove/index/1", "name": "animals", "version": "ab", "children": []},
@@ -199,10 +199,10 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         {"type": "Point", "coordinates": []},
     ],
     "TopoJSON": [{"type": "Topology", "objects": {}, "arcs": []}],
-    "annotations of COCO": [
+    "COCO annotations": [
         {"info": {}, "images": [], "annotations": [], "categories": [{"supercategory": "animal", "id": 1}]},
     ],
-    "categories of COCO": [
+    "COCO categories": [
         [{"supercategory": "animal", "id": 1, "name": "dog"}],
         {"categories": [{"supercategory": "animal", "id": 1, "name": "dog"}]},
     ],
@@ -212,11 +212,11 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         {"graph": {"nodes": {}, "edges": []}},
         {"elements": {"nodes": [], "edges": []}},
     ],
-    "a package of npm": [
+    "an npm package": [
         {"name": "x", "version": "1.0.0", "dependencies": {}},
         {"name": "x", "version": "1", "lockfileVersion": 3},
     ],
-    "a notebook of Jupyter": [{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}],
+    "a Jupyter notebook": [{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}],
     "a JSON schema": [{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}],
     "a description of an HTTP service (OpenAPI)": [{"openapi": "3.1.0", "paths": {}}, {"swagger": "2.0"}],
     "the AudioSet ontology": [[{"id": "/m/0dgw9r", "name": "Human sounds", "child_ids": ["/m/09l8g"]}]],
@@ -225,12 +225,12 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         [{"key": "dog", "parent": "animal"}],
     ],
     "a list of records": [[{"species": "dog", "genus": "Canis"}], [{"id": 1, "title": "dog"}]],
-    "a list of texts or numbers": [["dog", "cat"], [1, 2], [[1, 2], [3]], [None]],
+    "a list of strings or numbers": [["dog", "cat"], [1, 2], [[1, 2], [3]], [None]],
     "a tree whose nodes have neither name nor id": [
         {"label": "animal", "children": [{"label": "dog"}]},
         {"children": []},
     ],
-    "objects within objects": [{"animal": {"dog": {}, "cat": {}}}],
+    "nested objects": [{"animal": {"dog": {}, "cat": {}}}],
     "a table of members and values": [
         {"hello": 1},
         {"0": ["n01440764", "tench"]},

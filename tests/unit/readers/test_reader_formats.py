@@ -420,7 +420,7 @@ class TestColumns:
         assert [(d.code, d.count) for d in picked.report.defects] == [("other-relation", 2)]
         everything = read_text(tmp_path, text, policies={"several-relations": "warn"})
         assert everything.graph.n_edges == 4
-        with pytest.raises(InputError, match="has no column of that name"):
+        with pytest.raises(InputError, match="has no column named relation"):
             read_text(tmp_path, "child,parent\nb,a\n", relation="is_a")
 
     def test_a_column_that_is_not_read_is_named(self, tmp_path):
@@ -428,7 +428,7 @@ class TestColumns:
         (defect,) = result.report.defects
         assert (defect.code, defect.count) == ("extra-column", 2)
         assert [text for _, _, text in defect.examples] == [
-            "color: what it holds is left out", "size: what it holds is left out",
+            "color: its cells are left out", "size: its cells are left out",
         ]  # fmt: skip
 
 

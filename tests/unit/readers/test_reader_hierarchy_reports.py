@@ -37,8 +37,8 @@ def test_decimals_of_the_ids_are_the_defect_not_the_roots_they_make(tmp_path):
     result = made(tmp_path, text)
     assert codes(result) == ["decimal-parent"]
     (defect,) = result.report.errors
-    assert defect.examples[0][1:] == (3, "2 under 1.0, beside 1")
-    assert "read them as text" in defect.remedy
+    assert defect.examples[0][1:] == (3, "2 under 1.0; the id is 1")
+    assert "read the ids as text" in defect.remedy
     assert edges_of(made(tmp_path, text, policies={"decimal-parent": "fix"})) == RIGHT
 
 
@@ -71,9 +71,11 @@ def test_parents_given_by_name_are_named_before_the_roots(tmp_path):
     result = made(tmp_path, records({child: NAMES[parent] for child, parent in TREE}))
     assert codes(result) == ["parent-without-record", "roots"]
     cause, roots = result.report.defects
-    assert cause.examples[0][2] == "food: the name of the label 1"
-    assert cause.remedy.startswith("most likely the reason for the roots: ")
-    assert roots.remedy.startswith("see parent-without-record first, most likely the reason; else choose ")
+    assert cause.examples[0][2] == "food is the name of the label 1"
+    assert cause.remedy.startswith("this is probably the cause of the several roots: ")
+    assert roots.remedy.startswith(
+        "see parent-without-record first, the most likely cause; otherwise choose "
+    )
 
 
 def test_children_before_their_parents_are_named_before_the_roots(tmp_path):
@@ -94,7 +96,7 @@ def test_children_before_their_parents_are_named_before_the_roots(tmp_path):
 def test_a_report_says_what_was_not_read_and_what_hangs_on_a_root(tmp_path):
     apart, joined = made(tmp_path, "child,parent\na,b\nx,y\n"), made(tmp_path, "child,parent\na,b\na,c\n")
     assert "(edges): not read: " in apart.report.render().splitlines()[0]
-    assert "'b' is a root; its part holds 2 of 4 labels (2 parts)" in apart.report.render()
+    assert "'b' is a root; its part has 2 of 4 labels (2 parts)" in apart.report.render()
     assert "'b' is a root; all 3 labels are connected to it" in joined.report.render()
     kept = made(tmp_path, "child,parent\na,b\n").report.render()
     assert "(edges): 2 labels, 1 edge; 0 errors" in kept
@@ -130,10 +132,10 @@ def test_a_table_of_levels_is_told_to_become_a_record_for_each_label(tmp_path):
     said = defect.examples[0][2]
     assert "if each line is a path from the top (food, fruit, apple)" in said
     assert "write one line per label: key, name, parent" in said
-    assert said.endswith("in its first line"), "cut"
+    assert said.endswith("or key and parent"), "cut"
 
 
-UNKNOWN = "looks like a header of words that are not known (known: id,name,parent or child,parent[,weight]): "
+UNKNOWN = "looks like a header of unknown words (known headers: id,name,parent and child,parent[,weight]): "
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_a_first_edge_with_a_fault_in_its_weight_does_not_look_like_a_header(tmp
 
 def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
     (defect,) = made(tmp_path, "key,,parent\nfood,a,\nfruit,b,food\n").report.defects
-    assert defect.examples[0][2] == "column 2, without a name: what it holds is left out"
+    assert defect.examples[0][2] == "column 2, without a name: its cells are left out"
 
 
 def test_one_of_a_kind_is_counted_as_one(tmp_path):

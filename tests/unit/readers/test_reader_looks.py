@@ -216,7 +216,7 @@ def written(folder: Path) -> dict[str, tuple[Path, str]]:
         return folder / name
 
     np.save(named("a.npy", "a numpy array"), np.arange(3))
-    np.savez(named("a.npz", "a .npz archive of numpy"), a=np.arange(3))
+    np.savez(named("a.npz", "a numpy .npz archive"), a=np.arange(3))
     pyarrow.parquet.write_table(table, named("a.parquet", "Parquet"))
     pyarrow.feather.write_feather(table, str(named("a.feather", "Arrow or Feather")))
     pyarrow.orc.write_table(table, str(named("a.orc", "ORC")))
@@ -228,7 +228,7 @@ def written(folder: Path) -> dict[str, tuple[Path, str]]:
         json.dumps(nx.node_link_data(graph, edges="links"))
     )
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
-        named(f"{protocol}.pickle", "a pickle of Python").write_bytes(pickle.dumps({"a": 1}, protocol))
+        named(f"{protocol}.pickle", "a Python pickle").write_bytes(pickle.dumps({"a": 1}, protocol))
     named("a.bz2", "bzip2").write_bytes(bz2.compress(SOUND["edges"]))
     named("a.xz", "xz").write_bytes(lzma.compress(SOUND["edges"]))
     with sqlite3.connect(named("a.db", "a SQLite database")) as connection:
@@ -249,7 +249,7 @@ def written(folder: Path) -> dict[str, tuple[Path, str]]:
         handler.emit(logging.LogRecord("grove", logging.INFO, "", 1, f"ingest {word}", None, None))
     handler.close()
     bundle = build_bundle(LabelGraph.from_edges([("dog", "animal")]), ["dog"])
-    bundle.save(named("a.safetensors", "an artifact of labelgrove, such as a bundle"))
+    bundle.save(named("a.safetensors", "a labelgrove artifact, such as a bundle"))
     return made
 
 

@@ -185,7 +185,7 @@ def test_a_long_loop_is_named_by_its_start_and_length(tmp_path):
     defect = read(source, strict=False).report.errors[0]
     assert (defect.code, defect.count) == ("cycle", 1)
     assert "00000 > 00001 > " in defect.examples[0][2]
-    assert "(20000 labels in the loop, 20000 in the knot)" in defect.message + defect.examples[0][2]
+    assert "(20000 labels in the loop, 20000 in its group of loops)" in defect.message + defect.examples[0][2]
 
 
 def test_loops_are_broken_below_the_label_that_hangs_from_outside(tmp_path):
@@ -234,8 +234,8 @@ class TestArguments:
             ({"format": "owl"}, "choose from: wordnet, edges"),
             ({"direction": "up"}, "'parent-child'"),
             ({"delimiter": ";"}, "'comma'"),
-            ({"part": "noun"}, "it takes: direction, header, delimiter, relation, root"),
-            ({"format": "json", "direction": "undirected"}, "does not take it"),
+            ({"part": "noun"}, "its options: direction, header, delimiter, relation, root"),
+            ({"format": "json", "direction": "undirected"}, "does not have this option"),
             ({"root": ""}, "root"),
             ({"root": "a\nb"}, "root"),
             ({"policies": {"loop": "fix"}}, "is not a defect code"),
@@ -244,6 +244,6 @@ class TestArguments:
             ({"direction": "undirected", "policies": {"roots": "virtual"}}, "directed"),
         ],
     )
-    def test_options_that_are_not_on_offer(self, options, says, tmp_path):
+    def test_options_that_are_not_available(self, options, says, tmp_path):
         with pytest.raises(InputError, match=says):
             read(self.source(tmp_path), **options)

@@ -95,7 +95,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_can_write_nothing(
         lambda: catalog.forget_ontology(old),
     ]
     for write in writes:
-        with pytest.raises(LeaseLostError, match=r"fence 1\) was taken over"):
+        with pytest.raises(LeaseLostError, match=r"took over the lease of .* \(fence 1\)"):
             write()
     catalog.release(old)
     catalog.renew(new)
@@ -159,7 +159,7 @@ def test_a_version_is_loading_until_it_commits(catalog: Catalog) -> None:
     version = open_version(catalog, lease, A)
     assert (version.state, version.current) == ("loading", False)
     assert catalog.pending_batches(version) == [0, 1]
-    with pytest.raises(NotFoundError, match="'trees' is not whole yet; wait for its ingest, or repeat it"):
+    with pytest.raises(NotFoundError, match="'trees' is not complete yet; wait for its ingest, or repeat it"):
         catalog.version("trees")
     assert catalog.index_document("trees") is None
     catalog.batch_done(lease, version, 0)
@@ -190,7 +190,7 @@ def test_versions_stand_side_by_side_and_are_found_by_the_beginning_of_a_digest(
     assert catalog.version("trees", "aaaa").digest == A
     assert [v.current for v in catalog.versions("trees")] == [False, True]
     registered(catalog, "trees", "aaaab" + "0" * 59)
-    with pytest.raises(InputError, match="fits 2 digests"):
+    with pytest.raises(InputError, match="matches 2 digests"):
         catalog.version("trees", "aaaa")
     with pytest.raises(NotFoundError, match=r"no version 'cccc'; it has aaaaaaaaaaaa, bbbb"):
         catalog.version("trees", "cccc")

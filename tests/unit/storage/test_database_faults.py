@@ -40,8 +40,8 @@ STATES = {
     "25P04": (TransientError, "stopped the statement"),
     "40001": (TransientError, "try again"),
     "40P01": (TransientError, "try again"),
-    "55006": (TransientError, "somebody else holds it"),
-    "55P03": (TransientError, "somebody else holds it"),
+    "55006": (TransientError, "somebody else is using it"),
+    "55P03": (TransientError, "somebody else is using it"),
     "57014": (TransientError, "stopped the statement"),
     "72000": (TransientError, "stopped the statement"),
     # what is not as it has to be
@@ -58,10 +58,10 @@ STATES = {
     "53100": (ServiceError, "disk is full"),
     "53200": (ServiceError, "short of memory"),
     "54001": (ServiceError, "a limit of the server"),
-    "55000": (ServiceError, "refuses it"),
+    "55000": (ServiceError, "refused the request"),
     "58030": (ServiceError, "check its disk"),
     "F0000": (ServiceError, "check its disk"),
-    "P0001": (ServiceError, "refuses it"),
+    "P0001": (ServiceError, "refused the request"),
     "XX000": (ServiceError, "check its disk"),
     "XX001": (ServiceError, "restore a backup"),
     "XX002": (ServiceError, "restore a backup"),
@@ -174,7 +174,7 @@ def test_a_standby_a_stopped_statement_and_a_held_row(engine):
     with writing(engine) as other:
         other.execute(text("LOCK TABLE held"))
         found = raised(engine, "SET LOCAL lock_timeout = 20", "SELECT * FROM held")
-    is_like(found, TransientError, "somebody else holds it")
+    is_like(found, TransientError, "somebody else is using it")
 
 
 @pytest.mark.services
@@ -266,7 +266,7 @@ def test_a_file_that_is_held(file):
     engine = create_engine(f"sqlite:///{file}")
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection:
         connection.execute(text("PRAGMA busy_timeout = 1"))
-        with pytest.raises(TransientError, match="somebody else holds it"):
+        with pytest.raises(TransientError, match="somebody else is using it"):
             connection.execute(text("INSERT INTO kept VALUES ('b')"))
     engine.dispose()
     holder.close()

@@ -188,7 +188,7 @@ def test_what_a_table_cannot_hold_is_refused_wherever_it_stands(text):
         (LabelGraph.from_edges([("low", "top")], names={"top": text}), {}),
         (held, {"low": text}),
     ):
-        with pytest.raises(InputError, match="which a table does not keep; export as json"):
+        with pytest.raises(InputError, match="which a table cannot hold; export as json"):
             export_graph(graph, definitions)
         assert_same(read_back(export_graph(graph, definitions, format="json")), graph, definitions)
 

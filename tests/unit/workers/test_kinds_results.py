@@ -193,7 +193,9 @@ def test_witnesses_of_any_length_come_back_to_the_last_digit(witnesses):
 
 def test_a_result_is_read_with_its_own_ontology_and_kind(workspace):
     artifacts, digest, _ = done(workspace, "cover", "tree")
-    with pytest.raises(ArtifactError, match=f"made from ontology {TREE.digest}, given with {GRID.digest}"):
+    with pytest.raises(
+        ArtifactError, match=f"made from ontology {TREE.digest}, but is read with {GRID.digest}"
+    ):
         read_cover(artifacts, digest, GRID)
     with pytest.raises(ArtifactError, match="'labelgrove/cover/1', expected 'labelgrove/locus/1'"):
         read_locus(artifacts, digest, TREE)
@@ -209,7 +211,7 @@ def test_a_result_is_read_with_its_own_ontology_and_kind(workspace):
             "index has dtype int32",
         ),
         (lambda arrays, metadata: metadata.update(status="true"), "status is 'true'"),
-        (lambda arrays, metadata: metadata.update(n_labels="8"), "says 8 labels"),
+        (lambda arrays, metadata: metadata.update(n_labels="8"), "metadata: 8 labels"),
         (
             lambda arrays, metadata: arrays.update({"witness.column": arrays["witness.column"] + 9}),
             "witnesses",

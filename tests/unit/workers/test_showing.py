@@ -359,7 +359,7 @@ def test_what_is_changed_under_the_writer_is_shown_later(
     job = waiting(small)
 
     def removed_meanwhile(result: Any) -> None:
-        raise GraphDamagedError("0 of 1 PICKS found both their ends")
+        raise GraphDamagedError("0 of 1 PICKS edges have both ends in the graph")
 
     with monkeypatch.context() as patch:
         patch.setattr(small.graph, "write_result", removed_meanwhile)

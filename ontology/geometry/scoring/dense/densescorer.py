@@ -198,7 +198,7 @@ def _refuse_unfit(distances: Any) -> None:
             "uint16, float32 or float64"
         )
     if distances.dtype.kind == "f" and not (distances.min() >= 0 and distances.max() < np.inf):
-        raise SpaceError("distances: NaN, infinity or a negative number; distances are finite, not negative")
+        raise SpaceError("distances: NaN, infinity or a negative number; all must be finite, not negative")
 
 
 class _Sieve:

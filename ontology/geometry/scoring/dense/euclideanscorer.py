@@ -53,7 +53,7 @@ class EuclideanScorer(DenseScorer):
     """
 
     def __init__(self, space: EuclideanSpace, observed: ArrayLike) -> None:
-        refuse_other_than(EuclideanSpace, "space", space, "make_scorer picks the scorer for any other")
+        refuse_other_than(EuclideanSpace, "space", space, "or let make_scorer pick the scorer")
         points = index_array("observed", observed, space.n_points)
         super().__init__(RowsOnDemand(space, points), beta=2)
         self._space = space

@@ -38,7 +38,7 @@ class OnTree(Scorer):
     """Full name of the module that holds the compiled search."""
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
-        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        refuse_other_than(TreeSpace, "space", space, "or let make_scorer pick the scorer")
         self._space = space
         self._points = index_array("observed", observed, space.n_points)
         if not len(self._points):

@@ -54,7 +54,7 @@ class HullScorer(DenseScorer):
     """
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, beta: float) -> None:
-        refuse_other_than(TreeSpace, "space", space, "make_scorer picks the scorer for any other")
+        refuse_other_than(TreeSpace, "space", space, "or let make_scorer pick the scorer")
         points = index_array("observed", observed, space.n_points)
         super().__init__(RowsOnDemand(space, points), beta=beta)
         self._space, self._points = space, points

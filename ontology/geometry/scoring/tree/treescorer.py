@@ -67,7 +67,9 @@ class TreeScorer(OnTree):
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
         super().__init__(space, observed, compiled=compiled)
         if space.allowed is not None:
-            raise InputError("space: some labels are not allowed; make_scorer picks the scorer for that")
+            raise InputError(
+                "space: some labels are not allowed; make_scorer picks the scorer for such a space"
+            )
         self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
 
