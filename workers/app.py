@@ -32,7 +32,7 @@ from labelgrove.workers.celery_transport.broker_check import (
     KEY_PREFIX,
     check_deployment,
     for_celery,
-    put_aside,
+    rename_foreign_keys,
 )
 from labelgrove.workers.celery_transport.events import EventsWithoutRetry, Gathering
 from labelgrove.workers.celery_transport.tasks import UnitTask, sender
@@ -266,7 +266,7 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
             # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
             with _no_fork, Workspace.open(task.settings) as workspace:
                 with contextlib.suppress(ServiceError):  # an absent broker is reported when units are sent
-                    put_aside(task.settings.broker_url)
+                    rename_foreign_keys(task.settings.broker_url)
                 expired = sweep(workspace, Ledger(workspace.engine), send, window=window, presence=presence)
             if worker.metrics is not None:
                 worker.metrics.swept(expired)

@@ -21,12 +21,12 @@ import zipfile
 from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_long_header
+from labelgrove.adapter.outputs.arrayfiles import FAULTS, load_npy, npy_header
 from labelgrove.adapter.outputs.gate import bad_cell, ragged, refuse_dtype, wrong_axes, wrong_dtype
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
@@ -39,7 +39,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
-__all__ = ["FORMATS", "OutputFile", "is_number", "load_npy", "without_names"]
+__all__ = ["FORMATS", "OutputFile", "is_number", "without_names"]
 
 T = TypeVar("T")
 
@@ -425,26 +425,3 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
-    """Load the array of a ``.npy`` file without unpickling.
-
-    Raises
-    ------
-    NotFoundError, InputError
-        If the file does not exist; for bytes that are not an array.
-    """
-    try:
-        with open_plain(path) as file:
-            refuse_long_header(file)
-        with np.errstate(over="ignore"):  # numpy multiplies a shape before it refuses it
-            array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except FAULTS as error:
-        raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InputError(f"{path}: an archive of several arrays (.npz); give one array as .npy")
-    return array

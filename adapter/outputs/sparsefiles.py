@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgrove.adapter.outputs.archives import FAULTS, npy_header, refuse_bomb
+from labelgrove.adapter.outputs.arrayfiles import FAULTS, npy_header, refuse_bomb
 from labelgrove.adapter.outputs.rows import SparseOutputs, by_rows
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError

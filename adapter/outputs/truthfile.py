@@ -17,8 +17,8 @@ from labelgrove.adapter.columns.labelnames import (
     listed_faults,
     look_like_numbers,
 )
+from labelgrove.adapter.outputs.arrayfiles import load_npy
 from labelgrove.adapter.outputs.gate import wrong_length
-from labelgrove.adapter.outputs.outputfiles import load_npy
 from labelgrove.adapter.plainfile import decoded, open_plain
 from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
 

@@ -47,7 +47,7 @@ def _answer(
     try:
         rows = ask(workspace.graph, version.digest)
     except UnknownLabelError as error:
-        keys = workspace.snapshot(version).keys
+        keys = workspace.label_graph_of(version).keys
         unknown = next((key for key in given if key not in keys), None)
         if unknown is None:
             raise
@@ -55,7 +55,7 @@ def _answer(
             f"{error}: {shlex.join(['grove', 'labels', 'search', name, unknown])}"
         ) from None
     if not rows and searched is not None:
-        close = _close(workspace.snapshot(version), searched)
+        close = _close(workspace.label_graph_of(version), searched)
         note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
     columns = list(rows[0]) if rows else ["key", "name", "depth"]
     emit(rows, as_json, lambda: table(columns, [tuple(r.values()) for r in rows]))

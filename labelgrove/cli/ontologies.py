@@ -47,7 +47,7 @@ def show(workspace: Workspace, name: str, as_json: bool) -> None:
     """Show the properties of NAME, or of another version as NAME@VERSION, and all its versions."""
     name, version = name_and_version(name)
     shown = workspace.catalog.version(name, version)
-    graph = workspace.snapshot(shown)
+    graph = workspace.label_graph_of(shown)
     versions = workspace.catalog.versions(name)
     document = _described(shown) | {
         "roots": list(graph.roots[:10]) if graph.directed else [],

@@ -248,7 +248,9 @@ def snapshot_graph(
     edited = found.digest != version.digest
     graph = _canonical(found) if edited else found
     table = workspace.definitions(name)
-    definitions = {} if table is None else dict(zip(workspace.snapshot(version).keys, table, strict=True))
+    definitions = (
+        {} if table is None else dict(zip(workspace.label_graph_of(version).keys, table, strict=True))
+    )
     source = f"edited in the graph of {version.digest}" if edited else version.source
     snapshot = put_snapshot(workspace.artifacts, graph, definitions, source)
     result = register(workspace, name, snapshot, shrink=shrink, progress=progress)

@@ -31,7 +31,7 @@ def empty_graph(workspace: Workspace) -> list[str]:
             leases.enter_context(holding(workspace.stores, name))
         versions = _ready(workspace)
         for version in versions:
-            workspace.snapshot(version)
+            workspace.label_graph_of(version)
         if not workspace.graph.wipe():
             for version in versions:
                 drop_from_graph(workspace.stores, version.digest)
@@ -95,7 +95,7 @@ def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> l
 def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
     store, wanted, snapshot = workspace.graph, (version.n_labels, version.n_edges), None
     try:
-        snapshot = workspace.snapshot(version)
+        snapshot = workspace.label_graph_of(version)
     except (ArtifactError, NotFoundError) as error:
         yield f"snapshot: {error}"
     found = store.counts(version.digest)

@@ -140,9 +140,9 @@ class Workspace:
         ArtifactError
             For a damaged snapshot; ingesting the same source again repairs it.
         """
-        return self.snapshot(self.catalog.version(name, version))
+        return self.label_graph_of(self.catalog.version(name, version))
 
-    def snapshot(self, version: Version) -> LabelGraph:
+    def label_graph_of(self, version: Version) -> LabelGraph:
         """Return the label graph of `version`; see `ontology.versions.snapshots.stored_graph`."""
         return stored_graph(self.artifacts, version)
 

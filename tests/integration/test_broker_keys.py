@@ -15,7 +15,11 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.app import make_app
-from labelgrove.workers.celery_transport.broker_check import check_broker, check_deployment, put_aside
+from labelgrove.workers.celery_transport.broker_check import (
+    check_broker,
+    check_deployment,
+    rename_foreign_keys,
+)
 from labelgrove.workers.celery_transport.tasks import sender
 from labelgrove.workers.kinds import DEFAULT_QUEUE
 from labelgrove.workers.ledger.states import State
@@ -78,14 +82,14 @@ def test_a_key_of_another_type_is_told_and_put_aside_whole(key, settings, broker
         with pytest.raises(SettingsError, match=f"{said}.*GROVE_BROKER_URL.*DEL"):
             check_deployment(settings)
         before = broker.dump(key)
-        (new,) = put_aside(str(settings.broker_url))
+        (new,) = rename_foreign_keys(str(settings.broker_url))
         assert aside(broker, key) == [new]
         assert broker.dump(new) == before
         assert not broker.exists(key)
         check_deployment(settings)
         broker.delete(new)
     write(broker, key, KEYS[key])
-    assert put_aside(str(settings.broker_url)) == []
+    assert rename_foreign_keys(str(settings.broker_url)) == []
     assert broker.exists(key)
 
 

@@ -18,7 +18,7 @@ from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names
 if TYPE_CHECKING:
     import redis
 
-__all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_celery", "put_aside"]
+__all__ = ["KEY_PREFIX", "Broker", "check_broker", "check_deployment", "for_celery", "rename_foreign_keys"]
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
             "(postgresql+psycopg://user:password@host/name)"
         )
     if mend:
-        put_aside(broker)
+        rename_foreign_keys(broker)
     found = check_broker(broker)
     if settings.cache_url is not None:
         with contextlib.suppress(ServiceError):
@@ -147,7 +147,7 @@ def check_broker(url: str) -> Broker:
     )
 
 
-def put_aside(url: str) -> list[str]:
+def rename_foreign_keys(url: str) -> list[str]:
     """Rename broker keys that have a name of this package and a foreign type; return their new names.
 
     Messages that waited there are sent again from the ledger. No foreign data is deleted.

@@ -12,7 +12,8 @@ import pytest
 import scipy.sparse
 
 from labelgrove.adapter import Adapter, evaluate
-from labelgrove.adapter.outputs.outputfiles import OutputFile, load_npy
+from labelgrove.adapter.outputs.arrayfiles import load_npy
+from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_sparse
 from labelgrove.adapter.outputs.truthfile import read_truth
 from labelgrove.cli.options.labels import read_keys

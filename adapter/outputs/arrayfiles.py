@@ -1,4 +1,4 @@
-"""Checks of array files that may be damaged or malicious, made before they cost memory."""
+"""Array files that may be damaged or malicious: checks before they cost memory, and the loading of a .npy."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import os
 import tokenize
 import zipfile
 import zlib
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelgrove.adapter.plainfile import open_plain
+from labelgrove.ontology.errors import InputError, NotFoundError
 
 try:
     from lzma import LZMAError
 except ImportError:  # a Python without lzma cannot open such an archive
     LZMAError = zlib.error  # type: ignore[assignment, misc]
 
-__all__ = ["FAULTS", "npy_header", "refuse_bomb", "refuse_long_header"]
+__all__ = ["FAULTS", "load_npy", "npy_header", "refuse_bomb", "refuse_long_header"]
 
 FAULTS: tuple[type[Exception], ...] = (
     ArithmeticError,  # for blocks without rows
@@ -89,3 +92,26 @@ def refuse_bomb(path: str | os.PathLike[str]) -> None:
         for member in members:
             with archive.open(member) as opened:
                 refuse_long_header(opened)
+
+
+def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
+    """Load the array of a ``.npy`` file without unpickling.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        If the file does not exist; for bytes that are not an array.
+    """
+    try:
+        with open_plain(path) as file:
+            refuse_long_header(file)
+        with np.errstate(over="ignore"):  # numpy multiplies a shape before it refuses it
+            array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+    except FAULTS as error:
+        raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise InputError(f"{path}: an archive of several arrays (.npz); give one array as .npy")
+    return array
