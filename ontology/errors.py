@@ -243,12 +243,12 @@ def first_few(found: Sequence[object]) -> str:
 def sized(n_bytes: int) -> str:
     """Return a number of bytes in a readable unit, for a message.
 
-    >>> sized(999), sized(1_500), sized(845_000_000_000)
-    ('999 B', '1.5 kB', '845.0 GB')
+    >>> sized(999), sized(1_500), sized(999_999_999), sized(845_000_000_000)
+    ('999 B', '1.5 kB', '1.0 GB', '845.0 GB')
     """
     size, unit = float(n_bytes), "B"
     for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
+        if round(size, 1) < 1000:
             break
         size, unit = size / 1000, larger
     return f"{n_bytes} B" if unit == "B" else f"{size:,.1f} {unit}"

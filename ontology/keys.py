@@ -65,14 +65,18 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def fault(self) -> str | None:
-        """Return why the entries are not text, which a forged file can cause; None if they are text."""
+    def text_fault(self) -> str | None:
+        """Return why the entries are not text, as in a forged file, or None if they are.
+
+        The reason begins with the name of the array, ``blob`` or ``offsets``.
+        """
         try:
             self.blob.tobytes().decode()
         except UnicodeDecodeError as error:
             return f"blob: {error}"
         starts = self.offsets[:-1][self.offsets[:-1] < len(self.blob)]
-        return "offsets cut a character in two" if (self.blob[starts] & 0xC0 == 0x80).any() else None
+        inside = self.blob[starts] & 0xC0 == 0x80  # 10xxxxxx is a byte inside a character
+        return "offsets cut a character in two" if inside.any() else None
 
     def bytes_at(self, i: int) -> bytes:
         """Return entry `i` (not negative) as its UTF-8 bytes."""
@@ -296,7 +300,7 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
     """
     blob = stored_array(arrays, f"{prefix}.blob", np.uint8)
     table = Texts(blob, stored_array(arrays, f"{prefix}.offsets", np.int64))
-    if fault := table.fault():
+    if fault := table.text_fault():
         raise InputError(f"{prefix}.{fault}")
     return table
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-__all__ = ["close_to", "close_words", "did_you_mean"]
+__all__ = ["close_to", "close_words", "did_you_mean", "listed_close"]
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = 0.6) -> list[str]:
@@ -25,8 +25,16 @@ def close_to(word: str, known: Iterable[str]) -> str:
     >>> close_to("oka", ["oak", "elm"]), close_to("fir", ["oak", "elm"])
     ("; close to it: 'oak'", '')
     """
-    close = close_words(word, known)
-    return f"; close to it: {', '.join(map(repr, close))}" if close else ""
+    return listed_close(close_words(word, known))
+
+
+def listed_close(words: Sequence[str]) -> str:
+    """Return the end of a message that lists the words close to an unknown one; nothing if there are none.
+
+    >>> listed_close(["oak"]), listed_close([])
+    ("; close to it: 'oak'", '')
+    """
+    return f"; close to it: {', '.join(map(repr, words))}" if words else ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

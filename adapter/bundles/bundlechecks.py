@@ -233,7 +233,7 @@ class BundleChecker:
             raise self._fault(f"{prefix}: {error}") from None
         if len(table) == 0:
             raise self._fault(f"{prefix}: the table is empty, but a bundle has at least one label")
-        if not self._checked and (fault := table.fault()):
+        if not self._checked and (fault := table.text_fault()):
             raise self._fault(f"{prefix}.{fault}")
         return table
 

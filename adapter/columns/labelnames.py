@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from labelgrove.adapter.columns.bindingfile import By
 from labelgrove.ontology.errors import BindingError, InputError, counted
-from labelgrove.ontology.spelling import close_words
+from labelgrove.ontology.spelling import close_words, listed_close
 
 if TYPE_CHECKING:
     from labelgrove.adapter.bundles.bundle import Bundle
@@ -85,7 +86,6 @@ class LabelNames:
             for i, (key, name) in enumerate(zip(keys, names, strict=True)):
                 if by == "name" or name != key:
                     self._meant.setdefault(name, []).append(i)
-        self._folded: dict[str, list[str]] | None = None
         self._n_compared = 0
 
     def meant(self, text: str) -> Sequence[int]:
@@ -98,7 +98,7 @@ class LabelNames:
         if not labels:
             if self._elsewhere is not None and (said := self._elsewhere(text)):
                 return f"{text!r} {said}"
-            return f"{text!r} is unknown{self._close(text)}"
+            return f"{text!r} is unknown{self._close_to(text)}"
         shown = [self._described(i) for i in labels[:_SHOWN_CANDIDATES]]
         if len(labels) > len(shown):
             shown.append(f"and {len(labels) - len(shown):,} more")
@@ -119,18 +119,25 @@ class LabelNames:
         more = "" if self._describe is None else self._describe(i)
         return self.shown(i) + (more and f", {more}")
 
-    def _close(self, text: str) -> str:
-        if self._folded is None:
-            self._folded = {}
-            for spelling in self._meant:
-                self._folded.setdefault(_fold(spelling), []).append(spelling)
+    def _close_to(self, text: str) -> str:
+        """Return the end of a message: labels spelled like `text`, or that there are none.
+
+        It is empty if too many spellings would have to be compared.
+        """
+        folded = self._by_folded_spelling.get(_fold(text))
+        if folded:
+            return listed_close(folded[:_SHOWN_CANDIDATES])
         self._n_compared += len(self._meant)
-        close = self._folded.get(_fold(text), [])[:_SHOWN_CANDIDATES]
-        if not close and self._n_compared <= _MOST_COMPARED:
-            close = close_words(text, self._meant, _SHOWN_CANDIDATES)
-            if not close:
-                return "; nothing is close to it"
-        return f"; close to it: {', '.join(map(repr, close))}" if close else ""
+        if self._n_compared > _MOST_COMPARED:
+            return ""
+        return listed_close(close_words(text, self._meant, _SHOWN_CANDIDATES)) or "; nothing is close to it"
+
+    @cached_property
+    def _by_folded_spelling(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for spelling in self._meant:
+            found.setdefault(_fold(spelling), []).append(spelling)
+        return found
 
 
 def describe_labels(

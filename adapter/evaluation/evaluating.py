@@ -259,8 +259,10 @@ class _Run:
         ranking = self._adapter.rank(weights, min(self._k, self._adapter.n_labels)).index
         constant = np.full(len(truths), self._constant)
         found = {
-            "frechet_mean": self._of_labels(truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)),
-            "constant": self._of_labels(truths, constant, None),
+            "frechet_mean": self._measured_labels(
+                truths, ranking[:, 0], (ranking == truths[:, None]).any(axis=1)
+            ),
+            "constant": self._measured_labels(truths, constant, None),
         }
         distinct, at = np.unique(truths, return_inverse=True)
         to_observed = self._adapter.distances(distinct)[at]
@@ -271,31 +273,33 @@ class _Run:
         }
         for rule, chosen in self.baselines.columns(weights, ranking).items():
             answers[rule] = chosen[:, 0], (label[chosen] == truths[:, None]).any(axis=1)
-        for rule, (best, within) in answers.items():
+        for rule, (best, in_top_k) in answers.items():
             distance = to_observed[np.arange(len(best)), best].astype(np.float64)
-            found[rule] = self._in_tree(truths, self._observed[best], distance, label[best] == truths, within)
+            found[rule] = self._with_positions(
+                truths, self._observed[best], distance, label[best] == truths, in_top_k
+            )
         return found
 
-    def _of_labels(
-        self, truths: NDArray[np.int64], answers: NDArray[np.int64], within: NDArray[np.bool_] | None
+    def _measured_labels(
+        self, truths: NDArray[np.int64], answers: NDArray[np.int64], in_top_k: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Measure answers that may be any allowed label."""
-        return self._in_tree(
-            truths, self._allowed[answers], self.distance(truths, answers), answers == truths, within
+        """Measure answers that may be any allowed label; both arrays are indices of allowed labels."""
+        return self._with_positions(
+            truths, self._allowed[answers], self.distance(truths, answers), answers == truths, in_top_k
         )
 
-    def _in_tree(
+    def _with_positions(
         self,
         truths: NDArray[np.int64],
         points: NDArray[np.int64],
         distance: NDArray[np.float64],
         correct: NDArray[np.bool_],
-        within: NDArray[np.bool_] | None,
+        in_top_k: NDArray[np.bool_] | None,
     ) -> TruthAndAnswer:
         if self._tree is None:
-            return TruthAndAnswer(points, distance, correct, within)
+            return TruthAndAnswer(points, distance, correct, in_top_k)
         positions = self._tree.position[self._allowed[truths]], self._tree.position[points]
-        return TruthAndAnswer(points, distance, correct, within, positions, self._tree.meet(*positions))
+        return TruthAndAnswer(points, distance, correct, in_top_k, positions, self._tree.meet(*positions))
 
     def _branch_of(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._tree is None:

@@ -332,11 +332,11 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     Where several ontologies have this content, return those among the job's targets, or all if none is.
     """
     from labelgrove.ontology.sql.database import reading
-    from labelgrove.workers.ledger.records import read_targets
+    from labelgrove.workers.ledger.records import read_requested_names
 
     if len(names) > 1:
         with reading(workspace.engine) as connection:
-            asked = {target.get("ontology") for target in read_targets(connection, job.id)}
+            asked = {target.get("ontology") for target in read_requested_names(connection, job.id)}
         names = [name for name in names if name in asked] or names
     return ", ".join(sorted(names))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.geometry.arguments import index_array
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.plots.backend import Axes, Figure, Line2D, LineCollection, Normalize, ScalarMappable
 from labelgrove.plots.branches import Forest, Mark, chosen_marks, forest_of
@@ -126,27 +127,16 @@ def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike 
     """Return the state of each label, as an index into `_NAMES`."""
     state = np.full(n, _UNREACHED if allowed is None else _NO_ANSWER, dtype=np.int64)
     if allowed is not None:
-        state[_checked("allowed", allowed, n)] = _UNREACHED
-    found = _checked("reached", reached, n)
+        state[index_array("allowed", allowed, n)] = _UNREACHED
+    found = index_array("reached", reached, n)
     stray = found[state[found] == _NO_ANSWER]
     if len(stray):
         raise InputError(
             f"reached: label {stray[0]} is not an allowed label; a locus contains only allowed labels"
         )
     state[found] = _REACHED
-    state[_checked("observed", observed, n)] = _OBSERVED
+    state[index_array("observed", observed, n)] = _OBSERVED
     return state
-
-
-def _checked(argument: str, index: ArrayLike, n: int) -> NDArray[np.int64]:
-    given = np.asarray(index)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(f"{argument}: shape {given.shape}, dtype {given.dtype}; give label indices")
-    listed = given.astype(np.int64)
-    bad = listed[(listed < 0) | (listed >= n)]
-    if len(bad):
-        raise InputError(f"{argument}: {bad[0]} is outside 0..{n - 1}")
-    return listed
 
 
 def _layout(forest: Forest, top: list[Mark]) -> _Places:

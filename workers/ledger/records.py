@@ -15,7 +15,15 @@ from labelgrove.workers.ledger.schema import job_table, job_unit_table, publicat
 from labelgrove.workers.ledger.specs import canonical_json, job_parameters, recorded_object
 from labelgrove.workers.ledger.states import GRAPH, Job, State, Unit
 
-__all__ = ["holders", "in_state", "kind_of", "read_jobs", "read_units"]
+__all__ = [
+    "ended_on_other_versions",
+    "holders",
+    "in_state",
+    "kind_of",
+    "read_jobs",
+    "read_requested_names",
+    "read_units",
+]
 
 _job, _unit, _job_unit, _publication = (
     t.c for t in (job_table, unit_table, job_unit_table, publication_table)
@@ -74,7 +82,7 @@ def ended_on_other_versions(
     return read_jobs(connection, sa.and_(*conditions), limit=None)
 
 
-def read_targets(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
+def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
     """Return the names requested for the result of a job; showing it in the graph is not a name."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [

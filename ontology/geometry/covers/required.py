@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides, least_difference
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
 from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
@@ -177,7 +177,7 @@ class Reaching:
 
     def __init__(self, distances: NDArray[Any], identifying: bool, tolerant: bool | None) -> None:
         self._distances, self.identifying, self._tolerant = distances, identifying, tolerant
-        self._by_tie_rule = not is_short(distances) if tolerant is None else tolerant
+        self._by_tie_rule = not are_short(distances) if tolerant is None else tolerant
 
     def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows among `rows` that weights over the columns `observed` reach; exact, ascending."""

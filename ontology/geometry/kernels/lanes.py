@@ -19,7 +19,9 @@ __all__ = [
     "DOUBLES",
     "Emitter",
     "add",
+    "address",
     "any_negative",
+    "as_doubles",
     "fetch",
     "gather",
     "lesser",
@@ -71,10 +73,11 @@ def read(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
     found = builder.load(builder.bitcast(place, stored.as_pointer()), align=kind.dtype.bitwidth // 8)
     if isinstance(kind.dtype, types.Integer):
         return builder.uitofp(found, DOUBLES.vector)
-    return _as_doubles(builder, found)
+    return as_doubles(builder, found)
 
 
-def _as_doubles(builder: Any, found: Any) -> Any:
+def as_doubles(builder: Any, found: Any) -> Any:
+    """Return lanes of float32 or float64 as lanes of float64."""
     return found if found.type == DOUBLES.vector else builder.fpext(found, DOUBLES.vector)
 
 
@@ -108,7 +111,7 @@ def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
             place = builder.zext(builder.load(builder.gep(column, [ir.Constant(word, lane)])), word)
             value = builder.load(builder.gep(data, [place]))
             found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), lane))
-        return _as_doubles(builder, found)
+        return as_doubles(builder, found)
 
     return DOUBLES(array, columns, types.int64), emit
 

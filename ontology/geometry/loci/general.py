@@ -32,7 +32,7 @@ from labelgrove.ontology.geometry.loci.proofs.certificates import Competition, r
 from labelgrove.ontology.geometry.loci.proofs.exactgame import decide, exact_product
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import Margin, MarginProgram
 from labelgrove.ontology.geometry.loci.witnesses import SharedWitnesses, Weights
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
@@ -134,7 +134,7 @@ def general_locus(
     wanted = _wanted(candidates, len(matrix))
     first, group, size = _distinct(matrix)
     asked = np.bincount(group[wanted], minlength=len(first)) > 0
-    tolerant = not is_short(matrix) if tolerant is None else tolerant
+    tolerant = not are_short(matrix) if tolerant is None else tolerant
     decision = _Decision(matrix[first], asked, size == 1, seed, tolerant)
     rows = wanted[decision.member[group[wanted]]]
     place = np.cumsum(decision.member) - 1
@@ -151,7 +151,7 @@ def general_locus(
 
 def is_tolerant(space: MetricSpace) -> bool | None:
     """Return the value of `tolerant` that `general_locus` takes for distances of a space."""
-    return None if space.is_short is None else not space.is_short
+    return None if space.has_short_distances is None else not space.has_short_distances
 
 
 def measured_rows(

@@ -22,7 +22,7 @@ from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.loci.members import Locus
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
 from labelgrove.ontology.geometry.loci.witnesses import PairWitnesses
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short, whole_numbers
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.spaces.points import observed_points
@@ -298,7 +298,7 @@ def _as_small_integers(distances: NDArray[Any]) -> NDArray[Any] | None:
     """
     if distances.dtype in (np.uint8, np.uint16):
         return distances
-    if not is_short(distances):
+    if not are_short(distances):
         return None
     whole = whole_numbers(distances)
     return whole.astype(np.uint16) if whole.max() <= np.iinfo(np.uint16).max else None

@@ -2,7 +2,7 @@
 
 On a tree whose labels are all allowed the locus is the hull of the observed labels, and each member is
 uniquely reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the
-relative t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.is_short`), and very short edges blur both
+relative t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.are_short`), and very short edges blur both
 statements. Let R be the largest distance between observed labels, W the sum of the weights and S the sum of
 the weighted distances from a vertex x of the hull:
 
@@ -77,7 +77,7 @@ def least_difference(space: TreeSpace) -> float:
     best for no weights: the sums differ by at least ``2 S`` times the difference, and F(x) is at most S times
     the diameter. It is 0 where any difference counts.
     """
-    return 0.0 if space.tree.is_short else _ROOM * TIE_RELATIVE * space.tree.diameter()
+    return 0.0 if space.tree.has_short_distances else _ROOM * TIE_RELATIVE * space.tree.diameter()
 
 
 def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
@@ -98,7 +98,7 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
     competitors: neighbors and, for labels outside the hull, the whole hull.
     """
     tree = space.tree
-    if tree.is_short:
+    if tree.has_short_distances:
         return None
     inside = np.sort(tree.positions(reached))
     reach = 2 * float(tree.below(inside[0], inside).max())

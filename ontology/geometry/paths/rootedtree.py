@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from labelgrove.ontology.canonical import LENGTH_RULE, length_fault
 from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.paths.exactsums import are_exact, expansion, parts_of, rounded
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 
 __all__ = ["RootedTree", "check_lengths", "exact_dtype", "kept"]
 
@@ -223,9 +223,9 @@ class RootedTree:
         return len(self._depths)
 
     @cached_property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
-        return self.dtype != np.float64 or is_short(np.append(self.length[1:], 2 * self.depth.max()))
+        return self.dtype != np.float64 or are_short(np.append(self.length[1:], 2 * self.depth.max()))
 
     def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the distance of `positions` from the vertices `top`, which must be at or above them."""

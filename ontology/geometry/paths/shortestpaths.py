@@ -20,7 +20,7 @@ from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.paths.exactpaths import ExactPaths
 from labelgrove.ontology.geometry.paths.exactsums import are_exact
 from labelgrove.ontology.geometry.paths.rootedtree import check_lengths, exact_dtype
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 
 __all__ = ["ShortestPaths", "exact_diameter", "exact_eccentricities"]
 
@@ -83,9 +83,9 @@ class ShortestPaths:
         return self._exact_dtype(max(exact_diameter(self.from_point, points) for points in parts))
 
     @cached_property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
-        return self.dtype != np.float64 or is_short(np.append(self._length, 2 * self._reach))
+        return self.dtype != np.float64 or are_short(np.append(self._length, 2 * self._reach))
 
     @cached_property
     def marker(self) -> float | None:

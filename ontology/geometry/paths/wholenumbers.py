@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["is_short", "unit_exponent", "whole_numbers"]
+__all__ = ["are_short", "unit_exponent", "whole_numbers"]
 
 _SHORT_BITS = 31
 _MANTISSA_BITS = 53
 
 
-def is_short(distances: NDArray[Any]) -> bool:
+def are_short(distances: NDArray[Any]) -> bool:
     """Return whether all distances are multiples, below 2^31, of a common power of two.
 
     Sums of whole or dyadic edge lengths are such numbers, free of rounding. Their ties are exact.
 
     Examples
     --------
-    >>> is_short(np.array([1.5, 2.0, 0.25])), is_short(np.array([0.1, 0.2]))
+    >>> are_short(np.array([1.5, 2.0, 0.25])), are_short(np.array([0.1, 0.2]))
     (True, False)
     """
     if distances.dtype.kind in "iu":
@@ -43,14 +43,14 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     whole : ndarray, same shape
-        int64 if `is_short`, object (Python integers) otherwise.
+        int64 if `are_short`, object (Python integers) otherwise.
 
     Examples
     --------
     >>> whole_numbers(np.array([1.5, 0.25])), whole_numbers(np.array([1.0, 2.0**40]))
     (array([6, 1]), array([1, 1099511627776], dtype=object))
     """
-    short = is_short(distances)
+    short = are_short(distances)
     if distances.dtype.kind in "iu":
         return distances.astype(np.int64 if short else object)
     unit = unit_exponent(distances)

@@ -45,7 +45,7 @@ class CompleteSpace(MetricSpace):
         return np.dtype(np.uint8)
 
     @property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers, free of rounding: always."""
         return True
 

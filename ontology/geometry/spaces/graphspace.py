@@ -63,9 +63,9 @@ class GraphSpace(MetricSpace):
         return self.paths.dtype
 
     @property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers, free of rounding."""
-        return self.paths.is_short
+        return self.paths.has_short_distances
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly (see `exact_diameter`)."""

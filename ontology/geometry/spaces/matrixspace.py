@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import SpaceError
 from labelgrove.ontology.geometry.arguments import given_array, key_table
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 
 __all__ = ["MatrixSpace"]
@@ -99,9 +99,9 @@ class MatrixSpace(MetricSpace):
         return self._matrix.dtype
 
     @cached_property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers, free of rounding."""
-        return is_short(self._matrix)
+        return are_short(self._matrix)
 
     def diameter(self) -> float:
         """Return the largest distance between two labels; every label must be a point (`SpaceError`)."""

@@ -134,7 +134,7 @@ class MetricSpace(ABC):
         """The dtype of `distances`."""
 
     @property
-    def is_short(self) -> bool | None:
+    def has_short_distances(self) -> bool | None:
         """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding.
 
         Sums of short numbers tie only where they are equal; sums of other distances tie by the tie rule where

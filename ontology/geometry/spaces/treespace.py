@@ -107,9 +107,9 @@ class TreeSpace(MetricSpace):
         return self.tree.dtype
 
     @property
-    def is_short(self) -> bool:
+    def has_short_distances(self) -> bool:
         """Whether distances are short numbers, free of rounding."""
-        return self.tree.is_short
+        return self.tree.has_short_distances
 
     def diameter(self) -> float:
         """Return the largest distance between two allowed labels, exactly; O(n_points)."""

@@ -51,8 +51,8 @@ def path_bounds(
     afterwards.
     """
     half = diameters / 2
-    lower = _dijkstra(len(diameters), edges, weights, sources)
-    upper = _dijkstra(len(diameters), edges, weights + half[edges].sum(axis=1), sources)
+    lower = _distances_from(len(diameters), edges.T, weights, sources)
+    upper = _distances_from(len(diameters), edges.T, weights + half[edges].sum(axis=1), sources)
     return Distortion(lower, upper + half[sources][:, None] + half)
 
 
@@ -96,7 +96,9 @@ def supernode_diameters(
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Measure from one vertex in each neighborhood, and lower `bound` to its two largest distances."""
-        found = _nearest(len(owner), ends, length, starts)  # labels come first among the vertices
+        found = _distances_from(
+            len(owner), ends, length, starts, nearest=True
+        )  # labels come first among the vertices
         np.minimum(bound, _two_largest(found[: len(assignment)], assignment, n_supernodes), out=bound)
         return found
 
@@ -198,20 +200,19 @@ def _matrix(n: int, ends: NDArray[Any], length: NDArray[np.float64]) -> Any:
     return csr_array((length, (ends[0], ends[1])), shape=(n, n))
 
 
-def _nearest(
-    n: int, ends: NDArray[Any], length: NDArray[np.float64], centers: NDArray[np.int64]
+def _distances_from(
+    n: int,
+    ends: NDArray[Any],
+    length: NDArray[np.float64],
+    sources: NDArray[Any],
+    *,
+    nearest: bool = False,
 ) -> NDArray[np.float64]:
-    """Return the distance from each vertex to the nearest of `centers`, infinite if no path leads to one."""
+    """Return the distances from each source, a row for each; with `nearest` only those to the nearest source.
+
+    A distance is infinite where no path exists. The rows of `ends` are the two ends of each edge.
+    """
     matrix = _matrix(n, ends, length)
     from scipy.sparse.csgraph import dijkstra
 
-    return np.asarray(dijkstra(matrix, directed=False, indices=centers, min_only=True))
-
-
-def _dijkstra(
-    n: int, edges: NDArray[np.int32], length: NDArray[np.float64], sources: NDArray[Any]
-) -> NDArray[np.float64]:
-    matrix = _matrix(n, edges.T, length)
-    from scipy.sparse.csgraph import dijkstra
-
-    return np.asarray(dijkstra(matrix, directed=False, indices=sources))
+    return np.asarray(dijkstra(matrix, directed=False, indices=sources, min_only=nearest))

@@ -230,9 +230,9 @@ class TestLocusHierarchy:
         [
             ({"limit": 0}, "limit: 0"),
             ({"limit": 2001}, "limit: 2001"),
-            ({"observed": [8]}, "observed: 8 is outside 0..7"),
-            ({"reached": [-1]}, "reached: -1"),
-            ({"reached": [0.5]}, "reached: shape"),
+            ({"observed": [8]}, "observed: index 8 at position 0 is outside 0..7"),
+            ({"reached": [-1]}, "reached: index -1"),
+            ({"reached": [0.5]}, "reached: float64 of shape"),
             ({"reached": [0], "allowed": [1]}, "reached: label 0 is not an allowed label"),
         ],
     )

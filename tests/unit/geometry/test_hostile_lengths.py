@@ -42,7 +42,7 @@ SMALL = [(family, number) for family in FAMILIES for number in range(12)]
 def exact_locus(case: HostileTree, observed=None):
     """Members and unique members by brute force: equal means equal where sums are free of rounding."""
     rows = case.rows(observed)
-    if case.tree.tree.is_short:
+    if case.tree.tree.has_short_distances:
         found = locus_of_rows(rows)
         return found.members, found.unique
     return locus_by_tie_rule(rows)

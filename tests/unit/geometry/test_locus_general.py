@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.loci.proofs.certificates import Competition
 from labelgrove.ontology.geometry.loci.proofs.exactgame import exact_product, settle, solve_game
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
 from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull, restricted_tree_locus
-from labelgrove.ontology.geometry.paths.wholenumbers import is_short, whole_numbers
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short, whole_numbers
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import Rows, game, locus_of_rows, means, squared
@@ -375,9 +375,9 @@ def test_distances_are_read_to_the_last_bit() -> None:
         at = int(np.argmax(distances))
         for d, w in zip(distances, whole.tolist(), strict=True):
             assert Fraction(d) * int(whole[at]) == Fraction(distances[at]) * w
-    assert is_short(np.array([0.75, 3.0]))
-    assert is_short(np.array([5, 65_535], dtype=np.uint16))
-    assert not is_short(np.array([1.0, 1 + 2.0**-40]))
+    assert are_short(np.array([0.75, 3.0]))
+    assert are_short(np.array([5, 65_535], dtype=np.uint16))
+    assert not are_short(np.array([1.0, 1 + 2.0**-40]))
 
 
 # --- bad input ----------------------------------------------------------------------------------------------

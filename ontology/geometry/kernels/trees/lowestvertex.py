@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
-from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, fetch, places
+from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, address, as_doubles, fetch, places
 
 __all__ = ["CLEAR", "CROWDED", "REFUSED", "STRIDE", "find_lowest"]
 
@@ -39,22 +39,17 @@ Integers = NDArray[np.int64]
 
 # ---- eight float64 at a time ---------------------------------------------------------------------------
 
-_WIDTH = 8
+_WIDTH = DOUBLES.width
 _BLOCK = 32  # labels between running sums
 _ROWS = 8  # number of rows that are searched together
 _AHEAD = 2  # number of rows between reading and prefetching
 _EIGHT = DOUBLES.vector
 _WORD = ir.IntType(64)
+_ZERO = ir.Constant(_WORD, 0)
 _SIGNS: Any = {  # bits of eight numbers
     types.float32: type(DOUBLES)(ir.IntType(32), _WIDTH),
     types.float64: type(DOUBLES)(_WORD, _WIDTH),
 }
-
-
-def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Return the address of the first entry of an array; accesses from there are not checked."""
-    proxy = cgutils.create_struct_proxy(kind)
-    return proxy(context, builder, array).data
 
 
 def _load(builder: Any, data: Any, at: Any) -> Any:
@@ -62,10 +57,6 @@ def _load(builder: Any, data: Any, at: Any) -> Any:
     size = 4 if isinstance(data.type.pointee, ir.FloatType) else 8
     kind = ir.VectorType(data.type.pointee, _WIDTH).as_pointer()
     return builder.load(builder.bitcast(builder.gep(data, [at]), kind), align=size)
-
-
-def _widened(builder: Any, loaded: Any) -> Any:
-    return loaded if loaded.type == _EIGHT else builder.fpext(loaded, _EIGHT)
 
 
 def _add_product(builder: Any, x: Any, y: Any, total: Any) -> Any:
@@ -98,22 +89,25 @@ def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs:
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        data = builder.gep(_data(context, builder, signature.args[0], given[0]), [given[1]])
-        depths = _data(context, builder, signature.args[2], given[2])
-        at, seen = given[3:]
-        weight, moment = [], []
+        weights, start, depths, at, sign_bits = given
+        weights_at = address(context, builder, signature.args[0], weights, start)
+        depths_at = address(context, builder, signature.args[2], depths, _ZERO)
+        weight_sums, moment_sums = [], []
         for _ in range(_WIDTH):
-            w = q = None
+            weight_sum = moment_sum = None
             for _ in range(_BLOCK // _WIDTH):
-                loaded, d = _load(builder, data, at), _load(builder, depths, at)
-                seen = builder.or_(seen, builder.bitcast(loaded, seen.type))
-                x = _widened(builder, loaded)
-                w = x if w is None else builder.fadd(w, x)
-                q = builder.fmul(x, d) if q is None else _add_product(builder, x, d, q)
+                loaded, depth = _load(builder, weights_at, at), _load(builder, depths_at, at)
+                sign_bits = builder.or_(sign_bits, builder.bitcast(loaded, sign_bits.type))
+                weight = as_doubles(builder, loaded)
+                if weight_sum is None:
+                    weight_sum, moment_sum = weight, builder.fmul(weight, depth)
+                else:
+                    weight_sum = builder.fadd(weight_sum, weight)
+                    moment_sum = _add_product(builder, weight, depth, moment_sum)
                 at = builder.add(at, ir.Constant(_WORD, _WIDTH))
-            weight.append(w)
-            moment.append(q)
-        sums = [_sums_of_each(builder, weight), _sums_of_each(builder, moment), seen]
+            weight_sums.append(weight_sum)
+            moment_sums.append(moment_sum)
+        sums = [_sums_of_each(builder, weight_sums), _sums_of_each(builder, moment_sums), sign_bits]
         return context.make_tuple(builder, signature.return_type, sums)
 
     return types.Tuple([DOUBLES, DOUBLES, signs])(weights, start, depth, first, signs), emit
@@ -130,11 +124,11 @@ def _before(
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         arrays, starts = (cgutils.unpack_tuple(builder, given[i]) for i in (2, 3))
         data, rest = (
-            builder.gep(_data(context, builder, kind, array), [begin])
+            address(context, builder, kind, array, begin)
             for kind, array, begin in zip(signature.args[2], arrays, starts, strict=True)
         )
         data = builder.select(builder.icmp_signed("<", given[0], given[1]), data, rest)
-        depths, *before = (_data(context, builder, signature.args[i], given[i]) for i in (4, 5, 6))
+        depths, *before = (address(context, builder, signature.args[i], given[i], _ZERO) for i in (4, 5, 6))
         block = builder.lshr(given[0], ir.Constant(_WORD, 5))
         at = builder.shl(block, ir.Constant(_WORD, 5))
         number = builder.trunc(builder.sub(given[0], at), ir.IntType(32))
@@ -145,7 +139,7 @@ def _before(
         for offset in range(0, _BLOCK, _WIDTH):
             here = builder.add(at, ir.Constant(_WORD, offset))
             counted = builder.icmp_signed("<", places([*range(offset, offset + _WIDTH)]), count)
-            x = builder.select(counted, _widened(builder, _load(builder, data, here)), zero)
+            x = builder.select(counted, as_doubles(builder, _load(builder, data, here)), zero)
             w = builder.fadd(w, x)
             q = _add_product(builder, x, _load(builder, depths, here), q)
         pair = w, q
@@ -171,9 +165,9 @@ def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, a
     """Write ``weights[start + columns[at + i]]`` at ``out[to + i]`` for 16 i; all loads, then all stores."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        outs, data, column = (_data(context, builder, signature.args[i], given[i]) for i in (0, 2, 4))
-        outs, data = builder.gep(outs, [given[1]]), builder.gep(data, [given[3]])
-        column = builder.gep(column, [given[5]])
+        outs, data, column = (
+            address(context, builder, signature.args[i], given[i], given[i + 1]) for i in (0, 2, 4)
+        )
         lanes = [ir.Constant(_WORD, i) for i in range(16)]
         found = []
         for i in lanes:
@@ -197,7 +191,7 @@ def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emit
             running = builder.fadd(running, moved)
         single = builder.insert_element(zero, given[3], ir.Constant(ir.IntType(32), 0))
         running = builder.fadd(running, builder.shuffle_vector(single, zero, places([0] * _WIDTH)))
-        place = builder.gep(_data(context, builder, signature.args[0], given[0]), [given[1]])
+        place = address(context, builder, signature.args[0], given[0], given[1])
         builder.store(running, builder.bitcast(place, _EIGHT.as_pointer()), align=8)
         last = ir.Constant(ir.IntType(32), _WIDTH - 1)
         return builder.fadd(builder.extract_element(running, last), builder.extract_element(given[2], last))
@@ -230,8 +224,9 @@ def _copy(_: Any, out: Any, at: Any, weights: Any, start: Any, count: Any) -> Em
     """Copy `count` entries from ``weights[start]`` on to ``out[at]``."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        outs, data = (_data(context, builder, signature.args[i], given[i]) for i in (0, 2))
-        target, source = builder.gep(outs, [given[1]]), builder.gep(data, [given[3]])
+        target, source = (
+            address(context, builder, signature.args[i], given[i], given[i + 1]) for i in (0, 2)
+        )
         cgutils.raw_memcpy(builder, target, source, given[4], signature.args[0].dtype.bitwidth // 8)
         return context.get_dummy_value()
 
