@@ -28,7 +28,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.workers.kinds import JobKind, JobResult, Naming, find_kind
-from labelgrove.workers.ledger.failures import error_text
+from labelgrove.workers.ledger.failures import defect_text
 from labelgrove.workers.ledger.publications import Publications, newest_first
 from labelgrove.workers.ledger.specs import canonical_json
 from labelgrove.workers.ledger.states import GRAPH, Publication
@@ -295,7 +295,7 @@ def _carry_out(
         publications.close(publication, error=str(error))
     except Exception as error:  # a defect of the kind: left pending, it would end every later sweep
         logger.exception("job %s: its result cannot be published", publication.job_id)
-        publications.close(publication, error=error_text(error))
+        publications.close(publication, error=defect_text(error))
     else:
         publications.close(publication)
 

@@ -159,7 +159,7 @@ def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
     graph = LabelGraph.from_arrays(*artifacts.open_arrays(version.snapshot_sha256))
     if graph.digest != version.digest:
         raise ArtifactError(
-            f"snapshot {version.snapshot_sha256} holds ontology {graph.digest}, but the catalog expects "
+            f"snapshot {version.snapshot_sha256} contains ontology {graph.digest}, but the catalog expects "
             f"{version.digest} for {version.ontology!r}; ingest its source again"
         )
     return graph

@@ -53,7 +53,7 @@ def test_poison_fails_after_the_cap_and_harms_nobody(tmp_path: Path, cap: int, p
             assert (job.state, unit.state) == (State.FAILED, State.FAILED)
             assert unit.attempts == (cap if poison in SEVERAL_TIMES else 1), poison
             if poison in DEADLY:
-                assert f"the worker was lost {cap} times" in job.error
+                assert f"the worker that ran it was lost {cap} times" in job.error
         assert "MemoryError" in client.status(deployment.workspace, jobs["memory bomb"].id).error
         result = deployment.finish()
     keep("F14", f"cap of {cap} attempts", {**dataclasses.asdict(result), "note": ", ".join(poisons)})

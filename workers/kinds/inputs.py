@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -32,11 +34,13 @@ __all__ = [
 ]
 
 
-_opened: dict[tuple[str, str], LabelGraph] = {}
-"""The label graph opened last, by store and artifact.
+_open: WeakValueDictionary[tuple[str, str], LabelGraph] = WeakValueDictionary()
+"""The label graphs that some thread of this process uses, by store and artifact."""
 
-It stays open from the request to the result of a job, which read it one after the other.
-"""
+_latest: list[LabelGraph] = []
+"""The label graph requested last. It stays open between the request, the units and the result of a job."""
+
+_opening = threading.Lock()
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
@@ -48,15 +52,17 @@ def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Label
         If the snapshot is missing, damaged or belongs to another ontology.
     """
     place = artifacts.where, parameters["snapshot"]
-    graph = _opened.get(place)
-    if graph is None:
-        graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
-        _opened.clear()
-        _opened[place] = graph
+    with _opening:
+        graph = _open.get(place)
+        if graph is None:
+            graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
+            _open[place] = graph
+        _latest[:] = [graph]
     if graph.digest != parameters["ontology"]:
         raise ArtifactError(
-            f"snapshot {parameters['snapshot']}: holds ontology {graph.digest}, the job names "
-            f"{parameters['ontology']}; submit the job with the snapshot of its ontology"
+            f"snapshot {parameters['snapshot']} contains ontology {graph.digest}, but "
+            f"{parameters['ontology']} is requested; ingest its source again, or submit the job with the "
+            "snapshot of its ontology"
         )
     return graph
 

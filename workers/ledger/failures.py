@@ -1,39 +1,49 @@
-"""The errors of jobs as the text that the ledger keeps: written here, and read here to tell defects apart."""
+"""The errors of jobs as the text that the ledger keeps: worded here, and read here to tell whose they are."""
 
 from __future__ import annotations
 
 import re
 
-from labelgrove.ontology.errors import GroveError
-
-__all__ = ["error_text", "is_defect", "shortened"]
+__all__ = ["defect_text", "is_of_request", "lost_worker_text", "shortened", "spent_text"]
 
 _LONGEST = 2000  # characters of an error in a row
 
 _DEFECT = re.compile(r"\w*(Error|Exception|Warning): ")
+_LOST = "the worker that ran it was lost "
+_SPENT = re.compile(r"\(attempt \d+ of \d+\)$")
 
 
-def error_text(error: Exception) -> str:
-    """Return an error as the ledger keeps it; that of a defect of the program begins with the error's class.
+def defect_text(error: Exception) -> str:
+    """Return the text of an error that is a defect of the program; it begins with the error's class.
 
-    >>> error_text(ZeroDivisionError("division by zero")), error_text(StopIteration("end"))
+    >>> defect_text(ZeroDivisionError("division by zero")), defect_text(StopIteration("end"))
     ('ZeroDivisionError: division by zero', 'Exception: StopIteration: end')
     """
-    if isinstance(error, GroveError):
-        return str(error)
     text = f"{type(error).__name__}: {error}"
-    return text if is_defect(text) else f"Exception: {text}"
+    return text if _DEFECT.match(text) else f"Exception: {text}"
 
 
-def is_defect(text: str) -> bool:
-    """Return whether a text of the ledger is a defect of the program, not an error raised on purpose.
+def lost_worker_text(n_times: int) -> str:
+    """Return the text for a unit whose worker was lost in each of its attempts."""
+    return f"{_LOST}{n_times} times; read the log of the workers, then submit the job again"
 
-    The errors of labelgrove do not begin with the name of a class; they say what to change in the request.
 
-    >>> is_defect("ZeroDivisionError: division by zero"), is_defect("locus: metric is 'x'; choose tree")
-    (True, False)
+def spent_text(error: str, n_attempts: int, max_attempts: int) -> str:
+    """Return the text for a unit whose last attempt ended with a fault that may pass."""
+    return f"{error} (attempt {n_attempts} of {max_attempts})"
+
+
+def is_of_request(text: str) -> bool:
+    """Return whether a text of the ledger says what to change in the request.
+
+    Other texts are defects of the program, lost workers, and faults of services in every attempt.
+
+    >>> is_of_request("locus: metric is 'x'; choose tree")
+    True
+    >>> is_of_request("ZeroDivisionError: division by zero"), is_of_request(lost_worker_text(4))
+    (False, False)
     """
-    return _DEFECT.match(text) is not None
+    return not (_DEFECT.match(text) or text.startswith(_LOST) or _SPENT.search(text))
 
 
 def shortened(text: str) -> str:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
-from labelgrove.workers.ledger.failures import shortened
+from labelgrove.workers.ledger.failures import shortened, spent_text
 from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
 from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
@@ -481,4 +481,4 @@ class Ledger:
             return connection.execute(ended).rowcount == 1
 
     def _spent(self, claim: Claim, error: str) -> bool:
-        return self.fail(claim, f"{error} (attempt {claim.attempts} of {self.max_attempts})")
+        return self.fail(claim, spent_text(error, claim.attempts, self.max_attempts))

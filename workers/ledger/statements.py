@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
+from labelgrove.workers.ledger.failures import lost_worker_text
 from labelgrove.workers.ledger.schema import job_table, job_unit_table, unit_table
 from labelgrove.workers.ledger.states import JOB_MOVES, UNIT_MOVES, State
 
@@ -262,7 +263,7 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
 def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Update]:
     """Return the statements that free or end units whose lease ended more than `away_s` seconds ago."""
     spent = _unit.attempts >= max_attempts
-    error = f"the worker was lost {max_attempts} times; read its log, then submit the job again"
+    error = lost_worker_text(max_attempts)
     moves = {
         unit_move("abandon", ended_at=_unit.lease_until): ~WANTED,
         unit_move("fail", error=error, ended_at=_unit.lease_until): spent,

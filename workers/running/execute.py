@@ -29,7 +29,7 @@ from labelgrove.ontology.errors import (
 from labelgrove.ontology.heartbeat import keep_renewed
 from labelgrove.ontology.sql.database import autocommitting
 from labelgrove.workers.kinds import JobKind, Work, find_kind
-from labelgrove.workers.ledger.failures import error_text
+from labelgrove.workers.ledger.failures import defect_text
 from labelgrove.workers.ledger.ledger import RESEND_S, Ledger
 from labelgrove.workers.ledger.records import holders, kind_of
 from labelgrove.workers.ledger.states import Beat, Claim
@@ -234,7 +234,7 @@ def _run(
         return Outcome.FAILED if heartbeat.tell(ledger.fail, claim, str(error)) else Outcome.LOST
     except Exception as error:  # a defect of the kind: recorded with its job, and logged with the traceback
         logger.exception("unit %s of kind %s", claim.key, kind.name)
-        told = heartbeat.tell(ledger.fail, claim, error_text(error))
+        told = heartbeat.tell(ledger.fail, claim, defect_text(error))
         return Outcome.FAILED if told else Outcome.LOST
     return Outcome.DONE if heartbeat.tell(ledger.commit, claim, digest, size) else Outcome.LOST
 

@@ -184,9 +184,9 @@ class Pool:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
-        if stopped:  # Ctrl-C waits for no unit; whoever continues the job need not wait for its lease to end
+        self.close(wait=not stopped)  # Ctrl-C waits for no unit
+        if stopped:  # the next process that continues the job need not wait until its lease ends
             self._recall.call()
-        self.close(wait=not stopped)
 
     def _send(self, key: str, queue: str) -> None:
         del queue  # one process, one queue

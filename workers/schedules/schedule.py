@@ -20,7 +20,7 @@ from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveEr
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.kinds import JobKind, find_kind, kind_named
-from labelgrove.workers.ledger.failures import error_text
+from labelgrove.workers.ledger.failures import defect_text
 from labelgrove.workers.ledger.schema import firing_table, schedule_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, recorded_object
 from labelgrove.workers.requests.request import plan_request, record_lost
@@ -320,7 +320,7 @@ def _planned(workspace: Workspace, schedule: Schedule, kind: JobKind) -> Planned
         return str(error)
     except Exception as error:  # a defect of the kind
         logger.exception("schedule %s", schedule.name)
-        return error_text(error)
+        return defect_text(error)
 
 
 def _schedules(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Schedule]:

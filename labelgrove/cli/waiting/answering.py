@@ -40,7 +40,7 @@ def answer(
     Raises
     ------
     InputError, JobFailedError, ServiceError
-        As for `answering_job`.
+        As for `answering_job` and `cli.waiting.following.result_of`.
     """
     from labelgrove.workers.client import submit_for_ontology
 
@@ -53,7 +53,7 @@ def answer(
 def answering_job(
     workspace: Workspace, title: str, submit: Callable[[], Job], *, go_on: str | None = None
 ) -> Job:
-    """Return a job that has a result; wait for it if the ledger has no result yet.
+    """Return a job that has ended; wait for it if the ledger has no result yet.
 
     Parameters
     ----------
@@ -68,14 +68,12 @@ def answering_job(
     Raises
     ------
     InputError
-        For a request that cannot be met.
-    JobFailedError
-        If the job failed for another reason, or was cancelled.
+        For a request that cannot be met. For other failures, `cli.waiting.following.result_of` raises.
     ServiceError
         If the ledger cannot be written, or the broker is away.
     """
     from labelgrove.ontology.errors import InputError
-    from labelgrove.workers.ledger.failures import is_defect
+    from labelgrove.workers.ledger.failures import is_of_request
     from labelgrove.workers.ledger.states import State
 
     check_waitable(workspace)
@@ -83,7 +81,6 @@ def answering_job(
         job = submit()
         if not job.ended:
             job = follow(workspace, job, progress, publish=False, go_on=go_on)
-    if job.state is State.FAILED and job.error is not None and not is_defect(job.error):
+    if job.state is State.FAILED and job.error is not None and is_of_request(job.error):
         raise InputError(job.error)
-    result_of(job)  # raises the error of a job without a result
     return job

@@ -1,10 +1,12 @@
-"""The text of an error in the ledger says whether the program has a defect."""
+"""The text of an error in the ledger says whether the request caused it."""
 
 import pytest
 
 from labelgrove.ontology import errors
-from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
-from labelgrove.workers.ledger.failures import error_text, is_defect
+from labelgrove.ontology.errors import GroveError
+from labelgrove.workers.ledger.failures import defect_text, is_of_request, lost_worker_text, spent_text
+
+OWN = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, GroveError)]
 
 
 class Unusual(Exception):
@@ -23,23 +25,17 @@ class Unusual(Exception):
     ],
     ids=repr,
 )
-def test_whatever_is_not_raised_on_purpose_is_a_defect(error):
-    text = error_text(error)
-    assert is_defect(text)
+def test_the_text_of_a_defect_names_its_class(error):
+    text = defect_text(error)
     assert f"{type(error).__name__}: {error}" in text
-
-
-OWN = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, GroveError)]
+    assert not is_of_request(text)
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_our_errors_are_kept_as_they_are_and_are_not_defects(kind):
-    error = kind("locus: metric is 'x'; choose auto, tree or graph")
-    assert error_text(error) == str(error)
-    assert not is_defect(error_text(error))
+def test_an_error_raised_on_purpose_is_about_the_request(kind):
+    assert is_of_request(str(kind("locus: metric is 'x'; choose auto, tree or graph")))
 
 
-def test_an_error_of_two_kinds_is_ours():
-    for error in (InputError("observed: 'ash' is not a label"), MissingExtraError("torch is not installed")):
-        assert isinstance(error, ValueError | ImportError)
-        assert not is_defect(error_text(error))
+def test_lost_workers_and_faults_in_every_attempt_are_not():
+    assert not is_of_request(lost_worker_text(4))
+    assert not is_of_request(spent_text("artifact store s3://b: access denied; check the rights", 4, 4))

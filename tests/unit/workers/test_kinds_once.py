@@ -62,5 +62,16 @@ def test_an_open_snapshot_is_still_compared_with_the_job(workspace):
     content = {"ontology": version.digest, "snapshot": version.snapshot_sha256}
     graph = open_graph(workspace.artifacts, content)
     assert open_graph(workspace.artifacts, content) is graph
-    with pytest.raises(ArtifactError, match="holds ontology"):
+    with pytest.raises(ArtifactError, match="contains ontology"):
         open_graph(workspace.artifacts, content | {"ontology": "ab" * 32})
+
+
+def test_a_graph_in_use_stays_open_when_a_job_on_another_ontology_comes_between(workspace):
+    register(workspace, "path", LabelGraph.from_edges([("b", "a"), ("c", "b")]))
+    grid, path = (
+        {"ontology": found.digest, "snapshot": found.snapshot_sha256}
+        for found in (workspace.catalog.version(name, None) for name in ("grid", "path"))
+    )
+    in_use = open_graph(workspace.artifacts, grid)
+    assert open_graph(workspace.artifacts, path) is not in_use
+    assert open_graph(workspace.artifacts, grid) is in_use
