@@ -347,7 +347,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return some samples on which to try other temperatures."""
+        """Return a trial of other temperatures on some of the samples."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,
@@ -363,7 +363,7 @@ class _Run:
 
 
 def _branches(tree: Ancestry | None, level: int) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of the branch of each position of the tree, and the keys of the branches."""
+    """Return, for each position of the tree, the number of its branch; and the keys of the branches."""
     if tree is None:
         return np.zeros(0, dtype=np.int64), [""]
     distinct, number = np.unique(tree.branch(level), return_inverse=True)

@@ -53,9 +53,10 @@ class Trial:
     def mended(self) -> Mended | None:
         """Return a temperature at which the Fréchet mean is significantly ahead, or None.
 
-        Every second sample serves to choose the temperature, the others to test it: the intervals of the
-        differences from each rival, and from the current temperature, must be above 0. A low temperature only
-        turns the Fréchet mean into argmax, which is not a gain.
+        Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
+        mean at the chosen temperature must be ahead of each rule in `answers`, and of the Fréchet mean at the
+        current temperature: the intervals of these differences must be above 0. Being ahead of the current
+        temperature is not enough, because a low temperature may only turn the Fréchet mean into argmax.
         """
         own = self.adapter.temperature
         labels = {
