@@ -58,9 +58,9 @@ def refuse_long_header(file: IO[bytes]) -> None:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return the shape, whether the order is by columns, and the dtype of a ``.npy`` file.
+    """Return the shape of a ``.npy`` file, whether it is stored column by column, and its dtype.
 
-    The file is left at the end of its header. Raises one of `FAULTS` for any other bytes.
+    The file is left at the end of its header. If the bytes are not such a header, one of `FAULTS` is raised.
     """
     refuse_long_header(file)
     version = np.lib.format.read_magic(file)

@@ -64,9 +64,10 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for a truth that is not as long as the outputs, which have `n_rows` rows or `more`.
+    """Return the error for truths of another number than the rows of the outputs.
 
-    `name` is the argument or file that holds the truth; an `n_rows` of None is an unknown number of rows.
+    The outputs have `n_rows` rows (None: an unknown number), or with `more` at least so many. `name` is the
+    argument or file that contains the truths.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(
@@ -182,7 +183,7 @@ def refuse_faults(
 def _cell_faults(
     kind: OutputKind, rows: NDArray[np.float64], independent: bool
 ) -> list[tuple[NDArray[np.bool_], str]]:
-    """Return for each rule the cells that break it and the text of the rule."""
+    """Return, for each rule, a mask of the cells that break it, and the text of the rule."""
     faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
     if kind == "probabilities":
         faults.append((np.isinf(rows), "finite numbers"))

@@ -258,7 +258,10 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`; a misfit is an error."""
+    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`.
+
+    If the arrays do not fit each other or the shape, scipy or this function raises one of its usual errors.
+    """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
     if matrix.format == "dia":
