@@ -191,8 +191,8 @@ class ClassAnswers:
     reading : dict
         Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
-        Where the bundle was opened. A pickle then holds the address and the digest, and the bundle is opened
-        again when it is first needed; without an address, a pickle holds the bundle.
+        Where the bundle was opened. A pickle then contains the address and the digest, and the bundle is
+        opened again when it is first needed; without an address, a pickle contains the bundle.
     space : MetricSpace, optional
         Measures between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional

@@ -395,7 +395,7 @@ class Adapter:
         Raises
         ------
         SpaceError
-            For a bundle that holds no tree.
+            For a bundle without a tree.
         WeightError, InputError, UnknownLabelError
             As for `predict`.
 
@@ -557,7 +557,7 @@ class Adapter:
         return self._reader.chunks(self.rows(P), self._state.order)
 
     def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the same as `chunks`, but logits instead of weights, which no temperature has divided."""
+        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:

@@ -306,7 +306,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         y : array_like of shape (n_samples,)
             True labels, by key.
         sample_weight : array_like of shape (n_samples,), optional
-            How much each sample counts.
+            Weight of each sample in the mean; equal by default.
 
         Raises
         ------
@@ -433,7 +433,7 @@ def neg_expected_sq_distance(
     y : array_like of shape (n_samples,)
         True labels, by key.
     sample_weight : array_like of shape (n_samples,), optional
-        How much each sample counts.
+        Weight of each sample in the mean; equal by default.
 
     Returns
     -------

@@ -23,7 +23,7 @@ class Table:
     ----------
     title : str
     columns : tuple of str
-        Names of the columns; the first column holds text, the others mostly numbers.
+        Names of the columns; the first column contains text, the others mostly numbers.
     rows : tuple of tuple
         Cells: text, numbers, a `Span`, or None for a cell without a value.
     """

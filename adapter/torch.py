@@ -2,8 +2,8 @@
 
 `FrechetHead.forward` returns differentiable scores with static shapes, so that `torch.compile` can compile
 all of it. `FrechetHead.decide` returns the same labels as `Adapter`, ties included. The head has no
-parameters, only buffers, which ``.to()`` moves and ``state_dict`` holds. The device must support float64, as
-CPU and CUDA do.
+parameters, only buffers, which ``.to()`` moves and ``state_dict`` contains. The device must support float64,
+as CPU and CUDA do.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
     Notes
     -----
-    The buffers take O(n_labels) memory for trees and complete spaces; for blocks they hold the matrix of
+    The buffers take O(n_labels) memory for trees and complete spaces; for blocks they contain the matrix of
     distances. `forward` returns n_samples x n_labels numbers, and on trees needs a few temporary arrays of
     that size.
 

@@ -98,7 +98,7 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the connected groups of `members`, of which two are linked where `near` is True."""
+    """Return the connected groups of `members`; two members are linked if their cell of `near` is True."""
     groups = []
     while len(members):
         group = members[:1]

@@ -1,4 +1,4 @@
-"""Folders that hold an adapter: ``config.json`` and ``bundle.safetensors``, as model hubs share them.
+"""Folders that contain an adapter: ``config.json`` and ``bundle.safetensors``, as model hubs share them.
 
 Reading such a folder runs and unpickles nothing, and uses no network. docs/adapter-loading.md lists
 the fields of ``config.json``.

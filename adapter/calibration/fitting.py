@@ -296,7 +296,10 @@ def fit_vector_scaling(
 
 
 def _solved(data: LabeledOutputs) -> float:
-    """Return the temperature at which the derivative of the negative log-likelihood is 0, or a bound."""
+    """Return the temperature of the least negative log-likelihood, where its derivative is 0.
+
+    If the derivative is 0 nowhere in the searched range, return the better end of the range.
+    """
     optimize = _scipy_optimize()
     data.measure([1.0], {"nll"})  # refuses truths of probability 0
 

@@ -70,7 +70,7 @@ class LabeledOutputs:
     truth : iterable of str
         Key of each sample's label.
     adapter : Adapter, optional
-        Adapter to which the outputs and the labels of the truths belong.
+        Adapter for these outputs; the truths are keys of its labels.
     columns : iterable of str, optional
         Without an adapter: keys of the columns, which include all truths. By default ``"0"``, ``"1"``, ...,
         and a truth may be the number of its column.
@@ -149,7 +149,8 @@ class LabeledOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the squared distance from each truth to the Fréchet mean, and whether the two are equal.
 
-        `of` is the slice of samples to which the rows of `weights` belong. Another `adapter` may answer.
+        The rows of `weights` belong to the slice `of` of the samples. `adapter`, if given, answers instead of
+        the own adapter.
         """
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
@@ -216,7 +217,7 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """The bundle's columns in canonical order: among equal outputs, the first in it is the argmax."""
+        """The bundle's columns in canonical order; the first of equal outputs in this order is the argmax."""
         return np.argsort(self.adapter.bundle.observed)
 
     def _refuse_impossible(
@@ -258,7 +259,7 @@ class _Bins:
 def top_of(
     weights: NDArray[np.float64], column: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the largest probability of each row, and whether its column is `column`, that of the truth.
+    """Return the largest probability of each row, and whether it is in the column of the truth, `column`.
 
     `first` lists the columns in the order that decides between equal probabilities.
     """

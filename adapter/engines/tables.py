@@ -23,8 +23,8 @@ an answer.
 
 **Blocks.** The variances are the product of the weights and the squared distances.
 
-Both only filter, within a proven bound of their rounding error: the plain sum and the tie rule of
-`ontology.geometry` decide among the finalists.
+Both computations only exclude labels that cannot win, within a proven bound of their rounding error: the
+plain sum and the tie rule of `ontology.geometry` decide among the finalists.
 """
 
 from __future__ import annotations
@@ -364,7 +364,7 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
     ----------
     adapter : Adapter
     digits : int, default=53
-        Binary digits of the floats in which distances on a tree are summed: 24 for float32.
+        Binary digits of the floats that sum distances on a tree: 53 for float64, 24 for float32.
 
     Raises
     ------

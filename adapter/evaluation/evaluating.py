@@ -81,8 +81,8 @@ def evaluate(
     hierarchy : TreeSpace, optional
         Tree that gives ancestors and branches; by default the space, if it is the tree of a hierarchy.
     branch_level : int, optional
-        Level of the tree whose labels are the branches; level 1 holds the children of the root. By default
-        the first level at which no branch holds more than half of the samples.
+        Level of the tree whose labels are the branches; level 1 has the children of the root. By default the
+        first level at which no branch contains more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
@@ -109,7 +109,7 @@ def evaluate(
     -----
     Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
     rule and branch, and at most 4,000 rows for the trial of other temperatures. The figures do not depend on
-    the blocks in which an iterator gives P.
+    how an iterator cuts P into blocks.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
     and the distances from truths to answers are measured in each block (on trees, through the lowest common

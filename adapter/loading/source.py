@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Located:
-    """The bundle to which an address leads at present.
+    """The bundle that an address refers to now.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class BundleSource:
         return Located(located.mark, opened)
 
     def _near(self, uri: str) -> str:
-        """Return the named bundles that a wrong address may mean, as the end of a message."""
+        """Return the end of a message about a wrong address: the named bundles that it may mean."""
         wanted = uri.lower()
         try:
             store = self._store()

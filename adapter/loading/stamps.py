@@ -1,9 +1,10 @@
 """Stamps record files that passed every check and have not changed since.
 
 Hashing a file of 82 MB takes longer than all other steps of opening it. A file that was read in full and
-passed every check therefore gets a stamp: ``checked/<digest>`` in the folder of the cache holds its device,
-inode, size and time of last change. While they stay the same, the content counts as checked. This trusts the
-disk and everyone who may write to that folder; to trust neither, open with ``verify="always"``.
+passed every check therefore gets a stamp: the file ``checked/<digest>`` in the folder of the cache records
+its device, inode, size and time of last change. While these stay the same, the content is not checked again.
+This trusts the disk and everyone who may write to that folder; to trust neither, open with
+``verify="always"``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _RULES = 1
 """Version of the rules; it rises when `bundlechecks` gets stricter, which makes older stamps invalid."""
 
 _SETTLED_NS = 100_000_000
-"""A file gets no stamp if it was changed fewer than so many nanoseconds ago: another change within one tick
-of the file system's clock would leave the time of change as it is."""
+"""A file gets no stamp if it was changed fewer than this many nanoseconds ago: another change within one tick
+of the file system's clock would not change its time of last change."""
 
 
 class Stamps:
@@ -80,7 +81,7 @@ def mark_used(path: Path) -> None:
 
 
 def settle(path: Path) -> None:
-    """Set the time of change of a file one second back, so that a later change shows.
+    """Set a file's time of last change one second back, so that a later change always gives another time.
 
     Nobody else may be writing the file.
     """

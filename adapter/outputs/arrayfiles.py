@@ -46,7 +46,7 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; else rewind the file.
+    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; rewind any other file.
 
     numpy reads as many bytes as the header claims, up to 4 GiB, before it checks them.
     """

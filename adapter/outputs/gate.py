@@ -64,9 +64,9 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for truths of another number than the rows of the outputs.
+    """Return the error for a number of truths that differs from the number of rows of the outputs.
 
-    The outputs have `n_rows` rows (None: an unknown number), or with `more` at least so many. `name` is the
+    The outputs have `n_rows` rows (None: an unknown number), or with `more` at least that many. `name` is the
     argument or file that contains the truths.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
@@ -82,7 +82,7 @@ def ragged(name: str, detail: object) -> WeightError:
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
-    """Raise `WeightError` for a dtype that does not hold real numbers (`kinds` "iu": whole numbers)."""
+    """Raise `WeightError` for a dtype that is not one of real numbers (`kinds` "iu": of whole numbers)."""
     if dtype.kind not in kinds:
         raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
 
@@ -90,7 +90,7 @@ def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
 def wrong_dtype(
     name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
 ) -> WeightError:
-    """Return the error for a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"``."""
+    """Return the error for a dtype that is not one of the `wanted` numbers, ``"real"`` or ``"whole"``."""
     if boolean:
         advice = "to use its values, convert it with .astype(float)"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")

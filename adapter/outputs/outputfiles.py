@@ -68,7 +68,8 @@ class OutputFile:
         Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
         two axes.
     id_column : str, optional
-        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; it may hold anything.
+        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
+        anything.
     labels : container of str, optional
         Names of labels, which columns of outputs may have. If given, a column with another name is taken for
         the names of the samples if it is called ``id`` or has the name that pandas gives an index.
@@ -93,8 +94,8 @@ class OutputFile:
     NotFoundError
         If the file does not exist.
     InputError
-        For a file that is empty, damaged or of another format, whose array does not hold numbers in two axes,
-        or that lacks `id_column`.
+        For a file that is empty, damaged or of another format, whose array does not contain numbers or does
+        not have two axes, or that lacks `id_column`.
     MissingExtraError
         For ``.parquet`` without pyarrow.
 
@@ -176,7 +177,7 @@ class OutputFile:
             yield from self._csv_blocks(n_rows)
 
     def ids(self) -> Iterator[str] | None:
-        """Return the names of the samples, read from the file again; None if no column holds them."""
+        """Return the names of the samples, read from the file again; None if it has no such column."""
         if self._id is None:
             return None
         return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()

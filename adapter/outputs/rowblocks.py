@@ -63,7 +63,7 @@ class RowBlocks:
     Raises
     ------
     WeightError
-        For outputs of a wrong shape, or that do not hold real numbers.
+        For outputs of a wrong shape, or that are not real numbers.
     """
 
     def __init__(self, reader: OutputReader, columns: tuple[str, ...], P: OutputStream) -> None:

@@ -32,9 +32,11 @@ _HEADERS = ("truth", "label", "y")
 
 
 def read_truth(path: Path) -> list[str]:
-    """Read one label key per sample: ``.npy`` strings, the first cells of ``.csv``, else whole lines of text.
+    """Read one label key per sample from a file.
 
-    A key may contain a comma, so only lines of ``.csv`` files are split at commas. Blank lines are skipped.
+    The keys are the strings of a ``.npy`` file, the first cells of a ``.csv`` file, or the lines of any other
+    file. A key may contain a comma, so only lines of ``.csv`` files are split at commas. Blank lines are
+    skipped.
     """
     return [text for _, text in _entries(path, None)]
 

@@ -87,7 +87,7 @@ class OutputReader:
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the same as `chunks`, but logits instead of weights, which no temperature has divided."""
+        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
         return self._read(rows, order, self._logits, False)
 
     def _read(

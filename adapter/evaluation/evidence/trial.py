@@ -33,7 +33,7 @@ class Trial:
     truths : ndarray of shape (m,), dtype=int64
         Allowed label of each sample.
     answers, squared : mapping of str to ndarray of shape (m,)
-        For each rule with which the Fréchet mean is compared: its answers as points of the bundle, and their
+        For each rule that the Fréchet mean is compared with: its answers as points of the bundle, and their
         squared distances to the truth.
     seed, resamples, level, repeats
         For the intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.

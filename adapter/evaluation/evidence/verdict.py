@@ -306,7 +306,7 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 
 
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
-    """Return whether chance may explain a gain: whether it is within the normal margin for such samples."""
+    """Return whether chance may explain a gain: at most its standard error times the normal quantile."""
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
 
@@ -373,7 +373,7 @@ def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float
 
 
 def _confidence(sure: Reliability) -> str:
-    """Say that the model is over- or under-confident where the truth is observed, or return an empty text."""
+    """Return a remark if the model is over- or under-confident where the truth is observed, else no text."""
     if sure.n < _FEWEST or sure.mean_confidence is None or sure.mean_accuracy is None:
         return ""
     gap = sure.mean_confidence - sure.mean_accuracy
