@@ -40,7 +40,7 @@ __all__ = ["ClassAnswers", "ClassBinding", "Source", "measuring_space", "opened_
 
 Address = str | os.PathLike[str]
 Source = Address | Bundle | LabelGraph | MetricSpace
-"""Gives the labels and their distances."""
+"""What gives the labels and their distances: an address, a bundle, a graph or a space."""
 
 
 def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:
@@ -57,7 +57,7 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return the space of the labels; for a block bundle it holds only distances to observed labels."""
+    """Return the space of the labels; that of a block bundle has only distances to observed labels."""
     if isinstance(given, Bundle):
         return given.space()
     return metric_space(given) if isinstance(given, LabelGraph) else given
@@ -138,7 +138,7 @@ class ClassBinding:
             ) from None
 
     def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
-        """Return the bundle and the observed label that each class feeds; errors as in `labels`."""
+        """Return the bundle and, for each class, the number of its observed label; errors as in `labels`."""
         every = np.arange(len(classes))
         if self._given is None:
             keys = [f"{i:09d}" for i in every]  # so that canonical order is the order of the classes
@@ -187,16 +187,16 @@ class ClassAnswers:
     bundle : Bundle
         Label space and observed labels.
     feeds : ndarray of shape (n_classes,), dtype=int64
-        The observed label that each class feeds.
+        For each class, the number of the observed label that gets its outputs.
     reading : dict
         Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
-        Where the bundle was opened. A pickle then holds the address and the digest, and the bundle is opened
-        again when it is first needed; without an address, a pickle holds the bundle.
+        Where the bundle was opened. A pickle then contains the address and the digest, and the bundle is
+        opened again when it is first needed; without an address, a pickle contains the bundle.
     space : MetricSpace, optional
         Measures between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
-        The classes, in canonical order, if they are the labels.
+        The classes, in canonical order, if they themselves are the labels.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class ClassAnswers:
         return {bundle.observed_keys[i] for i in self._feeds.tolist()}.issuperset(truth.tolist())
 
     def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
-        """Return the input of the adapter, made from one column for each class.
+        """Return the input of the adapter, made from outputs with one column for each class.
 
         Observed labels that are not a class get probability 0.
         """
@@ -268,7 +268,7 @@ class ClassAnswers:
         return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
 
     def refuse_unknown(self, truth: Any) -> None:
-        """Raise `UnknownLabelError` for labels that the bundle does not hold."""
+        """Raise `UnknownLabelError` for truths that are not keys of labels in the bundle."""
         if self._own is None:
             points = self.adapter.bundle.points
             absent = {one for one in np.ravel(np.asarray(truth, dtype=object)).tolist() if one not in points}
@@ -287,14 +287,20 @@ class ClassAnswers:
 
 @dataclass(frozen=True)
 class _Reference:
-    """The digest of a bundle, and the address where it was."""
+    """The digest of a bundle, and the address where it was when the classifier was fitted."""
 
     uri: Address
     artifacts_url: str | None
     digest: str
 
     def open(self) -> Bundle:
-        """Open the bundle at its address or, if another is there, by its digest in the artifact store."""
+        """Open the bundle at its address; if it is no longer there, by its digest in the artifact store.
+
+        Raises
+        ------
+        BundleError
+            If the bundle is at neither place.
+        """
         try:
             found = open_bundle(self.uri, artifacts_url=self.artifacts_url)
             if found.digest == self.digest:

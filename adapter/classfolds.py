@@ -25,7 +25,7 @@ _FEWEST_LEARNED = 2
 class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     """K-fold cross-validation over classes: each fold is scored on classes that it did not learn.
 
-    Folds over samples, such as from `StratifiedKFold`, hold every class in both parts, so their score says
+    In folds over samples, such as those of `StratifiedKFold`, every class is in both parts, so the score says
     how a classifier answers for the classes that it learned. Parameters that suit these classes can be wrong
     for all others: the sharper the probabilities, the nearer the Fréchet mean is to argmax, which never
     answers with a label that was not learned. Here each class is in only one part of a fold, so that a test
@@ -36,7 +36,7 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     n_splits : int, default=5
         Number of folds, at least 2. Each class is held out once.
     random_state : int, RandomState instance or None, default=0
-        Decides which classes are held out together. None draws again at each call.
+        Decides which classes are held out together. With None, they are drawn again at each call.
 
     Notes
     -----
@@ -91,7 +91,7 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         ------
         train, test : ndarray of int
             Indices of rows, ascending. No class is in both. Every sample is in one of the two, and in the
-            test part of one fold.
+            test part of exactly one fold.
 
         Raises
         ------

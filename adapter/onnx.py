@@ -69,12 +69,12 @@ def decision_model(
         Model to append the decision to; it keeps its own outputs. By default the graph is standalone, with
         one input of shape (n_samples, n_observed), named by `Adapter.outputs`.
     output : str, optional
-        The model's output that feeds the decision; by default the only one that has n_observed columns. An
-        output of maps that a ``ZipMap`` makes from such columns, as scikit-learn's converter adds, counts
-        too: its columns are read before they become maps.
+        The model's output that feeds the decision; by default the only one that has n_observed columns. It
+        may also be an output of maps that a ``ZipMap`` node makes from such columns, as scikit-learn's
+        converter adds: the columns are then read before they become maps.
     dtype : {"float64", "float32"}, default="float64"
-        Dtype of the sums. With float64 the labels are the same as from `Adapter`; with float32 they are
-        within the band that `adapter.engines.arrays` states.
+        Dtype of the sums. With float64 the labels are the same as from `Adapter`; with float32 their Fréchet
+        variances are within the bound that `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
         Dtype of the input of a standalone graph: the dtype of the outputs that will feed it. By default
         `dtype`.
@@ -91,10 +91,10 @@ def decision_model(
     Notes
     -----
     ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
-    (n_samples,). A graph cannot raise: the answer to a row that `Adapter.predict_indices` refuses is -1 and
-    an empty string, whatever the other rows hold. A batch without rows has no answers. The metadata name the
-    bundle, the ontology and the observed labels. The distances of a block are stored in their dtype and
-    converted when the model runs, to n_labels * n_observed numbers of `dtype`.
+    (n_samples,). A graph cannot raise errors: for a row that `Adapter.predict_indices` refuses, it returns -1
+    and an empty string, and the other rows are answered as usual. A batch without rows has no answers. The
+    metadata name the bundle, the ontology and the observed labels. The distances of a block are stored in
+    their dtype and converted when the model runs, to n_labels * n_observed numbers of `dtype`.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def _decision(graph: _Graph, adapter: Adapter, given: _Value) -> _Value:
 
 
 def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with opset 18 or later, each domain named once."""
+    """Return a copy of the model with opset 18 or later, in which each domain of operators is listed once."""
     loaded = onnx.ModelProto()
     loaded.CopyFrom(model if isinstance(model, onnx.ModelProto) else onnx.load(os.fspath(model)))
     versions: dict[str, int] = {}
@@ -181,7 +181,10 @@ def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ...]) -> str:
-    """Return the name of the value that feeds the decision: an output, or the columns behind its maps."""
+    """Return the name of the value that feeds the decision.
+
+    It is an output of the model or, for an output of maps, the value from which the maps are made.
+    """
     maps = {node.output[0]: node for node in model.graph.node if node.op_type == "ZipMap"}
     shown, fitting = [], []
     for value in model.graph.output:
@@ -224,7 +227,7 @@ def _classes(zip_map: onnx.NodeProto) -> tuple[str, ...]:
 def _finished(
     graph: _Graph, model: onnx.ModelProto | None, source: str, fed: int, adapter: Adapter
 ) -> onnx.ModelProto:
-    """Return the whole model, with metadata."""
+    """Return the complete model with metadata: `model` with the graph appended, or a standalone model."""
     read = {name for node in graph.nodes for name in node.input}
     constants = [constant for constant in graph.constants if constant.name in read]
     outputs = [
@@ -283,7 +286,10 @@ class _Graph:
 
 
 class _Value:
-    """The future result of an operation; `shape` is the shape of a constant, otherwise the value itself."""
+    """A constant, or the result that an operation will have when the model runs.
+
+    The `shape` of a constant is a tuple. That of a result is not known yet: `shape` is the value itself.
+    """
 
     def __init__(self, graph: _Graph, name: str, dtype: np.dtype[Any], shape: Any = None) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -359,7 +365,7 @@ class _Namespace:
         return self._graph.operation("ReduceMax", x.dtype, x, self._axis(axis), keepdims=int(keepdims))
 
     def all(self, x: _Value, *, axis: int) -> _Value:
-        """Return the minimum of 0 and 1: booleans have no order in this opset."""
+        """Compute ``all`` as a minimum of zeros and ones, because this opset has no minimum of booleans."""
         return self.astype(self.min(self.astype(x, np.int32), axis=axis), np.bool_)
 
     def exp(self, x: _Value) -> _Value:
@@ -383,7 +389,7 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
-        """Reshape like another value, or flatten to the computed size: -1 fails without rows."""
+        """Reshape like another value, or flatten to the computed size, because -1 fails without rows."""
         if isinstance(shape, _Value):
             wanted = self._graph.operation("Shape", np.int64, shape)
         else:

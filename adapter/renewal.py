@@ -27,7 +27,7 @@ class Renewal:
     pin : str
         Digest of the ontology version to keep, or its first digits; empty for any version.
     lock : Lock
-        Held during a refresh.
+        Locked during a refresh.
     """
 
     source: BundleSource | None = None

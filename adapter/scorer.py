@@ -395,7 +395,7 @@ class Adapter:
         Raises
         ------
         SpaceError
-            For a bundle that holds no tree.
+            For a bundle without a tree.
         WeightError, InputError, UnknownLabelError
             As for `predict`.
 
@@ -545,7 +545,9 @@ class Adapter:
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first row and the checked weights of each chunk of P, columns in the order of the bundle.
+        """Yield the number of the first row, and the checked weights, of each chunk of rows of P.
+
+        The columns are in the order of the bundle.
 
         Raises
         ------
@@ -555,7 +557,7 @@ class Adapter:
         return self._reader.chunks(self.rows(P), self._state.order)
 
     def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield logits instead of weights, without the temperature of the adapter; otherwise as `chunks`."""
+        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
@@ -565,7 +567,10 @@ class Adapter:
     def rank(
         self, weights: NDArray[np.float64], k: int = 1, candidates: OneSet | None = None
     ) -> FrechetResult:
-        """Rank labels by the weights of `chunks`; index and value have shape (n_samples, k) for every k."""
+        """Return the best `k` labels for rows of weights, such as those of `chunks`.
+
+        The index and the value of the result have shape (n_samples, k), even for k = 1.
+        """
         return one_set(self._state, candidates).score(weights, k)
 
     # ---- renewal -----------------------------------------------------------------------------------
@@ -581,7 +586,7 @@ class Adapter:
         Returns
         -------
         changed : bool
-            Whether the digest differs.
+            Whether the adapter now answers from a bundle with another digest.
 
         Raises
         ------
@@ -628,7 +633,9 @@ class Adapter:
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a folder of `save_pretrained`, without network or unpickling, and check the bundle's sha256.
+        """Read a folder that `save_pretrained` wrote, and check the sha256 of the bundle.
+
+        Neither a network nor unpickling is needed.
 
         Raises
         ------

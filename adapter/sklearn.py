@@ -50,7 +50,7 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """A score over learned classes only, of a classifier that can also answer with other labels."""
+    """Warns that a score covers only learned classes although the classifier can answer with other labels."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,14 +59,14 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     Parameters
     ----------
     estimator : classifier
-        Classifier that gives probabilities. A clone of it is fitted; a classifier wrapped in
-        `sklearn.frozen.FrozenEstimator` is used as it is.
+        Classifier that gives probabilities or logits (see `response_method`). A clone of it is fitted; a
+        classifier wrapped in `sklearn.frozen.FrozenEstimator` is used as it is.
     bundle : str, path, Bundle, LabelGraph, MetricSpace or None, default=None
         The labels and their distances:
 
         - an address as for `adapter.open_bundle`, or a `Bundle`: the classes of the estimator are among its
           observed labels. An observed label that is not a class has probability 0;
-        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels, and may be any of its labels;
+        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels; each may be any label in it;
         - None: the classes themselves, all at the same distance from each other. The answer is then argmax.
     columns : mapping of class to str, default=None
         The label of each class of the estimator, by key or by name, if the classes are not keys:
@@ -77,8 +77,8 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         `sklearn.calibration.CalibratedClassifierCV` turns them into probabilities.
     temperature : float, default=1.0
         Logits, or the logarithms of probabilities, are divided by it before the softmax. To search for a
-        value, hold out classes (`ClassKFold`): the best value for the learned classes tends to 0, which is
-        argmax.
+        value, hold out classes (`ClassKFold`): on the learned classes alone, the best value tends to 0, which
+        turns the answer into argmax.
     beta : float, default=2
         Exponent of the distances.
     scale : float, default=1.0
@@ -104,11 +104,11 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     Notes
     -----
-    Of tied labels the first in canonical order wins, and canonical order is not the order of `classes_`: with
-    a tie, `predict` need not return the first of the largest columns of `decision_function`.
+    Of tied labels the first in canonical order wins. Canonical order is not the order of `classes_`, so in a
+    tie `predict` need not return the first of the largest columns of `decision_function`.
 
-    For a bundle that was given by its address, a pickle holds the address and the digest, and the bundle is
-    opened when it is first needed. Any other `bundle` is pickled with its content.
+    If `bundle` is an address, a pickle contains the address and the digest, and the bundle is opened when it
+    is first needed. Any other `bundle` is pickled with its content.
 
     Examples
     --------
@@ -163,7 +163,8 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         BindingError
             For classes that are not labels, before the estimator is fitted.
         InputError
-            For parameters that break a rule. An address also raises the errors of `open_bundle`.
+            For parameters that break a rule. If `bundle` is an address, the errors of `open_bundle` may be
+            raised too.
         """
         estimator = self._clone_of_estimator()
         binding = ClassBinding(self.bundle, self.columns, self.artifacts_url)
@@ -305,12 +306,12 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         y : array_like of shape (n_samples,)
             True labels, by key.
         sample_weight : array_like of shape (n_samples,), optional
-            How much each sample counts.
+            Weight of each sample in the mean; equal by default.
 
         Raises
         ------
         UnknownLabelError
-            For a truth that the bundle does not hold, such as a name instead of a key.
+            For a truth that is not a key in the bundle, such as a name instead of a key.
         """
         self._fitted().refuse_unknown(y)
         return float(super().score(X, y, sample_weight=sample_weight))
@@ -322,7 +323,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self._answers
 
     def _given(self, X: Any) -> NDArray[Any]:
-        """Return the outputs of the estimator, one column for each of its classes."""
+        """Return the outputs of the estimator, with one column for each observed label of the adapter."""
         said = getattr(self.estimator_, self.response_method)(X)
         given = np.asarray(said)
         if given.ndim == 1 and self.response_method == "decision_function":
@@ -392,7 +393,10 @@ def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = N
 
 
 class _DistanceScorer:
-    """scikit-learn's scorer of predictions, with the warning, which needs the classifier too."""
+    """scikit-learn's scorer of predictions, which also warns as `neg_expected_sq_distance` does.
+
+    A plain scorer cannot give this warning, because it sees the predictions but not the classifier.
+    """
 
     def __init__(self, space: MetricSpace) -> None:
         self._scorer = make_scorer(expected_sq_distance, greater_is_better=False, space=space)
@@ -429,7 +433,7 @@ def neg_expected_sq_distance(
     y : array_like of shape (n_samples,)
         True labels, by key.
     sample_weight : array_like of shape (n_samples,), optional
-        How much each sample counts.
+        Weight of each sample in the mean; equal by default.
 
     Returns
     -------
@@ -478,7 +482,7 @@ def _classifier_within(estimator: Any) -> FrechetClassifier | None:
 
 
 def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
-    """Warn if there are labels that were not learned and the score says nothing about them."""
+    """Warn if every truth is a learned class although there are other labels."""
     learned = classifier._fitted()  # noqa: SLF001  (of this module)
     if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(

@@ -61,9 +61,9 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled decision for unconverted rows of the model; None if nothing is compiled (yet).
+        """Return the compiled decision for rows of the model as they are; None if there is none (yet).
 
-        The decision returns positions in `labels`. `order` belongs to the state that owns this set.
+        The decision returns positions in `labels`. `order` is that of the state that owns this set.
         """
         if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(order)
@@ -97,7 +97,7 @@ class State:
     observed : tuple of str
         Keys of the observed labels in the order of the model's columns.
     space : MetricSpace or None
-        None for a block, which holds only distances to observed labels.
+        None for a block, which has only distances to observed labels.
     distances : Rows
         Distances from allowed labels to observed ones.
     scorer : Scorer
@@ -152,7 +152,7 @@ class State:
         return self.space if isinstance(self.space, TreeSpace) else None
 
     def hierarchy(self, what: str) -> TreeSpace:
-        """Return the tree for an operation `what` that needs parents, or raise `SpaceError`."""
+        """Return the tree for the operation `what`, which needs parents, or raise `SpaceError`."""
         if self.tree is None:
             raise SpaceError(
                 f"{what} needs the parents of labels, which a {self.bundle.kind} bundle does not contain; "

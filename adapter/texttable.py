@@ -9,7 +9,7 @@ __all__ = ["Span", "Table", "shown"]
 
 
 class Span(NamedTuple):
-    """A cell of a table that shows two ends."""
+    """A cell of a table that shows the two ends of a range."""
 
     low: float
     high: float
@@ -23,7 +23,7 @@ class Table:
     ----------
     title : str
     columns : tuple of str
-        Names of the columns; the first column holds text, the others mostly numbers.
+        Names of the columns; the first column contains text, the others mostly numbers.
     rows : tuple of tuple
         Cells: text, numbers, a `Span`, or None for a cell without a value.
     """
@@ -46,7 +46,9 @@ class Table:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as reports show it: four digits of a fraction, all digits of a whole number.
+    """Return a cell as reports show it.
+
+    Whole numbers have all digits. Other numbers have four significant digits, from 1,000 on one decimal.
 
     >>> [shown(cell) for cell in (0.123456, 12345, 23456.78, None, "oak", Span(1.25, 2.0))]
     ['0.1235', '12,345', '23,456.8', '–', 'oak', '1.25 to 2']

@@ -2,8 +2,8 @@
 
 `FrechetHead.forward` returns differentiable scores with static shapes, so that `torch.compile` can compile
 all of it. `FrechetHead.decide` returns the same labels as `Adapter`, ties included. The head has no
-parameters, only buffers, which ``.to()`` moves and ``state_dict`` holds. The device must support float64, as
-CPU and CUDA do.
+parameters, only buffers, which ``.to()`` moves and ``state_dict`` contains. The device must support float64,
+as CPU and CUDA do.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
     Notes
     -----
-    The buffers take O(n_labels) memory for trees and complete spaces; for blocks they hold the matrix of
+    The buffers take O(n_labels) memory for trees and complete spaces; for blocks they contain the matrix of
     distances. `forward` returns n_samples x n_labels numbers, and on trees needs a few temporary arrays of
     that size.
 
@@ -175,11 +175,11 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         return f"n_observed={len(self.observed)}, n_labels={len(self.keys)}, outputs={self.outputs!r}"
 
     def get_extra_state(self) -> dict[str, Any]:
-        """Return what `state_dict` holds next to the buffers: the digest of the bundle and the columns."""
+        """Return what `state_dict` contains besides the buffers: the digest of the bundle and the columns."""
         return {"bundle": self._digest, "observed": list(self.observed)}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Refuse the state of a head that was made from another bundle, where an index means another label.
+        """Refuse the state of a head that was made from another bundle, whose indices mean other labels.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
             raise wrong_width("x", tuple(x.shape) or (0,), len(self.observed), self.observed)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> FrechetHead:
-        """Move the buffers and keep their dtypes: half precision would change the distances."""
+        """Move the buffers but keep their dtypes, because half precision would change the distances."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             there = fn(tensor)
@@ -216,7 +216,10 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
 
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
-    """Weights times squared distances, by blocks of labels; the gradient recomputes the squares."""
+    """The product of weights and squared distances, for a block of labels at a time.
+
+    The gradient computes the squares again instead of storing them.
+    """
 
     @staticmethod
     def forward(
@@ -240,5 +243,5 @@ class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a copy as a tensor, uint16 as int32 because PyTorch computes with few unsigned dtypes."""
+    """Return a copy as a tensor; uint16 becomes int32, because PyTorch computes with few unsigned dtypes."""
     return torch.from_numpy(np.array(array, dtype=np.int32 if array.dtype == np.uint16 else array.dtype))

@@ -17,12 +17,15 @@ _ENTRIES_AT_ONCE = 1 << 20
 
 
 def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], margin: float) -> BackedOff:
-    """Answer each row of checked weights with the lowest ancestor of all labels within the margin.
+    """Answer each row of checked weights with the lowest common ancestor of all labels within the margin.
+
+    A label is within the margin if its Fréchet variance is at most the smallest of the row plus `margin`
+    times the sum of the row, ties included.
 
     Notes
     -----
-    The number of ranked labels is doubled until a label is beyond the margin; a row whose labels are all
-    within the margin costs O(n_labels).
+    The 4 best labels of each row are ranked first. While all ranked labels of a row are within the margin,
+    the row is ranked again for twice as many labels, up to all of them: O(n_labels) for that row.
     """
     tree = state.hierarchy("back_off").tree
     margin = nonnegative_number("margin", margin)
@@ -52,10 +55,10 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
 
 
 def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of `low` and `high`, as positions in preorder, ``low <= high``.
+    """Return the lowest common ancestor of each pair, ``low <= high``; all are positions in preorder.
 
-    A common ancestor of the first and the last of some vertices in preorder is a common ancestor of them all.
-    O(depth) time.
+    The lowest common ancestor of any set of vertices is that of its first and its last vertex in preorder, so
+    two positions are enough. O(depth) time for each pair.
     """
     parent, end = tree.parent, tree.end
     ancestor = low.copy()

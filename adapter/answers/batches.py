@@ -35,8 +35,9 @@ _FEW = 256  # up to so many keys of a row are scored one by one, which is faster
 def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    A valid array of probabilities goes unconverted to a compiled decision, if there is one for all labels or
-    for candidates named by a rule. All other outputs are read, checked and ranked, or refused.
+    An array of probabilities goes straight to a compiled decision if there is one, for all labels or for
+    candidates given by a rule or a `Subtree`. All other outputs, and invalid ones, are read and checked; then
+    they are ranked, or refused with an error.
     """
     if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
         among = one_set(state, candidates)
@@ -70,7 +71,10 @@ def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | N
 def ranked(
     state: State, reader: OutputReader, rows: OutputRows, k: int, candidates: Candidates | None
 ) -> FrechetResult:
-    """Return the best `k` candidates of each row; index and value have shape (n_samples, k) for every k."""
+    """Return the best `k` candidates of each row.
+
+    The index and the value of the result have shape (n_samples, k), even for k = 1.
+    """
     asked = None if candidates is None else read_candidates(candidates, len(rows))
     if isinstance(asked, list):
         return _ranked_each(state, reader, rows, k, asked)
@@ -114,7 +118,10 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys listed for each row by summing only these pairs; `number` counts rows."""
+    """Rank the few keys listed for each row by the plain sums of only these pairs of row and key.
+
+    `number` gives the number of each row in the whole input, for messages.
+    """
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
     pairs = np.unique(row * n + state.keys.indices(chain.from_iterable(listed), lambda: state.names))
@@ -139,8 +146,8 @@ def room_for_variances(
     Raises
     ------
     InputError
-        For candidates in a set, which has no order for the columns, for an array of more than `most` numbers,
-        and for an `out` that does not fit.
+        If `candidates` is a Python set, which gives the columns no order; if a new array would have more than
+        `most` numbers; or if `out` has a wrong type, dtype or shape.
     """
     if isinstance(candidates, set | frozenset):
         raise InputError(
@@ -168,7 +175,7 @@ def room_for_variances(
 def variances(
     state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the slice, the weights and the variances of a few rows at a time."""
+    """Yield the slice, the weights and the variances of `labels` (None: all) for a few rows at a time."""
     scorer = state.scorer if labels is None else state.rows_scorer(labels)
     width = state.bundle.n_labels if labels is None else len(labels)
     step = max(1, _VALUES_AT_ONCE // width)

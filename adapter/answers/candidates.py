@@ -47,14 +47,14 @@ Candidates = OneSet | Sequence[OneSet | None]
 """One set for all rows, or a list with one for each row (None: every label)."""
 
 Chosen = str | Subtree | tuple[str, ...]
-"""A requested set of candidates, hashable."""
+"""One set of candidates in hashable form: the name of a rule, a subtree, or keys."""
 
 
 class LeastRecentlyUsed(Generic[Value]):
     """Keeps at most `size` values by key, and drops the least recently used; threads may share it.
 
-    Two threads that miss the same key both make its value, and one of the two values is kept: making a value
-    takes long, and no thread waits for another.
+    If two threads miss the same key, both make its value, and one of the two values is kept: making a value
+    takes long, and no thread should wait for another.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -94,10 +94,10 @@ def read_set(candidates: OneSet) -> Chosen:
 
 
 def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen | None]:
-    """Return one set of candidates, or a list with a set for each row, each hashable.
+    """Return one set of candidates, or a list with a set for each row, in hashable form.
 
-    A list of texts is one set of keys; any other list has an entry for each row, so an empty list fits no
-    rows.
+    A list of texts is one set of keys. Any other list must have an entry for each row, so an empty list is
+    valid only if there are no rows.
 
     Raises
     ------
@@ -157,7 +157,9 @@ def chosen_labels(
     hierarchy: Callable[[str], TreeSpace],
     locus: Callable[[], NDArray[np.int64]],
 ) -> NDArray[np.int64]:
-    """Return the allowed labels that a set of candidates means: keys in their order, others ascending.
+    """Return the indices of the allowed labels in a set of candidates.
+
+    Labels given by keys stay in the given order; all others are ascending.
 
     Parameters
     ----------
@@ -166,7 +168,8 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Returns the tree with the parents, or raises an error that begins with its argument.
+        Returns the tree that gives the parents. If there is none, it raises an error whose message begins
+        with its argument.
     locus : callable
         Computes the locus of the observed labels.
 
@@ -174,8 +177,9 @@ def chosen_labels(
     ------
     UnknownLabelError
         For a key that is not an allowed label, or the key of a subtree that is not in the tree.
-    InputError, SpaceError
-        If no allowed label is left, and for rules that need a hierarchy if there is none.
+    InputError
+        If the set contains no allowed label; `SpaceError` if a rule or a subtree needs a hierarchy and there
+        is none.
     """
     if isinstance(chosen, tuple):
         return keys.indices(chosen, (lambda: bundle.names) if len(keys) == bundle.n_points else None)

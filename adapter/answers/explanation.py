@@ -31,7 +31,7 @@ class Contribution:
     pull : float
         ``weight * distance ** beta``: its share of the variance at the answer.
     pull_at_argmax : float or None
-        The same at the argmax label; None if the bundle has no distances from that label.
+        Its share of the variance at the argmax label; None if the bundle has no distances from that label.
     """
 
     key: str
@@ -61,14 +61,15 @@ class Explanation:
         The second label of the ranking; None if there is only one candidate.
     runner_up_value : float or None
     margin : float or None
-        Difference between the variances of runner-up and answer per unit of weight: ``(runner_up_value -
-        value) / sum(row)``.
+        Variance of the runner-up minus that of the answer, per unit of weight: ``(runner_up_value - value) /
+        sum(row)``.
     path : tuple of str
         Keys of the labels from the argmax label to the answer, both included; empty except on trees.
     names : dict of str to str
-        Name of each key in this record, if the ontology has a name that differs from the key.
+        Names of the labels in this record by key, without names that equal the key.
     contributions : tuple of Contribution
-        One for each observed label with a positive weight, the largest pull at the answer or at argmax first.
+        One for each observed label with a positive weight. They are sorted by the larger of their two pulls,
+        at the answer and at the argmax label, the largest first.
     """
 
     answer: str
@@ -157,7 +158,10 @@ def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> 
 def _at_argmax(
     state: State, column: int, row: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, float | None]:
-    """Return each observed label's share of the variance at one observed label, and the variance."""
+    """Return what each observed label adds to the variance of the observed label `column`, and that variance.
+
+    Both are None for a block that has no distances from that label.
+    """
     bundle = state.bundle
     if state.tree is not None:
         at = state.tree.tree.positions(bundle.observed)

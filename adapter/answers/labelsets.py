@@ -28,7 +28,10 @@ _ENTRIES_AT_ONCE = 1 << 21
 def label_sets(
     state: State, among: CandidateSet, weights: NDArray[np.float64], threshold: float, within: float
 ) -> list[tuple[int, ...]]:
-    """Return the answers to each row of independent probabilities: allowed labels, ascending, each once."""
+    """Return the answers to each row of independent probabilities.
+
+    They are indices of allowed labels, ascending, each once.
+    """
     rows, groups = [], []
     for start, part in _parts(weights, weights >= threshold):
         active = np.flatnonzero(part.any(axis=0))
@@ -53,7 +56,11 @@ def label_sets(
 def _parts(
     weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield the first row and the active labels of runs of rows; a run has few active labels."""
+    """Cut `active` into runs of rows in which few observed labels are active.
+
+    Yield the number of the first row of each run, and its rows. A cell of `active` says whether the observed
+    label of its column is active in its row.
+    """
     start, stop = 0, len(weights)
     while start < len(weights):
         n_active = int(np.count_nonzero(active[start:stop].any(axis=0)))
@@ -70,7 +77,7 @@ def _parts(
 
 
 def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the distances between some observed labels."""
+    """Return the matrix of distances between the observed labels in `columns`."""
     bundle, space = state.bundle, state.space
     points = bundle.observed[columns]
     if isinstance(space, TreeSpace):
@@ -91,7 +98,7 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the groups of `members` that links connect."""
+    """Return the connected groups of `members`; two members are linked if their cell of `near` is True."""
     groups = []
     while len(members):
         group = members[:1]

@@ -39,7 +39,8 @@ class BackedOff:
     Attributes
     ----------
     keys : tuple of n_samples keys
-        The lowest label of the tree that has the best label and all labels within the margin at or below it.
+        For each sample, the lowest label of the tree such that the best label and all labels within the
+        margin are at or below it.
     points : ndarray of shape (n_samples,), dtype=int64
         The same labels as indices into ``bundle.points``: an ancestor need not be an allowed label.
     best : ndarray of shape (n_samples,), dtype=int64

@@ -73,7 +73,8 @@ class Bundle:
     length : ndarray of shape (n_points,), dtype=float64, or None
         Weighted trees: length of the edge to the parent.
     distances : ndarray of shape (n_labels, n_observed), or None
-        Blocks: in the smallest of uint8, uint16, float32 and float64 that is exact.
+        Blocks: the distance from each allowed label to each observed label, in the smallest of uint8, uint16,
+        float32 and float64 that stores it exactly.
     is_hierarchy : bool
         Trees: whether the edges to parents form a hierarchy, as for `TreeSpace`.
     """
@@ -288,7 +289,7 @@ class Bundle:
 
 
 def read_bundle(path: str | os.PathLike[str]) -> Bundle:
-    """Open a file of `Bundle.save`, memory-mapped; users call `adapter.open_bundle`.
+    """Open a file that `Bundle.save` wrote, memory-mapped; users call `adapter.open_bundle`.
 
     Raises
     ------
@@ -338,7 +339,7 @@ def build_bundle(
     form : {"auto", "tree", "block"}, default="auto"
         ``"tree"`` refuses any space that is not a tree. ``"block"`` stores every distance between an allowed
         and an observed label, even for a tree, which does not need them: the answers are the same, and the
-        bundle holds N times K more numbers.
+        bundle contains ``n_labels * n_observed`` more numbers.
     ontology : mapping with "name" and "digest", optional
         Version from which the source was read; for a graph the digest must be the graph's digest.
     diameter : float, optional
@@ -353,9 +354,9 @@ def build_bundle(
     Raises
     ------
     InputError
-        For observed labels that are none, a set, or repeated, for a digest that is not the graph's, and for
-        an unknown `form`. `UnknownLabelError` for an observed label that is not in the space; `SpaceError`
-        for the form ``"tree"`` of a space that is not a tree.
+        If `observed` is empty, a Python set, or contains a key twice; if the digest is not the graph's; or if
+        `form` is unknown. `UnknownLabelError` for an observed label that is not in the space; `SpaceError` if
+        the form is ``"tree"`` and the space is not a tree.
 
     Notes
     -----
@@ -432,8 +433,9 @@ def _points(
 ) -> tuple[Keys, NDArray[np.bool_] | None, NDArray[np.int64]]:
     """Return the points of the bundle, which of them are allowed (None: all), and the observed ones.
 
-    A tree keeps every point, because paths run over them; the other kinds keep allowed and observed labels. A
-    matrix has no order for observed labels that are not allowed: they come last, in the given order.
+    A tree keeps every point, because paths run over them (`every`); the other kinds keep allowed and observed
+    labels. A matrix gives no position to observed labels that are not allowed: they come last, in the given
+    order.
     """
     if isinstance(space, MatrixSpace):
         space.point_index(columns)
@@ -476,7 +478,7 @@ def _taken(names: Texts, space: MetricSpace, points: Keys) -> Texts:
 
 
 def _narrowest(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return distances in float32 if that loses nothing."""
+    """Return distances in float32 if they are float64 and lose nothing; otherwise as they are."""
     if distances.dtype != np.float64:
         return distances
     narrow = distances.astype(np.float32)

@@ -133,7 +133,7 @@ class BundleChecker:
         return diameter
 
     def points(self) -> Keys:
-        """Return the table of keys, which are unique, in UTF-8, and found through the stored order."""
+        """Return the table of keys; they must be unique, in UTF-8, and sorted by the stored order."""
         table = self._table("keys")
         n = len(table)
         order = self._array("keys.order", np.int32, (n,))
@@ -177,7 +177,7 @@ class BundleChecker:
         return observed
 
     def parent(self, n_points: int) -> NDArray[np.int32]:
-        """Return the parents of a tree; loops are found later, when the space is built."""
+        """Return the parents of a tree; cycles are only detected later, when the space is built."""
         parent = self._array("tree.parent", np.int32, (n_points,))
         self._check_range("tree.parent", parent, -1, n_points)
         n_roots = int((parent < 0).sum())

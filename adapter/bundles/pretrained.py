@@ -1,4 +1,4 @@
-"""Folders that hold an adapter: ``config.json`` and ``bundle.safetensors``, as model hubs share them.
+"""Folders that contain an adapter: ``config.json`` and ``bundle.safetensors``, as model hubs share them.
 
 Reading such a folder runs and unpickles nothing, and uses no network. docs/adapter-loading.md lists
 the fields of ``config.json``.
@@ -63,8 +63,8 @@ class Config:
 def write_folder(folder: str | os.PathLike[str], bundle: Bundle, settings: Mapping[str, Any]) -> None:
     """Write the bundle and the configuration; `folder` is created, and older files are replaced.
 
-    Each file appears whole. The configuration is written last and names the digest of the bundle, so that a
-    reader in between gets an error because the two do not match.
+    Each file appears whole. The configuration is written last, and it names the digest of the bundle: whoever
+    reads the folder between the two writes gets an error because the two files do not match.
     """
     path = Path(folder)
     try:

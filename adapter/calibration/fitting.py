@@ -43,7 +43,7 @@ class TemperatureFit:
     by : {"nll", "ece", "error", "squared_distance"}
         The measure that the temperature minimizes.
     value, value_before : float
-        The measure at the temperature, and at the adapter's temperature (1 without an adapter).
+        The measure at the fitted temperature, and at the adapter's temperature (1 without an adapter).
     n_samples, n_unobserved : int
         Number of samples, and of samples whose truth is not observed.
     at_bound : bool
@@ -84,6 +84,7 @@ class VectorScaling:
     scale, bias : tuple of float
         Scale and bias of each column, in the model's order.
     nll, nll_before : float
+        Mean negative log-likelihood with the scaling and without it.
     n_samples : int
         Number of samples whose truth is observed, on which the scaling was fitted.
     notes : tuple of str
@@ -134,8 +135,8 @@ def fit_temperature(
         ``"error"``: share of wrong answers of the Fréchet mean (the share of argmax is the same at every
         temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
     adapter : Adapter, optional
-        Gives the answers. P holds its kind of outputs; its temperature only serves as a comparison for the
-        result.
+        Gives the answers and says which kind of outputs P contains. Its own temperature is only compared with
+        the result.
     space : MetricSpace, optional
         For the last two measures, as for `adapter.evaluation.evaluate`.
     columns, outputs : optional
@@ -160,11 +161,12 @@ def fit_temperature(
     Notes
     -----
     ``"nll"`` is smooth with one minimum in 1 / temperature, which is found to a relative 1e-8. The other
-    measures are step functions, with larger steps for fewer samples. They are searched on a grid whose six
-    lowest valleys are refined three times. The ratio of the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for
-    the other two on few outputs, 2^(1/32) and 2^(1/4) on many; a minimum between grid points can be missed.
-    Of equal values the temperature nearest to 1 is chosen. Samples with an unobserved truth count only for
-    the last two measures.
+    measures are step functions, with larger steps for fewer samples. They are searched on a grid of
+    temperatures, and the grid is refined three times around its six lowest valleys. The ratio between
+    neighbors on the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two if there are few outputs,
+    2^(1/32) and 2^(1/4) if there are many; a minimum between grid points can be missed. Of equal values the
+    temperature nearest to 1 is chosen. Samples with an unobserved truth are used only for the last two
+    measures.
 
     Examples
     --------
@@ -294,12 +296,18 @@ def fit_vector_scaling(
 
 
 def _solved(data: LabeledOutputs) -> float:
-    """Return the temperature at which the derivative of the negative log-likelihood is 0, or a bound."""
+    """Return the temperature of the least negative log-likelihood, where its derivative is 0.
+
+    If the derivative is 0 nowhere in the searched range, return the better end of the range.
+    """
     optimize = _scipy_optimize()
     data.measure([1.0], {"nll"})  # refuses truths of probability 0
 
     def slope(log_temperature: float) -> float:
-        """Return the derivative by 1 / temperature: the model's expected logit minus the true logit."""
+        """Return the derivative of the negative log-likelihood with respect to 1 / temperature.
+
+        It is the sum over samples of the logit expected under the model minus the logit of the truth.
+        """
         total = 0.0
         for of, logits in data.logits():
             column = data.column[of]
@@ -322,16 +330,17 @@ def _solved(data: LabeledOutputs) -> float:
 
 
 def _steps(data: LabeledOutputs, by: str) -> int:
-    """Return the number of temperatures to try in each octave: more for fewer samples."""
+    """Return the number of temperatures to try in each octave (factor of 2): more for fewer outputs."""
     least, most = _STEPS[by]
     return int(np.clip(_WORK // (_OCTAVES * data.n * data.adapter.n_observed), least, most))
 
 
 def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int) -> float:
-    """Return the temperature of the smallest value on a grid that is refined around its lowest points.
+    """Return the temperature with the smallest measured value, from a grid refined around its lowest points.
 
-    These measures have many valleys, because each sample that changes its bin or its answer makes a step. So
-    the grid is fine, and several points are refined, not only the best.
+    `measured` returns the values at some temperatures, and the grid has `steps` points in each octave. The
+    values have many valleys, because each sample that changes its bin or its answer makes a step. So the grid
+    is fine, and it is refined around several of its points, not only around the best.
     """
     low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
     powers = np.linspace(low, high, _OCTAVES * steps + 1)

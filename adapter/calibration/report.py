@@ -44,7 +44,8 @@ class CalibrationReport:
     fitted : Reliability
         Reliability at the fitted temperature, in bins of equal width.
     betas : BetaTable
-        Exponents at the default, the ECE-best, the E[d²]-best and the fitted temperature.
+        E[d²] for several exponents of the distances at four temperatures: the default, the one with the
+        smallest ECE, the one with the smallest E[d²], and the fitted one.
     outputs : str
         Kind of the model's outputs.
     """
@@ -183,7 +184,7 @@ def calibrate(
 
 
 def bin_table(found: Reliability, where: str) -> Table:
-    """Return the bins of a reliability diagram that hold samples; the title ends with `where`."""
+    """Return the bins of a reliability diagram that contain samples; the table's title ends with `where`."""
     rows = tuple(
         (Span(found.edges[i], found.edges[i + 1]), count, found.confidence[i], found.accuracy[i])
         for i, count in enumerate(found.counts)

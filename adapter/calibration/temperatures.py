@@ -37,7 +37,7 @@ CAVEAT = (
     "no sample has an unobserved truth: calibration on observed classes is not calibration for unobserved "
     "ones, and can make them worse where the observed classes are easy to tell apart"
 )
-"""Warning of a report if the calibration set had no unobserved class."""
+"""Warning of a report if every sample has an observed truth."""
 
 Blocks = Iterator[tuple[slice, NDArray[np.float64]]]
 
@@ -70,7 +70,7 @@ class LabeledOutputs:
     truth : iterable of str
         Key of each sample's label.
     adapter : Adapter, optional
-        Adapter to which the outputs and the labels of the truths belong.
+        Adapter for these outputs; the truths are keys of its labels.
     columns : iterable of str, optional
         Without an adapter: keys of the columns, which include all truths. By default ``"0"``, ``"1"``, ...,
         and a truth may be the number of its column.
@@ -147,7 +147,11 @@ class LabeledOutputs:
     def squared(
         self, of: slice, weights: NDArray[np.float64], adapter: Adapter | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the squared distance from the truth to the Fréchet mean of each row, and whether it is 0."""
+        """Return the squared distance from each truth to the Fréchet mean, and whether the two are equal.
+
+        The rows of `weights` belong to the slice `of` of the samples. `adapter`, if given, answers instead of
+        the own adapter.
+        """
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
@@ -213,7 +217,7 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """The bundle's columns in canonical order, in which the first of equal columns is the argmax."""
+        """The bundle's columns in canonical order; the first of equal outputs in this order is the argmax."""
         return np.argsort(self.adapter.bundle.observed)
 
     def _refuse_impossible(
@@ -255,7 +259,10 @@ class _Bins:
 def top_of(
     weights: NDArray[np.float64], column: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the largest probability of each row, and whether its column is the truth."""
+    """Return the largest probability of each row, and whether it is in the column of the truth, `column`.
+
+    `first` lists the columns in the order that decides between equal probabilities.
+    """
     best = first[weights[:, first].argmax(axis=1)]
     return np.minimum(weights[np.arange(len(best)), best], 1.0), best == column
 
@@ -283,7 +290,7 @@ def _negative_log_likelihood(
 def _flat(
     P: Any, truth: list[Any], columns: Iterable[str] | None, outputs: OutputKind
 ) -> tuple[Adapter, list[Any]]:
-    """Return an adapter whose labels are the columns, all at distance 1, and truths as keys."""
+    """Return an adapter whose labels are the columns, at distance 1 from each other, and truths as keys."""
     if columns is not None:
         keys = listed_keys("columns", columns)
         return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth

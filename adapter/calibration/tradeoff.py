@@ -23,7 +23,7 @@ TEMPERATURES = tuple(float(t) for t in 2.0 ** np.arange(-5.0, 5.5, 0.5))
 """Default temperatures: from 1/32 to 32, in steps of a factor of the square root of 2."""
 
 BETAS = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Exponents of the paper's ablation."""
+"""Default exponents of the distances: those of the source paper's ablation."""
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,7 @@ def _listed(columns: Columns) -> list[str]:
 
 
 def _by_number(columns: Mapping[Any, Any]) -> list[Any]:
-    """Return the values of a dictionary from column numbers, in the order of the numbers."""
+    """Return the values of a dictionary whose keys are column numbers, in the order of the numbers."""
     numbered: dict[int, Any] = {}
     for given, column in columns.items():
         whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
@@ -263,7 +263,10 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
 def _match(
     columns: list[str], known: LabelNames, by: By, what: str = "column"
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Return the labels found, a message for each column not matched with one label, and unknown columns."""
+    """Match columns with labels; return the labels found, the faults, and the unknown columns.
+
+    A fault is the message for a column that does not mean exactly one label.
+    """
     counted_off = (
         what == "column" and by != "key" and len(columns) > 1 and look_like_numbers(columns, len(columns))
     )

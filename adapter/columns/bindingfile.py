@@ -80,7 +80,7 @@ class Binding:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Binding:
-        """Read a file of `save`.
+        """Read a file that `save` wrote.
 
         Raises
         ------

@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 Describe = Callable[[int], str]
-"""Returns for the index of a label what distinguishes it from others of the same name."""
+"""Takes the index of a label; returns text that distinguishes it from other labels of the same name."""
 
 Elsewhere = Callable[[str], str]
-"""Returns what a text that means none of the labels means elsewhere; empty if that is unknown."""
+"""Takes a text that means none of the labels; returns what it means elsewhere; empty if that is unknown."""
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5
@@ -93,7 +93,7 @@ class LabelNames:
         return self._meant.get(text, ())
 
     def fault(self, text: str) -> str:
-        """Return why a text means no label, or the labels that it may mean, and the next step."""
+        """Return why a text does not mean exactly one label (unknown or ambiguous), and the next step."""
         labels = self.meant(text)
         if not labels:
             if self._elsewhere is not None and (said := self._elsewhere(text)):
@@ -175,19 +175,19 @@ def describe_labels(
 
 
 def describe_points(bundle: Bundle) -> Describe | None:
-    """Describe each label of a bundle by its parent; None for a block, which holds no parents."""
+    """Return a function that describes a label of a bundle by its parent; None for a block (no parents)."""
     parent = bundle.parent
     return None if parent is None else describe_labels(bundle.points, bundle.names, parent.__getitem__)
 
 
 def describe_observed(bundle: Bundle) -> Describe | None:
-    """Describe each observed label of a bundle by its parent; None for a block, which holds no parents."""
+    """Return the same as `describe_points`, but for observed labels, given by their number in the bundle."""
     describe = describe_points(bundle)
     return None if describe is None else lambda i: describe(int(bundle.observed[i]))
 
 
 def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
-    """Return a function that says if a text means a label of the bundle that is not observed."""
+    """Return a function for errors: it says if a text means a label of the bundle that is not observed."""
     known: LabelNames | None = None
 
     def elsewhere(text: str) -> str:
@@ -207,7 +207,7 @@ def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
 
 
 def describe_graph(graph: LabelGraph, definition: Callable[[int], str] | None = None) -> Describe:
-    """Describe each label of a graph by its parent and, if given, by its definition."""
+    """Return a function that describes a label of a graph by its parent and, if given, its definition."""
     parent = (lambda i: int(graph.primary_parent[i])) if graph.directed else None
     return describe_labels(graph.keys, graph.names, parent, definition)
 
@@ -225,7 +225,7 @@ def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> st
 def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
     """Return one message for texts that mean no label or several: the first five, each with its place.
 
-    `what` is the argument or file that holds the texts; `faults` are places and texts, each text once.
+    `what` is the argument or file that contains the texts; `faults` are places and texts, each text once.
     """
     lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []

@@ -2,10 +2,11 @@
 
 array-api-compat recognizes the library: NumPy, CuPy, JAX, PyTorch or array-api-strict. Answers are in the
 same library and on the same device as the outputs. Sums are taken in float64 if the library has it on that
-device. With float32 only (the default of JAX), the Fréchet variance of the answer may exceed the smallest by
-up to ``(n_observed + 16) * 2**-22`` of it, and never by more. The answers are those of `Adapter` wherever the
-runner-up is farther away, and wherever all sums are whole numbers below 2^24. A matrix of distances that
-float32 does not hold is first rounded to it, and the answers are those for the rounded matrix.
+device. If it has only float32 there (the default of JAX), the Fréchet variance of the answer may exceed the
+smallest by a relative ``(n_observed + 16) * 2**-22``, and never by more. The answer is that of `Adapter`
+wherever the variance of the runner-up exceeds the smallest by more than this, and wherever all sums are whole
+numbers below 2^24. Distances of a block that float32 cannot represent are first rounded to it, and the
+answers are those for the rounded distances.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ class ArrayAdapter:
 
         Notes
         -----
-        On trees the rounding error is relative to the row's sum times the squared diameter: a variance far
-        below that has fewer exact digits, and 0 may be returned as slightly more or less.
+        On trees the rounding error is relative to the row's sum times the squared diameter. So a variance far
+        below that has fewer exact digits, and 0 may be returned as a small positive or negative number.
         """
         xp, table, P = self._ready(P)
         if P.shape[0] * len(self.keys) > MAX_VALUES:
@@ -194,7 +195,7 @@ def predict_rows(
     """Return the index of the Fréchet mean of each row of P, in batches.
 
     `weights_of` turns some rows of P into weights for `decide`, which are checked here. The kind of the
-    outputs and the keys of the columns are for messages.
+    outputs and the keys of the columns (`observed`) are for messages.
     """
     if not P.shape[0]:
         return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
@@ -209,7 +210,7 @@ def predict_rows(
 
 
 def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-    """Return ``table.totals``, computed for a block of pairs at a time."""
+    """Return ``table.totals`` of all pairs, computed for a block of pairs at a time."""
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:
         return table.totals(xp, weights, sample, candidate)
@@ -255,7 +256,7 @@ def _real(xp: Any, P: Any) -> Any:
 
 
 def _whole(xp: Any, device: Any) -> Any:
-    """Return the dtype of indices."""
+    """Return the integer dtype that the library uses for indices on a device."""
     return xp.__array_namespace_info__().default_dtypes(device=device)["indexing"]
 
 

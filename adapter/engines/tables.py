@@ -4,25 +4,27 @@
 (`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. It has no
 loops over samples or labels, and only the number of finalists depends on values.
 
-**Trees.** Let v be a node of the skeleton (observed labels, and vertices where paths between them meet), D
-its depth below the first node, and m0 and m1 the weight and moment of the observed labels below it, which are
-differences of running sums in preorder. With W, A1 and A2 the sums of ``w``, ``w D`` and ``w D^2`` over all
-observed labels, and P1 and P2 the sums of ``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the
-edges of the path down to v::
+**Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
+Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the
+length of the edge between the two. Let m0 and m1 be the sums of the weights ``w`` and of the moments ``w D``
+of the observed labels at or below v; they are differences of running sums in preorder. Let W, A1 and A2 be
+the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels, and P1 and P2 the sums of ``length * m0``
+and ``(D^2 - Dp^2) m0 - length * m1`` over the edges of the path from the first node down to v. Then::
 
     S(v) = W D + A1 - 2 P1                            first moment
     F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
 
-Sums over paths down are running sums over the nodes in preorder: an edge is added at its node and subtracted
-where the subtree of the node ends. A label that hangs at height h on a vertex at distance t below p, on the
-edge to its child c, has ``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, where B is the moment about
-p of the weights below c. A complete space is a star whose edges have length one half and whose hub is not an
-answer.
+The sums over such paths are running sums over the nodes in preorder: an edge is added at its lower node and
+subtracted where the subtree of that node ends. Now let a label hang at height h on a vertex of the edge from
+a node p to its child c, at a distance t below p. Its Fréchet variance is
+``F(p) + 2 (t + h) S(p) + (t + h)^2 W - 4 t (B + h m0)``, where m0 is that of c, and B is the moment about p
+of the weights at or below c. A complete space is a star whose edges have length one half and whose hub is not
+an answer.
 
-**Blocks.** The product of weights and squared distances.
+**Blocks.** The variances are the product of the weights and the squared distances.
 
-Both only filter, within a proven bound of their rounding error: the plain sum and the tie rule of
-`ontology.geometry` decide among the finalists.
+Both computations only exclude labels that cannot win, within a proven bound of their rounding error: the
+plain sum and the tie rule of `ontology.geometry` decide among the finalists.
 """
 
 from __future__ import annotations
@@ -77,33 +79,39 @@ class TreeTable:
     label_depth : (n_observed,)
         Depth of each observed label below the first vertex of the hull.
     low, last : (n_nodes,)
-        First and last of the observed labels below a node of the skeleton.
+        For each node of the skeleton, the first and the last of the observed labels at or below it.
     parent, depth, length, squares : (n_nodes,)
-        The parent node (of the first node, itself), D, the length of the edge to the parent, and
-        ``D^2 - Dp^2``.
+        For each node: the parent node (the first node is its own parent), D, the length of the edge to the
+        parent, and ``D^2 - Dp^2``.
     by_end, n_ended : (n_nodes,)
         Nodes in the order in which their subtrees end, and the number of subtrees that end before each node.
     group_on, group_offset, group_height : (n_groups,)
-        For each group of labels with the same distances: the node below the vertex on which the group hangs,
-        the distance of that vertex from the node's parent, and the height.
+        For each group of labels that hang on the same vertex at the same height: the nearest node at or below
+        that vertex, the distance of the vertex from the node's parent, and the height.
     group : (n_labels,)
         Group of each label.
-    on, offset, height, spread : (n_candidates,)
-        The same for the groups that can win, ordered by their first label, and the unit of rounding error,
-        ``(reach + height)^2``.
+    on, offset, height : (n_candidates,)
+        The same three for the candidates only. A candidate is a group that can win; candidates are ordered by
+        their first label.
+    spread : (n_candidates,)
+        Factor of the rounding error of each candidate, ``(reach + height)^2``, where reach bounds the
+        distance between any two vertices of the hull.
     label : (n_candidates,)
-        First label of each candidate group.
+        First label of each candidate.
     turn : (n_candidates,)
-        The vertex where the path from each candidate to the hull turns, as an index into `turn_depth`.
+        The vertex where the path from each candidate to the hull turns downwards, as an index into
+        `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
-        Depths in the whole tree; `turn_depth` holds all vertices where paths turn, ascending in preorder.
-        Each depth is split into the parts of `ontology.geometry.paths.exactsums`, stored one row for each
-        part, so that the engine computes differences of them exactly.
+        Depths in the whole tree of the candidates, the observed labels, and all vertices where paths turn,
+        the last ascending in preorder. Each depth is split into the parts of
+        `ontology.geometry.paths.exactsums`, stored one row for each part, so that the engine computes
+        differences of depths exactly.
     lowest : (n_levels * n_observed,)
-        The vertex where 2^level + 1 neighboring observed labels meet, as an index into `turn_depth`, row by
-        row.
+        One row for each level: the vertex where the paths between 2^level + 1 observed labels, neighbors in
+        preorder, meet, as an index into `turn_depth`.
     power, level_start : (n_observed + 1,)
-        For each number of gaps, the largest power of two up to it, and the start of its row of `lowest`.
+        For each number of gaps between neighboring observed labels: the largest power of two up to that
+        number, and the start of the row of `lowest` for that power.
     """
 
     columns: Any
@@ -212,7 +220,10 @@ class TreeTable:
         return xp.take(value, self.group, axis=0)
 
     def near(self, xp: Any, weights: Any, unit: float) -> Any:
-        """Return which candidates may be tied with the best; `unit` is the dtype's rounding unit."""
+        """Return which candidates may be tied with the best of a sample; shape (n_candidates, n_samples).
+
+        `unit` is the rounding unit of the dtype of `weights`.
+        """
         value, total = self._values(xp, weights, self.on, self.offset, self.height)
         # running sums have errors of n_terms units of W or W * reach; 32 covers their growth in F and h
         error = total * xp.expand_dims(self.spread * (32 * (self.n_terms + 8) * unit), axis=1)
@@ -240,7 +251,10 @@ class TreeTable:
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
 
     def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
-        """Return one part of the distances from candidates to observed labels, by paths through `turn`."""
+        """Return one part of the distances from candidates to observed labels, along paths through `turn`.
+
+        `part` is the row of the depths that is used; the sum over all parts is the distance.
+        """
         n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
         meet = _lookup(xp, self.turn_depth, turn + part * n_turns)
         depth = xp.take(self.point_depth, candidate + part * self.n_candidates, axis=0)
@@ -248,7 +262,10 @@ class TreeTable:
         return (depth - meet) + (column - meet)
 
     def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
-        """Return F of labels that hang at these heights, at `offset` from the parents of nodes, and W."""
+        """Return F of some groups of labels, and W.
+
+        `on`, `offset` and `height` say where each group hangs, as the fields of that name do.
+        """
         depth, length = xp.expand_dims(self.depth, axis=1), xp.expand_dims(self.length, axis=1)
         moments = weights * xp.expand_dims(self.label_depth, axis=1)
         total = xp.sum(weights, axis=0, keepdims=True)
@@ -267,12 +284,12 @@ class TreeTable:
         return value + h * (xp.take(s2, on, axis=0) - 4 * t * xp.take(m0, on, axis=0)), total
 
     def _below(self, xp: Any, values: Any) -> Any:
-        """Return the sum of `values` over the observed labels below each vertex."""
+        """Return the sum of `values` over the observed labels at or below each node."""
         running = xp.cumulative_sum(values, axis=0)
         return xp.take(running, self.last, axis=0) - xp.take(running - values, self.low, axis=0)
 
     def _down(self, xp: Any, values: Any) -> Any:
-        """Return the sum of `values` over the path from the first vertex down to each vertex."""
+        """Return the sum of `values` over the path from the first node down to each node."""
         ending = xp.take(values, self.by_end, axis=0)
         ended = xp.cumulative_sum(ending, axis=0) - ending
         return xp.cumulative_sum(values, axis=0) - xp.take(ended, self.n_ended, axis=0)
@@ -280,12 +297,12 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Constants of a decision by rows of distances.
+    """Constants of a decision by stored distances.
 
     Attributes
     ----------
     columns : (n_observed,)
-        The model's columns in the order of the rows.
+        The model's column for each column of `distances`.
     distances : (n_labels, n_observed)
         Distance from each allowed label to each observed one.
     """
@@ -318,7 +335,10 @@ class DenseTable:
         return xp.concat([xp.matmul(block, weights) for block in squared], axis=0)
 
     def near(self, xp: Any, weights: Any, unit: float) -> Any:
-        """Return which labels may be tied with the best; `unit` is the dtype's rounding unit."""
+        """Return which labels may be tied with the best of a sample; shape (n_labels, n_samples).
+
+        `unit` is the rounding unit of the dtype of `weights`.
+        """
         value = self.variance(xp, weights)
         relative = 4 * (self.distances.shape[1] + 8) * unit  # all terms are non-negative
         limit = xp.min(value, axis=0, keepdims=True)
@@ -344,7 +364,7 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
     ----------
     adapter : Adapter
     digits : int, default=53
-        Binary digits of the floats in which distances on a tree are summed: 24 for float32.
+        Binary digits of the floats that sum distances on a tree: 53 for float64, 24 for float32.
 
     Raises
     ------
@@ -395,7 +415,9 @@ def blocks(count: int, step: int) -> list[slice]:
 
 
 def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> Any:
-    """Return the outputs of a model as weights; a row without a softmax becomes NaN.
+    """Return the outputs of a model as weights.
+
+    A row becomes NaN if its softmax is undefined, or if a log-probability exceeds `LARGEST_LOG`.
 
     Parameters
     ----------
@@ -417,12 +439,12 @@ def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> A
 
 
 def fair_limits(xp: Any, weights: Any) -> tuple[float, float]:
-    """Return the least and the largest allowed sum of a sample's weights, in their dtype."""
+    """Return the least and the largest allowed sum of a sample's weights, for the dtype of `weights`."""
     return _LIMITS[xp.finfo(weights.dtype).bits]
 
 
 def fair_samples(xp: Any, weights: Any) -> Any:
-    """Return which samples hold valid weights: finite, not negative, and with a sum within `fair_limits`.
+    """Return which samples have valid weights: finite, not negative, and with a sum within `fair_limits`.
 
     Parameters
     ----------
@@ -478,9 +500,10 @@ def _lookup(xp: Any, values: Any, index: Any) -> Any:
 def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[np.bool_]:
     """Return which groups may be the best, or tied with the best.
 
-    Of two groups on one vertex the higher is worse. With heights a < b the relative difference of the
-    variances is at least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because F at
-    the vertex is at most S times the reach.
+    Of two groups that hang on one vertex, the one with the larger height has the larger variance. With
+    heights a < b, the relative difference of the variances is at least the smaller of
+    ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because F at the vertex is at most `reach` times
+    S at the vertex.
     """
     height = hanging.height
     least = height[hanging.begin[on]]
@@ -494,7 +517,12 @@ def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[n
 def _range_minima(
     turn: NDArray[np.int64], n_observed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the minima of each 2^level neighbors in `turn`, and power and row for each number of gaps."""
+    """Return the fields `lowest`, `power` and `level_start` of a `TreeTable`.
+
+    `turn` gives the vertex where the path between each two neighboring observed labels turns, as an index in
+    preorder. Several neighbors meet at the least of these indices, so `lowest` has the minima of every
+    2^level neighbors in `turn`.
+    """
     row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1
     while 2 * width < n_observed:

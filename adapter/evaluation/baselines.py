@@ -1,9 +1,9 @@
 """The baselines: rules with which the Fréchet mean is compared.
 
 ====================  =====================================================================================
-``argmax``            the observed label with the largest probability, that is the least expected 0-1 loss; of
-                      those within the tie rule of that loss the first in canonical order, so that it is the
-                      Fréchet mean of the complete graph
+``argmax``            the observed label with the largest probability, that is, with the least expected 0-1
+                      loss; of labels tied in that loss, the first in canonical order. It is the Fréchet mean
+                      in a complete graph
 ``constant``          one label for every sample: the Fréchet mean of the training labels
 ``observed_only``     the Fréchet mean among the observed labels, with the exponent of the adapter
 ``crm``               the observed label with the smallest expected distance (not squared)
@@ -78,16 +78,16 @@ class Baselines:
         self.notes = tuple(notes)
 
     def applies(self, rule: str) -> bool:
-        """Return whether a rule has an observed label to choose; only two rules may lack one."""
+        """Return whether a rule can be applied; only ``observed_only`` and ``crm`` may be left out."""
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns that each scoring rule chooses for each row of weights, best first.
+        """Return the columns that ``observed_only`` and ``crm`` choose for each row of weights, best first.
 
-        Each rule chooses k columns, or all if there are fewer. `ranking` holds the k best allowed labels of
-        each row, shape (m, k).
+        A rule that cannot be applied is left out. Each rule chooses k columns, or all if there are fewer.
+        `ranking` contains the k best allowed labels of each row, shape (m, k).
         """
         chosen = {}
         top = min(ranking.shape[1], self._n_inside)
@@ -102,10 +102,11 @@ class Baselines:
     def argmax(
         self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the argmax column of each row, and whether its label is among the `k` of largest weight.
+        """Return the argmax column of each row, and whether ``labels[row]`` is among its `k` best columns.
 
-        `labels` has for each row the allowed label to look for. The argmax column is the first of the k;
-        other columns tied in weight are in canonical order.
+        `labels` is an allowed label for each row, such as the truth. The best columns are those of largest
+        weight: the argmax column is always the first, and other columns tied in weight are in canonical
+        order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
@@ -123,7 +124,7 @@ class Baselines:
 
 
 def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the first column of each row with the least expected 0-1 loss, by the tie rule.
+    """Return, for each row, the first column whose expected 0-1 loss is tied with the least.
 
     >>> least_loss(np.array([[0.2, 0.4, 0.4], [0.5, 0.3, 0.2]])).tolist()
     [1, 0]

@@ -81,8 +81,8 @@ def evaluate(
     hierarchy : TreeSpace, optional
         Tree that gives ancestors and branches; by default the space, if it is the tree of a hierarchy.
     branch_level : int, optional
-        Level of the tree whose labels are the branches; level 1 holds the children of the root. By default
-        the first level at which no branch holds more than half of the samples.
+        Level of the tree whose labels are the branches; level 1 has the children of the root. By default the
+        first level at which no branch contains more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
@@ -109,7 +109,7 @@ def evaluate(
     -----
     Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
     rule and branch, and at most 4,000 rows for the trial of other temperatures. The figures do not depend on
-    the blocks in which an iterator gives P.
+    how an iterator cuts P into blocks.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
     and the distances from truths to answers are measured in each block (on trees, through the lowest common
@@ -351,7 +351,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return some samples on which to try other temperatures."""
+        """Return a trial of other temperatures on some of the samples."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,
@@ -367,7 +367,7 @@ class _Run:
 
 
 def _branches(tree: Ancestry | None, level: int) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of the branch of each position of the tree, and the keys of the branches."""
+    """Return, for each position of the tree, the number of its branch; and the keys of the branches."""
     if tree is None:
         return np.zeros(0, dtype=np.int64), [""]
     distinct, number = np.unique(tree.branch(level), return_inverse=True)

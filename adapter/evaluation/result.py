@@ -82,7 +82,8 @@ class Evaluation:
     constant : str
         Key of the constant rule's answer.
     constant_from : {"the training labels", "the truth itself"}
-        Labels whose Fréchet mean it is; the second makes the rule look better than it is.
+        The labels whose Fréchet mean is the constant rule's answer. ``"the truth itself"`` makes the rule
+        look better than it is.
     top_k : int
         The k of top-k accuracy.
     branch_level : int or None

@@ -76,7 +76,7 @@ def compare_spaces(
     Parameters
     ----------
     spaces : mapping of str to MetricSpace
-        Spaces by name; each holds the truths and the observed labels.
+        Spaces by name; each contains the truths and the observed labels.
     P, truth, observed, train_truth
         As for `adapter.evaluation.evaluate`; P is read once for each space, so it cannot be an iterator.
     outputs, temperature
@@ -85,8 +85,8 @@ def compare_spaces(
     Raises
     ------
     InputError
-        If no space is given, for an iterator, and for spaces whose allowed labels differ; otherwise as
-        `evaluate`.
+        If no space is given, for an iterator, and for spaces whose allowed labels differ. The errors of
+        `evaluate` may be raised too.
 
     Examples
     --------

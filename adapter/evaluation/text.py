@@ -118,7 +118,8 @@ def severity_table(found: Evaluation) -> Table:
 def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
     """Return E[d²] of each rule in the largest branches, at most `most` of them, one branch for each row.
 
-    `names` gives the text to write for each branch, in their order; the key by default.
+    `names` gives the text to write for each branch, in the order of the branches in `found`; by default the
+    keys are written.
     """
     first: Sequence[tuple[int, int]] = sorted(
         ((-b.scores.n, i) for i, b in enumerate(found.rules[0].branches))
@@ -155,7 +156,10 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 
 def price(found: Evaluation) -> str:
-    """Return the cost at which E[d²] is smaller than that of argmax; empty if there is none."""
+    """Return what gets worse, compared with argmax, for the smaller E[d²] of the Fréchet mean.
+
+    The text is empty if nothing gets worse, or if E[d²] is not smaller.
+    """
     mean, argmax = found["frechet_mean"], found["argmax"]
     if not mean.interval.mean < argmax.interval.mean:
         return ""
@@ -182,7 +186,10 @@ def _percent(share: float) -> str:
 def measures_table(
     found: Evaluation, title: str, scores: Iterable[tuple[tuple[Any, ...], Scores]], heads: tuple[str, ...]
 ) -> Table:
-    """Return a table of scores: a row for each record, with all measures after the cells that name it."""
+    """Return a table with one row for each entry of `scores`: the cells that name it, then all its measures.
+
+    `heads` are the names of the columns of these cells.
+    """
     names = [name for name in _MEASURES if found.branch_level is not None or name not in _OF_A_TREE]
     columns = (_MEASURES[name].format(k=found.top_k) for name in names)
     rows = ((*cells, *(getattr(s, name) for name in names)) for cells, s in scores)

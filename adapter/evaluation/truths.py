@@ -54,14 +54,18 @@ class LabelDistances:
         return np.isin(points, self._allowed)
 
     def from_points(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of all allowed labels to points of the bundle, shape (n_labels, n_points)."""
+        """Return the distances of all allowed labels to some points of the bundle.
+
+        Shape (n_labels, len(points)).
+        """
         found = self._space.distances(None, self._space.point_index(self._points.take(points)))
         return np.asarray(found, dtype=np.float64)
 
     def to_points(self, allowed: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the distance from ``allowed[i]`` to ``points[i]`` for every i.
 
-        A point may be an allowed label or one that is only observed.
+        Both are points of the bundle. The first must be an allowed label; the second may be an allowed label
+        or one that is only observed.
         """
         if self._tree is not None:
             return self._in_tree(self._tree, allowed, points)
@@ -132,7 +136,10 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
 
 
 def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[np.int64]:
-    """Return the allowed label of each sample; errors distinguish unknown labels from other `points`."""
+    """Return the allowed label of each sample.
+
+    The error for an unknown truth differs from that for a label that is one of `points` but not allowed.
+    """
     index = {key: adapter.keys.find(key) for key in set(truth)}
     outside = [i for i, key in enumerate(truth) if index[key] < 0]
     unknown: dict[str, int] = {}

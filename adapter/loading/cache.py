@@ -2,8 +2,8 @@
 
 A copy that is missing, damaged or out of reach is a miss: the next place is read, and its copy replaces the
 bad one. Errors of the store are always raised. A fault of a cache is never an error, only a warning in the
-log (`adapter.loading.cachefaults`). `adapter.loading.source` does not check a bundle again whose file has not
-changed since it was checked (`adapter.loading.stamps`).
+log (`adapter.loading.cachefaults`). If the file of a bundle has not changed since it was checked,
+`adapter.loading.source` does not check it again (`adapter.loading.stamps`).
 
 A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store is cached in the
 folder ``$GROVE_HOME/cache``.
@@ -38,7 +38,7 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
 
     The result is a store like any other. Reading an artifact goes through the caches; everything else,
     including the index, goes straight to the storage of `store`. Arrays are views of a read-only memory map
-    of the local copy; if that cannot be written, they are in memory.
+    of the local copy; if the copy cannot be written, they are in memory.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class _Caches(Copies):
         return self._folder.content(digest, fetch)
 
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep the document for use without a network."""
+        """Keep the index document of the ontology `name` for use without a network; None deletes it."""
         try:
             if document is None:
                 self._names.delete_index(name)

@@ -53,7 +53,7 @@ def fetched_file(url: str) -> bytes:
     Raises
     ------
     NotFoundError, ServiceError
-        If the file does not exist, and if the service cannot be reached.
+        If the file does not exist, or if the service cannot be reached.
     MissingExtraError, InputError
         For a URL whose driver is not installed, or whose form fsspec does not know.
     """

@@ -26,7 +26,10 @@ from labelgrove.ontology.store.wholefile import make_folder, open_private
 __all__ = ["FOLDER_CAP", "FolderCache"]
 
 FOLDER_CAP = 10 * 2**30
-"""Bytes that the folder may hold, or a quarter of its disk if less; old copies are deleted by last use."""
+"""Most bytes of copies in the folder, or a quarter of its disk if that is less.
+
+The copies that were used least recently are deleted first.
+"""
 
 _TURN_S = 120.0  # the turn only saves work: a frozen holder must not stop the others
 _POLL_S = 0.01
@@ -38,7 +41,7 @@ class FolderCache:
     Parameters
     ----------
     folder : Path
-        Folder of the cache, in which the copies have the names that they have in a store.
+        Folder of the cache. Copies have the same paths in it as artifacts have in a store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,7 +53,7 @@ class FolderCache:
         return self.folder / "sha256" / digest[:2] / digest
 
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
-        """Return the copy of an artifact, or else what `fetch` returns, of which a copy is kept."""
+        """Return the copy of an artifact; if there is none, call `fetch`, keep a copy and return it."""
         held = self._held(digest)
         if held is None:
             with self._turn(digest):
@@ -106,7 +109,10 @@ class FolderCache:
 
     @contextlib.contextmanager
     def _turn(self, digest: str) -> Iterator[None]:
-        """Wait while another thread or process of this machine fetches a digest that begins alike."""
+        """Wait while another thread or process of this machine fetches an artifact with a similar digest.
+
+        Digests are similar if their first two digits are the same. The wait ends after `_TURN_S` in any case.
+        """
         locks = self.folder / "locks"
         with contextlib.ExitStack() as stack:
             try:

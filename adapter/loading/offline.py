@@ -20,13 +20,13 @@ __all__ = ["OfflineStore", "seen_names"]
 
 
 def seen_names(cache: FolderCache, where: str) -> ArtifactStore:
-    """Return the store within `cache` that has the last read index of the store `where`."""
+    """Return the store within `cache` that keeps the index of the store at `where` as it was last read."""
     name = hashlib.sha256(where.encode()).hexdigest()[:16]
     return ArtifactStore(LocalFolder(cache.folder / "names" / name))
 
 
 class OfflineStore:
-    """The part of the store `where` that `cache` holds; nothing else is read."""
+    """The part of the store at `where` that `cache` has copies of; nothing else is read."""
 
     def __init__(self, cache: FolderCache, where: str) -> None:
         self.where = where

@@ -1,7 +1,7 @@
 """The cache of artifacts in Redis, and the checks of the Redis that is used as a cache.
 
-An entry has the key ``grove:zstd:<sha256>`` and holds the length as eight bytes, little-endian, then one zstd
-frame. It is compared with its sha256 whenever it is read.
+An entry has the key ``grove:zstd:<sha256>`` and contains the length of the artifact as eight bytes,
+little-endian, then one zstd frame. The artifact is compared with its sha256 whenever the entry is read.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ __all__ = [
 ]
 
 VALUE_CAP = 64 * 2**20
-"""Bytes; a larger artifact is not kept in Redis. At 1 Gbit/s this much takes half a second, uncompressed."""
+"""Most bytes of an artifact that is kept in Redis; at 1 Gbit/s they take half a second, uncompressed."""
 
 _CONNECT_S, _ANSWER_S = 1.0, 2.0
 _REST_S = 10.0  # wait before trying a Redis again that did not answer
 _LENGTH_BYTES = 8
 _LARGEST_ENTRY = VALUE_CAP + VALUE_CAP // 128
-"""Most bytes read of an entry: a zstd frame is at most so much longer than its content."""
+"""Most bytes that are read of an entry: a zstd frame may be a little longer than its content."""
 
 _Answer = TypeVar("_Answer")
 
@@ -59,7 +59,7 @@ def check_cache(settings: Settings) -> str:
         As `cache_facts`, and if the Redis of ``GROVE_CACHE_URL`` has no limit on its memory or refuses new
         entries instead of dropping old ones; the message names the fix.
     ServiceError
-        If it does not answer.
+        If this Redis does not answer.
     """
     if settings.cache_url is None:
         return f"artifacts in a folder are read in place, others kept in {settings.home / 'cache'}"
@@ -84,9 +84,9 @@ def cache_facts(settings: Settings) -> dict[str, str]:
     Raises
     ------
     SettingsError
-        If it is the Redis of the broker, or other hosts can reach it without a password.
+        If this Redis is also the broker's, or if other hosts can reach it without a password.
     ServiceError
-        If it does not answer.
+        If this Redis does not answer.
     """
     cache = redis_cache(str(settings.cache_url))
     facts = cache.facts()
@@ -104,7 +104,7 @@ def cache_facts(settings: Settings) -> dict[str, str]:
 
 
 def answers_anyone(url: str) -> bool:
-    """Return whether a Redis that other hosts can reach answers without the password of its URL."""
+    """Return whether other hosts can reach the Redis at `url` and it answers without a password."""
     if is_this_host(url):
         return False
     parts = urlsplit(url)
@@ -152,7 +152,7 @@ class RedisCache:
             ) from None
 
     def get(self, digest: str) -> bytes | None:
-        """Return the artifact, or None if no good copy can be read at once."""
+        """Return the artifact, or None if Redis has no good copy or does not answer in time."""
 
         def begin_of_entry(client: redis.Redis) -> bytes | None:
             with client.pipeline(transaction=False) as pipe:
@@ -194,7 +194,7 @@ class RedisCache:
             self._ask(lambda client: client.set(_key(digest), value))
 
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes:
-        """Return the artifact from Redis, or else what `fetch` returns, of which a copy is put into Redis."""
+        """Return the artifact; if it is not in Redis, call `fetch`, put a copy into Redis and return it."""
         data = self.get(digest)
         if data is None:
             data = bytes(fetch())
@@ -249,7 +249,10 @@ class RedisCache:
 
 @functools.lru_cache(maxsize=8)
 def redis_cache(url: str) -> RedisCache:
-    """Return the cache at `url`, one object for each URL: all callers avoid a server that does not answer."""
+    """Return the cache at `url`, one object for each URL.
+
+    All callers share its state, so that after a fault none of them asks the server for a while.
+    """
     return RedisCache(url)
 
 
@@ -262,7 +265,7 @@ def _runs_as(url: str) -> str | None:
 
 
 def for_client(url: str) -> str:
-    """Return the URL as the client expects it: settings also accept Celery's spelling of a socket file."""
+    """Return the URL as the client expects it; settings also accept Celery's spelling of a socket file."""
     if not url.startswith("redis+socket:"):
         return url
     return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")

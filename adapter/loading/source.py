@@ -37,7 +37,7 @@ Verify = Literal["once", "always"]
 """How often the bytes of an artifact are compared with its digest; see `open_bundle`."""
 
 Stale = Literal["warn", "refuse", "ignore"]
-"""Treatment of a bundle whose ontology version is no longer the current one."""
+"""What to do with a bundle whose ontology version is no longer the current one; see `open_bundle`."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAMED = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/([a-z0-9][a-z0-9._-]{0,63})(?:@(latest|[0-9a-f]{8,64}))?")
@@ -50,20 +50,19 @@ _FORMS = (
 )
 
 _Readable = ArtifactStore | OfflineStore | FetchedFile
-"""Where one artifact is read from."""
+"""What one artifact can be read from."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Located:
-    """The bundle to which an address leads at present.
+    """The bundle that an address refers to now.
 
     Attributes
     ----------
     mark : tuple
-        Equal to an earlier mark only if the bundle is the same; empty if only opening the bundle would show
-        it.
+        Equal to an earlier mark only if the bundle is the same; empty if the bundle must be opened to know.
     open : callable
         Opens the bundle.
     """
@@ -138,10 +137,10 @@ class BundleSource:
                     f"@, give the digest of the bundle, which is now {digest}; or leave @ out"
                 )
             raise NotFoundError(
-                f"bundle {ontology}/{name}@{at}: the name is now {digest}, which does not begin with {at}; "
-                f"give @latest for this bundle, or give all 64 digits ({ontology}/{name}@DIGEST) for an "
-                "earlier one: grove jobs list --kind bundle --json lists them as result_sha256 (index of "
-                f"{store.where})"
+                f"bundle {ontology}/{name}@{at}: this name now refers to {digest}, which does not begin with "
+                f"{at} (according to the index of {store.where}); for the current bundle, give @latest; for "
+                f"an earlier one, give its full 64-digit digest ({ontology}/{name}@DIGEST); `grove jobs list "
+                "--kind bundle --json` shows it as result_sha256"
             )
         located = self._artifact(store, digest)
         current = document.get("version")
@@ -154,7 +153,7 @@ class BundleSource:
         return Located(located.mark, opened)
 
     def _near(self, uri: str) -> str:
-        """Return the named bundles that a wrong address may mean, as the end of a message."""
+        """Return the end of a message about a wrong address: the named bundles that it may mean."""
         wanted = uri.lower()
         try:
             store = self._store()

@@ -1,9 +1,10 @@
 """Stamps record files that passed every check and have not changed since.
 
 Hashing a file of 82 MB takes longer than all other steps of opening it. A file that was read in full and
-passed every check therefore gets a stamp: ``checked/<digest>`` in the folder of the cache holds its device,
-inode, size and time of last change. While they stay the same, the content counts as checked. This trusts the
-disk and everyone who may write to that folder; to trust neither, open with ``verify="always"``.
+passed every check therefore gets a stamp: the file ``checked/<digest>`` in the folder of the cache records
+its device, inode, size and time of last change. While these stay the same, the content is not checked again.
+This trusts the disk and everyone who may write to that folder; to trust neither, open with
+``verify="always"``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _RULES = 1
 """Version of the rules; it rises when `bundlechecks` gets stricter, which makes older stamps invalid."""
 
 _SETTLED_NS = 100_000_000
-"""A file gets no stamp if it was changed less than this time ago: another change within one tick of the file
-system's clock would leave the same time."""
+"""A file gets no stamp if it was changed fewer than this many nanoseconds ago: another change within one tick
+of the file system's clock would not change its time of last change."""
 
 
 class Stamps:
@@ -53,7 +54,7 @@ class Stamps:
         return data
 
     def seen(self, path: Path) -> str | None:
-        """Return the current stamp of `path`; None if a stamp would prove nothing."""
+        """Return the current stamp of `path`; None if the file changed so recently that it proves nothing."""
         try:
             status = path.stat()
         except OSError:
@@ -62,9 +63,10 @@ class Stamps:
         return _line(status) if settled else None
 
     def record(self, path: Path, digest: str, seen: str | None) -> None:
-        """Stamp the file at `path`, which was checked after it was `seen`, unless it has changed.
+        """Stamp the file at `path`, which has been checked, unless it has changed since it was `seen`.
 
-        If the folder cannot be written, the file is checked again next time.
+        `seen` is the stamp from before the check. If the folder cannot be written, the file is checked again
+        next time.
         """
         if seen is None or self.seen(path) != seen:  # the file that was checked may not be the one seen
             return
@@ -74,12 +76,15 @@ class Stamps:
 
 
 def mark_used(path: Path) -> None:
-    """Set the time of access, from which the cache finds the least recently used files, and no other time."""
+    """Set only the time of access of a file, by which the cache finds the least recently used files."""
     _set_times(path, back_ns=0)
 
 
 def settle(path: Path) -> None:
-    """Set the time of a file that nobody else writes one second back, so that a later change shows."""
+    """Set a file's time of last change one second back, so that a later change always gives another time.
+
+    Nobody else may be writing the file.
+    """
     _set_times(path, back_ns=10 * _SETTLED_NS)
 
 

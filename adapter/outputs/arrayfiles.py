@@ -46,7 +46,7 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; else rewind the file.
+    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; rewind any other file.
 
     numpy reads as many bytes as the header claims, up to 4 GiB, before it checks them.
     """
@@ -58,9 +58,9 @@ def refuse_long_header(file: IO[bytes]) -> None:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return the shape, whether the order is by columns, and the dtype of a ``.npy`` file.
+    """Return the shape of a ``.npy`` file, whether it is stored column by column, and its dtype.
 
-    The file is left at the end of its header. Raises one of `FAULTS` for any other bytes.
+    The file is left at the end of its header. If the bytes are not such a header, one of `FAULTS` is raised.
     """
     refuse_long_header(file)
     version = np.lib.format.read_magic(file)

@@ -64,9 +64,10 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for a truth that is not as long as the outputs, which have `n_rows` rows or `more`.
+    """Return the error for a number of truths that differs from the number of rows of the outputs.
 
-    `name` is the argument or file that holds the truth; an `n_rows` of None is an unknown number of rows.
+    The outputs have `n_rows` rows (None: an unknown number), or with `more` at least that many. `name` is the
+    argument or file that contains the truths.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(
@@ -81,7 +82,7 @@ def ragged(name: str, detail: object) -> WeightError:
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
-    """Raise `WeightError` for a dtype that does not hold real numbers (`kinds` "iu": whole numbers)."""
+    """Raise `WeightError` for a dtype that is not one of real numbers (`kinds` "iu": of whole numbers)."""
     if dtype.kind not in kinds:
         raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
 
@@ -89,7 +90,7 @@ def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
 def wrong_dtype(
     name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
 ) -> WeightError:
-    """Return the error for a dtype that does not hold the `wanted` numbers, ``"real"`` or ``"whole"``."""
+    """Return the error for a dtype that is not one of the `wanted` numbers, ``"real"`` or ``"whole"``."""
     if boolean:
         advice = "to use its values, convert it with .astype(float)"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
@@ -182,7 +183,7 @@ def refuse_faults(
 def _cell_faults(
     kind: OutputKind, rows: NDArray[np.float64], independent: bool
 ) -> list[tuple[NDArray[np.bool_], str]]:
-    """Return for each rule the cells that break it and the text of the rule."""
+    """Return, for each rule, a mask of the cells that break it, and the text of the rule."""
     faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
     if kind == "probabilities":
         faults.append((np.isinf(rows), "finite numbers"))

@@ -15,7 +15,7 @@ OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 KINDS = ("probabilities", "log_probabilities", "logits")
 
 LARGEST_LOG = 0.01
-"""Largest log-probability: rounding in float16 may leave so much above zero."""
+"""Largest accepted log-probability: rounding in float16 may leave a log-probability this far above zero."""
 
 IF_LOGITS = "if these are logits, say outputs='logits' (grove: --outputs logits)"
 IF_LOGITS_OR_LOGS = (

@@ -28,7 +28,7 @@ def open_outputs(
     path : Path
         A file for `OutputFile` or `adapter.outputs.sparsefiles.read_sparse`.
     array, id_column, labels, keys
-        As for `OutputFile`; an array named by `array` holds dense outputs.
+        As for `OutputFile`; an array named by `array` is read as dense outputs.
 
     Returns
     -------

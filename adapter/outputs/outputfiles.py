@@ -8,8 +8,8 @@
 ``.csv``           a header with the names of the columns, then numbers, line after line
 =================  ==================================================================================
 
-In ``.parquet`` and ``.csv`` files a column may instead hold the names of the samples (``id_column``). Nothing
-is ever unpickled.
+In ``.parquet`` and ``.csv`` files one column may contain the names of the samples instead (``id_column``).
+Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -68,13 +68,15 @@ class OutputFile:
         Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
         two axes.
     id_column : str, optional
-        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; it may hold anything.
+        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
+        anything.
     labels : container of str, optional
-        Names that columns may have. If given, a column with another name names the samples if it is called
-        ``id`` or has the name that pandas gives an index.
+        Names of labels, which columns of outputs may have. If given, a column with another name is taken for
+        the names of the samples if it is called ``id`` or has the name that pandas gives an index.
     keys : collection of str, optional
-        Keys of the labels, each of which has a column. If given, the first line of a ``.csv`` file that holds
-        them is a header even if all keys are numbers, unless these could be probabilities.
+        Keys of the labels, each of which has a column. If given, a first line of a ``.csv`` file that
+        consists of these keys is a header, even if all keys are numbers, unless the numbers could be
+        probabilities.
 
     Attributes
     ----------
@@ -92,8 +94,8 @@ class OutputFile:
     NotFoundError
         If the file does not exist.
     InputError
-        For a file that is empty, damaged or of another format, whose array does not hold numbers in two axes,
-        or that lacks `id_column`.
+        For a file that is empty, damaged or of another format, whose array does not contain numbers or does
+        not have two axes, or that lacks `id_column`.
     MissingExtraError
         For ``.parquet`` without pyarrow.
 
@@ -175,7 +177,7 @@ class OutputFile:
             yield from self._csv_blocks(n_rows)
 
     def ids(self) -> Iterator[str] | None:
-        """Return the names of the samples, read from the file again; None if no column holds them."""
+        """Return the names of the samples, read from the file again; None if it has no such column."""
         if self._id is None:
             return None
         return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()
@@ -414,7 +416,7 @@ def without_names(path: Path, id_column: str) -> InputError:
 
 
 def _are_keys(numbers: Sequence[str], keys: Collection[str]) -> bool:
-    """Return whether numbers are the keys, in any order, and not a row of probabilities."""
+    """Return whether `numbers` are the keys, in any order, and cannot be a row of probabilities."""
     return sorted(numbers) == sorted(keys) and not all(0 <= float(cell) <= 1 for cell in numbers)
 
 

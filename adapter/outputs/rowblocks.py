@@ -63,7 +63,7 @@ class RowBlocks:
     Raises
     ------
     WeightError
-        For outputs of a wrong shape, or that do not hold real numbers.
+        For outputs of a wrong shape, or that are not real numbers.
     """
 
     def __init__(self, reader: OutputReader, columns: tuple[str, ...], P: OutputStream) -> None:
@@ -89,7 +89,7 @@ class RowBlocks:
             first += len(block)
 
     def _parts(self, size: int) -> Iterator[NDArray[Any]]:
-        """Yield pieces of any number of rows."""
+        """Yield pieces of at most `size` rows, as they come."""
         pieces: Iterable[Any] = (self._given,)
         if isinstance(self._given, BlockSource):
             pieces = self._given.blocks(size)
@@ -108,7 +108,7 @@ class RowBlocks:
 
 
 def _cut(pieces: Iterator[NDArray[Any]], size: int) -> Iterator[NDArray[Any]]:
-    """Yield the rows of all pieces in blocks of `size`, the last one shorter."""
+    """Yield the rows of all pieces in blocks of `size` rows; the last block may be shorter."""
     held: list[NDArray[Any]] = []
     n_held = 0
     for piece in pieces:

@@ -38,8 +38,8 @@ class SparseOutputs:
     Attributes
     ----------
     indices : array_like of shape (n_samples, m), dtype=int
-        Columns of the model, in any order, each once in a row. An index of -1 is an unused place, whatever
-        its value.
+        Columns of the model, in any order, each once in a row. Where the index is -1, the place is unused and
+        its value is ignored.
     values : array_like of shape (n_samples, m)
         Outputs of these columns: probabilities, log-probabilities or logits. A column that is not listed has
         probability 0.
@@ -150,7 +150,7 @@ def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows
     Raises
     ------
     WeightError
-        For a wrong shape, and for a dtype that does not hold real numbers.
+        For a wrong shape, and for a dtype that is not one of real numbers.
     BindingError
         As for `named_order`.
     """
@@ -258,7 +258,10 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`; a misfit is an error."""
+    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`.
+
+    If its arrays do not fit together, an error such as `ValueError` or `TypeError` is raised.
+    """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
     if matrix.format == "dia":

@@ -23,7 +23,7 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 
 
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
-    """Return sparse outputs, or None for a file that holds dense outputs or cannot be read.
+    """Return sparse outputs, or None for a file that contains dense outputs or cannot be read.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def read_scipy(path: Path) -> Any:
     Raises
     ------
     NotFoundError, InputError
-        If the file does not exist; if it does not hold a valid matrix, or is too large when unpacked.
+        If the file does not exist; if it does not contain a valid matrix, or is too large when unpacked.
     MissingExtraError
         Without scipy.
     """

@@ -32,9 +32,11 @@ _HEADERS = ("truth", "label", "y")
 
 
 def read_truth(path: Path) -> list[str]:
-    """Read one label key per sample: ``.npy`` strings, the first cells of ``.csv``, else whole lines of text.
+    """Read one label key per sample from a file.
 
-    A key may contain a comma, so only lines of ``.csv`` files are split at commas; blank lines do not count.
+    The keys are the strings of a ``.npy`` file, the first cells of a ``.csv`` file, or the lines of any other
+    file. A key may contain a comma, so only lines of ``.csv`` files are split at commas. Blank lines are
+    skipped.
     """
     return [text for _, text in _entries(path, None)]
 
@@ -52,8 +54,8 @@ def read_truth_keys(
     Parameters
     ----------
     path : Path
-        File as for `read_truth`. A ``.csv`` file may begin with a header that holds no label and names one
-        column ``truth``, ``label`` or ``y``: that column holds the truth.
+        File as for `read_truth`. A ``.csv`` file may begin with a header that contains no label and names one
+        column ``truth``, ``label`` or ``y``: the truths are then read from that column.
     bundle : Bundle
         Bundle that has the labels.
     by : {"auto", "key", "name"}, default="auto"
@@ -101,7 +103,7 @@ def read_truth_keys(
 
 
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
-    """Return (line number, text) of each sample; `known` serves to tell a header from a label."""
+    """Return (line number, text) of each sample; with `known`, a header is distinguished from a label."""
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
@@ -129,7 +131,10 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
 
 
 def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
-    """Return the cells of the column that the header names as the truth, otherwise the first cells."""
+    """Return the cells of the column that the header names as the truth; without a header, the first cells.
+
+    Each comes with its line number.
+    """
     rows = _csv_rows(path)
     if not rows:
         return []

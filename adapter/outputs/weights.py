@@ -62,7 +62,9 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first row and the weights of each chunk; column i is column ``order[i]`` of the model.
+        """Yield the number of the first row, and the weights, of each chunk of rows.
+
+        Column i of the weights is made from column ``order[i]`` of the model.
 
         Parameters
         ----------
@@ -85,7 +87,7 @@ class OutputReader:
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the first row and the logits of each chunk, without the temperature; else as `chunks`."""
+        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
         return self._read(rows, order, self._logits, False)
 
     def _read(
@@ -108,7 +110,7 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Return the error for rows that break a rule, with columns in the order of the model."""
+        """Raise or return the error for rows that break a rule, with columns in the order of the model."""
         refuse_faults(
             self.kind,
             rows.part(of, None, self.absent),
@@ -141,7 +143,7 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether rows with these largest numbers are logits or log-probabilities."""
+        """Return whether rows may be logits or log-probabilities, given the largest number of each row."""
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -150,7 +152,7 @@ class OutputReader:
         return part if self._are_logs(part.max(axis=1)) else None
 
     def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return a separate probability for each number."""
+        """Return a separate probability for each number; None if a number breaks a rule."""
         if self.kind == "probabilities":
             return part if part.min() >= 0 and part.max() <= 1 else None
         largest = part.max()

@@ -56,8 +56,8 @@ def test_a_bundle_of_an_earlier_version_is_said_to_be_stale(call, caplog):
     assert caplog.records == []
     assert shown(call, f"garden/all@{digest}")["n_labels"] == 5
     refusal = call("bundle", "inspect", f"garden/all@{digest[:12]}", code=4)
-    assert refusal.stderr.startswith(f"error: bundle garden/all@{digest[:12]}: the name is now ")
-    assert "give all 64 digits" in refusal.stderr
+    assert refusal.stderr.startswith(f"error: bundle garden/all@{digest[:12]}: this name now refers to ")
+    assert "give its full 64-digit digest" in refusal.stderr
     assert "grove jobs list --kind bundle --json" in refusal.stderr
     made = json.loads(call("jobs", "list", "--kind", "bundle", "--json").stdout)
     assert digest in [job["result_sha256"] for job in made]

@@ -3,9 +3,9 @@
 A mean may look certain only because a rare sample is missing: a rule that gains a little on nearly every
 sample and loses much on a few shows no loss until one of the few occurs. So each draw weights the samples at
 random and adds one more sample, with the least possible value for the lower end and the largest possible
-value for the upper end [1]_ [2]_. For values of two kinds this is the exact interval of a share [3]_. For
-other values, no distribution between these extremes is known whose mean the interval misses more often than
-stated, whatever its skew. For many samples it is the Bayesian bootstrap.
+value for the upper end [1]_ [2]_. If only these two values occur, this is the exact interval of a share
+[3]_. For other values, no distribution between these extremes is known whose mean the interval misses more
+often than stated, however skewed it is. For many samples the method is the Bayesian bootstrap.
 
 References
 ----------
@@ -47,9 +47,9 @@ class Interval:
 class PairedBootstrap:
     """Weights samples at random; all values of a sample get the same weight, so differences stay paired.
 
-    Up to 8,192 samples are weighted one by one. More samples are assigned at random to 8,192 groups, in
-    whatever order they arrive, and the groups are weighted: a mean is then a ratio of sums, with the same
-    spread as for samples.
+    Up to 8,192 samples are weighted one by one. More samples than that are assigned at random to 8,192
+    groups, by their number and not by the order in which they arrive, and the groups are weighted: a mean is
+    then a ratio of sums, with the same spread as for samples.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class PairedBootstrap:
 
     Notes
     -----
-    Holds 8,192 * (n_values + 1) numbers, and draws 8,192 weights for each resample, for any number of
+    Keeps 8,192 * (n_values + 1) numbers, and draws 8,192 weights for each resample, for any larger number of
     samples.
 
     Examples
@@ -101,14 +101,14 @@ class PairedBootstrap:
         *,
         repeats: float = 1.0,
     ) -> list[Interval]:
-        """Return the interval of each weighted sum of the means.
+        """Return the interval of each contrast, a weighted sum of the means of the values.
 
         Parameters
         ----------
         contrasts : ndarray of shape (n_contrasts, n_values)
             Weights of the means; ``[0, 1, -1]`` is a difference.
         extremes : ndarray of shape (n_contrasts, 2)
-            The least and the largest possible value of each sum in a sample.
+            The least and the largest possible value of each weighted sum for one sample.
         resamples : int
             Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. With
             fewer than ``2 / (1 - level) - 1``, no draw is far enough out, and the ends are the extremes.
@@ -144,21 +144,21 @@ class PairedBootstrap:
         return [Interval(*map(float, each)) for each in zip(mean, lowest, highest, strict=True)]
 
     def deviations(self, contrasts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation of each weighted sum between samples; sums as in `intervals`."""
+        """Return the standard deviation over samples of each weighted sum; `contrasts` as in `intervals`."""
         _, sums, counts = self._centered(contrasts)
         return np.asarray(np.sqrt((sums * sums).sum(axis=0) / counts.sum()))
 
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean of each sum, the summed deviations of each group from it, and the group sizes."""
+        """Return the mean of each weighted sum, each group's total deviation from it, and the group sizes."""
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()
         return mean, sums - counts[:, None] * mean, counts
 
 
 def _hashed(number: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Return 64 mixed bits for each number (splitmix64), whatever the block that holds the number."""
+    """Return a hash of 64 bits for each number (splitmix64); it depends only on the number and the seed."""
     offset = np.uint64((seed + 1) * 0xD1342543DE82EF95 % 2**64)
     mixed = (number.astype(np.uint64) + offset) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

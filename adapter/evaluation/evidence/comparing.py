@@ -1,4 +1,4 @@
-"""Intervals for the mean error of each rule and its difference from the Fréchet mean's, from a stream."""
+"""Intervals of each rule's mean error, and of its difference from that of the Fréchet mean, from a stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Compared", "Comparison"]
 
 @dataclass(frozen=True)
 class Compared:
-    """The evidence in the samples.
+    """The intervals of the rules, and the evidence on which they are based.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Compared:
     evidence : Evidence
         The samples on which the intervals are based.
     repeats : float
-        Number of samples that give as much evidence as one.
+        Number of samples that give as much evidence as one independent sample (the design effect).
     """
 
     intervals: Mapping[str, Interval]
@@ -41,7 +41,7 @@ class Compared:
 
 
 class Comparison:
-    """Samples with the squared distances of every rule, added a block at a time.
+    """Compares rules by the squared distances of their answers to the truth, added a block at a time.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Comparison:
     truths : ndarray of shape (n_samples,), dtype=int64
         Allowed label of each sample.
     rules : sequence of str
-        ``"frechet_mean"`` among them.
+        Names of the rules, including ``"frechet_mean"``.
     seed : int
         Seed of the intervals.
     """

@@ -16,9 +16,10 @@ class Extremes:
     """Finds how far the errors of two rules may differ on the pairs of answers that occurred.
 
     Labels that did not occur as a truth are possible too, so every allowed label is tried as the truth of
-    every pair of answers. If that is too much, it is done only for the pairs that are farthest apart. For the
-    other pairs, at a distance r, the triangle inequality bounds the difference by ``r (2 D - r)`` with a
-    diameter of D, or by ``r (2 D + r)`` if the other rule's answer is not an allowed label.
+    every pair of answers. If there are too many pairs, this is done only for those whose answers are farthest
+    apart. For any other pair, with answers at a distance r from each other, the triangle inequality bounds
+    the difference: by ``r (2 D - r)``, where D is the diameter, or by ``r (2 D + r)`` if the other rule's
+    answer is not an allowed label.
 
     Parameters
     ----------
@@ -29,8 +30,8 @@ class Extremes:
 
     Notes
     -----
-    Holds up to 2^20 differences, and at least those of one pair. The result does not depend on how samples
-    are cut into blocks.
+    Keeps up to 2^20 differences in memory, and at least those of one pair. The result does not depend on how
+    samples are cut into blocks.
 
     Examples
     --------
@@ -72,7 +73,10 @@ class Extremes:
         self._pairs, self._apart = pairs[kept], apart[first][kept]
 
     def found(self) -> tuple[float, float]:
-        """Return the least and the largest of the other rule's d² minus the mean's, with 0 included."""
+        """Return the least and the largest possible difference: the other rule's d² minus the Fréchet mean's.
+
+        The least is at most 0, and the largest at least 0.
+        """
         points, at = np.unique(self._pairs, return_inverse=True)
         squared = self._distance.from_points(points) ** 2
         means, others = at.reshape(self._pairs.shape).T

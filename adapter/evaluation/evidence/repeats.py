@@ -11,10 +11,11 @@ __all__ = ["Repeats"]
 
 
 class Repeats:
-    """Finds samples that are copies: exactly the same outputs, and always with the same truth.
+    """Finds samples that are copies of each other: they have exactly the same outputs and the same truth.
 
-    The same outputs with several truths come from a model that says little, so each such sample counts. A
-    sample that is certain of one class counts too, because any number of samples may be.
+    If samples with the same outputs have different truths, none of them is a copy: such outputs come from a
+    model that says little. Samples whose outputs are certain of one class are not copies either, because any
+    number of samples may have such outputs.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class Repeats:
             self._digests[start + i] = int.from_bytes(digest, "little")
 
     def design_effect(self, truths: NDArray[np.int64]) -> float:
-        """Return Kish's design effect: the mean over samples of the number of their copies, itself included.
+        """Return Kish's design effect: the mean over samples of the number of copies, the sample included.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class Trial:
     truths : ndarray of shape (m,), dtype=int64
         Allowed label of each sample.
     answers, squared : mapping of str to ndarray of shape (m,)
-        For each rule with which the Fréchet mean is compared: its answers as points of the bundle, and their
+        For each rule that the Fréchet mean is compared with: its answers as points of the bundle, and their
         squared distances to the truth.
     seed, resamples, level, repeats
         For the intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
@@ -53,9 +53,10 @@ class Trial:
     def mended(self) -> Mended | None:
         """Return a temperature at which the Fréchet mean is significantly ahead, or None.
 
-        Every second sample serves to choose the temperature, the others to test it: the intervals of the
-        differences from each rival, and from the current temperature, must be above 0. A low temperature only
-        turns the Fréchet mean into argmax, which is not a gain.
+        Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
+        mean at the chosen temperature must be ahead of each rule in `answers`, and of the Fréchet mean at the
+        current temperature: the intervals of these differences must be above 0. Being ahead of the current
+        temperature is not enough, because a low temperature may only turn the Fréchet mean into argmax.
         """
         own = self.adapter.temperature
         labels = {

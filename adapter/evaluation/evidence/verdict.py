@@ -42,7 +42,7 @@ USE, CALIBRATE, REFUSE, UNDECIDED, THIN = (
 ANSWERS = (USE, CALIBRATE, REFUSE, UNDECIDED, THIN)
 
 FEWEST_DIFFERING = 10
-"""Fewest samples in which two rules err differently that allow a statement on their difference."""
+"""Two rules are compared only if their errors differ in at least this many samples."""
 
 _FEWEST = 30  # samples
 _RARE = 0.01  # how often a model that is better than chance may look no better
@@ -62,8 +62,8 @@ class Verdict:
         ``"calibrate first"``: it is behind one of them, and significantly ahead of both at another
         temperature.
         ``"do not use it here"``: it loses to one of them, and at no tried temperature is it significantly
-        ahead; or it is behind one of them, and argmax is no better than chance, as happens to any model if
-        rows or columns are in a wrong order.
+        ahead; or it is behind one of them, and argmax is no better than chance, which happens to any model if
+        its rows or columns are in a wrong order.
         ``"no difference shown"``: there are enough samples, and an interval contains 0.
         ``"too little to tell"``: the samples are too few or too much alike, or one more sample could change
         the verdict.
@@ -95,9 +95,9 @@ class Gain:
     n_differing : int
         Number of samples in which the two are not equally far from the truth.
     deviation : float
-        Standard deviation of the difference between samples.
+        Standard deviation over samples of the difference in d^2.
     extremes : tuple of two floats
-        The least and the largest possible difference in a sample.
+        The least and the largest possible difference in d^2 for one sample.
     """
 
     interval: Interval
@@ -131,7 +131,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Mended:
-    """A temperature, and E[d^2] without and with it on samples that did not serve to choose it."""
+    """A temperature, with E[d^2] before and after its use, on samples that were not used to choose it."""
 
     temperature: float
     before: float
@@ -155,7 +155,7 @@ def judged(
     sure : Reliability
         Reliability on the samples whose truth is observed.
     mended : callable
-        Returns a temperature that puts the Fréchet mean ahead; called only if it is behind.
+        Returns a temperature that puts the Fréchet mean ahead, or None; called only if it is behind.
     guesses : bool, default=False
         Whether argmax is `no_better_than_chance`.
     """
@@ -212,12 +212,13 @@ def judged(
 
 
 def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
-    """Return whether argmax is right no more often than guesses among `n_observed` labels, beyond bad luck.
+    """Return whether argmax is no better than a guess among `n_observed` labels, and not just by bad luck.
 
-    Two conditions must hold. Guesses would be right as often, or more often, in more than one of twenty such
-    sets of samples. A model that is right twice as often as a guess (with two labels: three times of four)
-    would do as badly in fewer than one of a hundred. The second condition excludes sets that are too small to
-    distinguish the two. Both use tails of the binomial distribution.
+    Two conditions must hold. First, guesses would be right as often as argmax, or more often, in more than
+    one of twenty such sets of samples. Second, a useful model, which is right twice as often as a guess (with
+    two labels: three times of four), would be right as rarely as argmax in fewer than one of a hundred sets.
+    The second condition excludes sets that are too small to distinguish a useful model from a guess. Both
+    conditions use tails of the binomial distribution.
 
     Parameters
     ----------
@@ -241,9 +242,9 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
 
 
 def _at_least(k: int, n: int, p: float) -> float:
-    """Return the probability of `k` or more successes in `n` trials of chance `p`; 1 for k up to n p.
+    """Return the probability of `k` or more successes in `n` trials of probability `p`; 1 for k <= n p.
 
-    Beyond the mean the terms only fall, and negligible terms are left out.
+    For a larger k the terms of the sum only fall, and negligible terms are left out.
 
     >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
     (0.020695, 1.0)
@@ -305,16 +306,17 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 
 
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
-    """Return whether chance explains a difference, because samples like these differ by as much anyway."""
+    """Return whether chance may explain a gain: at most its standard error times the normal quantile."""
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
 
 
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
-    """Return how many samples like these would exclude zero, to two digits; None if no number would.
+    """Return about how many samples like these the interval would need to exclude zero.
 
-    The sum of the samples has to exceed its spread, plus ``log(2 / (1 - level))`` times the loss in the worst
-    possible sample. So many samples must pass without such a loss before it is as rare as the level requires.
+    The number is rounded up to two digits; None if no number would do. The sum of the gains must exceed its
+    normal margin plus ``log(2 / (1 - level))`` times the worst possible loss: a loss with no occurrence in n
+    samples could, at this level, still occur at a rate of up to ``log(2 / (1 - level)) / n``.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:
@@ -362,7 +364,7 @@ def applied(outputs: str, temperature: float) -> str:
 
 
 def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return the softmax of each row divided by `temperature`; minus infinity is a probability of 0."""
+    """Return the softmax of each row divided by `temperature`; minus infinity gives a probability of 0."""
     with np.errstate(over="ignore"):
         rows: NDArray[np.float64] = (logits - logits.max(axis=1, keepdims=True)) / temperature
     np.exp(rows, out=rows)
@@ -371,7 +373,7 @@ def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float
 
 
 def _confidence(sure: Reliability) -> str:
-    """Say that the model is not calibrated on the samples whose truth is observed."""
+    """Return a remark if the model is over- or under-confident where the truth is observed, else no text."""
     if sure.n < _FEWEST or sure.mean_confidence is None or sure.mean_accuracy is None:
         return ""
     gap = sure.mean_confidence - sure.mean_accuracy

@@ -37,11 +37,11 @@ class Ancestry:
     Raises
     ------
     SpaceError
-        For a label that the tree does not hold.
+        For a label that is not in the tree.
 
     Notes
     -----
-    Takes O(n_points log n_points) memory: four bytes for each vertex and power of two.
+    Takes O(n_points log n_points) memory: four bytes for each vertex and each power of two up to n_points.
 
     Examples
     --------
@@ -122,9 +122,9 @@ class Ancestry:
         return np.where((inside >= 0) & (position < self._tree.end[above]), above, position)
 
     def parting(self, positions: NDArray[np.int64]) -> int:
-        """Return the first level, from 1 on, at which no branch holds more than half of the positions.
+        """Return the first level, from 1 on, at which no branch contains more than half of the positions.
 
-        If there is none, return the level whose largest branch is smallest; of equal ones the first.
+        If there is none, return the level whose largest branch is smallest; of equal levels the first.
         """
         deepest = int(self.level.max())
         largest = {}
@@ -135,5 +135,5 @@ class Ancestry:
         return min(largest, key=largest.__getitem__)
 
     def key(self, position: int) -> str:
-        """Return the key of a position."""
+        """Return the key of the label at a position."""
         return self.space.points[self._tree.points(position)]

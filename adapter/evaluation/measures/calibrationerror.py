@@ -34,7 +34,7 @@ class Reliability:
     n : int
         Number of samples.
     edges : tuple of float
-        Ends of the bins, each open below and closed above.
+        Ends of the bins; a bin excludes its lower end and includes its upper end.
     counts : tuple of int
         Number of samples in each bin.
     confidence, accuracy : tuple of float or None

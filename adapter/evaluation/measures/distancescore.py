@@ -31,7 +31,7 @@ def expected_sq_distance(
     Raises
     ------
     UnknownLabelError
-        For labels outside the space; the message counts them all.
+        For labels outside the space; the message says how many there are.
     SpaceError
         For truths without a column in the matrix of a space.
     InputError

@@ -146,7 +146,7 @@ class Severity:
     diameter : float
         Largest distance between two answers.
     whole : bool
-        Whether all distances are whole numbers; then bins have width 1, unless they are too many.
+        Whether all distances are whole numbers; then bins have width 1, unless there would be too many bins.
     """
 
     def __init__(self, diameter: float, whole: bool) -> None:

@@ -402,7 +402,7 @@ LOADING = {
         NotFoundError,
         "no such file in the artifact store; ingest or build",
     ),
-    "a digest it no longer means": (loaded("plants/mine@11111111"), NotFoundError, "give all 64 digits"),
+    "a digest it no longer means": (loaded("plants/mine@11111111"), NotFoundError, "full 64-digit digest"),
     "a folder": (loaded("{folder}"), ArtifactError, "a folder, but a bundle is one .safetensors file"),
     "a file URL of a host": (loaded("file://host/x"), InputError, "a file URL has three slashes"),
     "a bad digest in a URL": (loaded("s3://b/x#sha256=abc"), InputError, "#sha256= and the 64 digits"),
