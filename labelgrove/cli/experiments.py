@@ -161,8 +161,8 @@ def _run(
         found = answer_experiment(workspace, request)
         document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
         note(
-            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed, "
-            f"{found.seconds:.0f} s for all; {out / name / 'result.json'})"
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed now; "
+            f"all units took {found.seconds:.0f} s in total; {out / name / 'result.json'})"
         )
         documents.append(document)
         seconds.append(found.seconds)
