@@ -30,7 +30,11 @@ __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; the default is the usual temperature of such a model, and is among the temperatures."""
+    """Settings of the experiment.
+
+    `default` is the temperature that is usual for a zero-shot model; it should be one of `temperatures`, the
+    values tried.
+    """
 
     seeds: tuple[int, ...] = tuple(range(10))
     temperatures: tuple[float, ...] = (0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.3)
@@ -185,7 +189,7 @@ def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
 
 
 def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
-    """Return whether the best temperatures for Loki and ECE and the default are within a factor of two."""
+    """Return whether the default and the temperatures best for Loki and ECE are within a factor of two."""
     middle = float(np.median(calibrated))
     medians = {name: float(np.median(values)) for name, values in suited.items()}
     close = [max(t, middle) <= 2 * min(t, middle) for t in medians.values()]
