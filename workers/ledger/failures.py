@@ -1,4 +1,4 @@
-"""The errors of jobs as the text that the ledger keeps: written here, and read here to tell defects apart."""
+"""Write the errors of jobs as texts for the ledger, and tell from a text whether it reports a defect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEFECT = re.compile(r"\w*(Error|Exception|Warning): ")
 
 
 def error_text(error: Exception) -> str:
-    """Return an error as the ledger keeps it; that of a defect of the program begins with the error's class.
+    """Return the text of an error for the ledger; a defect of the program begins with its error class.
 
     >>> error_text(ZeroDivisionError("division by zero")), error_text(StopIteration("end"))
     ('ZeroDivisionError: division by zero', 'Exception: StopIteration: end')
@@ -26,9 +26,10 @@ def error_text(error: Exception) -> str:
 
 
 def is_defect(text: str) -> bool:
-    """Return whether a text of the ledger is a defect of the program, not an error raised on purpose.
+    """Return whether an error text of the ledger reports a defect of the program.
 
-    The errors of labelgrove do not begin with the name of a class; they say what to change in the request.
+    The text of a defect begins with the name of an error class. Errors that labelgrove raises on purpose do
+    not; they say what to change in the request.
 
     >>> is_defect("ZeroDivisionError: division by zero"), is_defect("locus: metric is 'x'; choose tree")
     (True, False)
@@ -37,5 +38,5 @@ def is_defect(text: str) -> bool:
 
 
 def shortened(text: str) -> str:
-    """Return the part of an error that a row of the ledger keeps."""
+    """Return the beginning of an error text, as long as a row of the ledger keeps it."""
     return text[:_LONGEST]
