@@ -35,12 +35,12 @@ __all__ = [
 _opened: dict[tuple[str, str], LabelGraph] = {}
 """The label graph opened last, by store and artifact.
 
-It stays open from the request to the result of a job, which read it one after the other.
+It stays open, because the steps of a job, from the request to the result, read it one after the other.
 """
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
-    """Return the label graph that a job names, opened only once in this process.
+    """Return the label graph that a job names; the graph opened last in this process is not opened again.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_graph(work: Work) -> LabelGraph:
 
 
 def read_labels(work: Work) -> Any:
-    """Return which labels are allowed, in the form that `ontology.geometry.metric_space` takes."""
+    """Return the allowed labels in the form that `ontology.geometry.metric_space` takes."""
     labels = work.parameters["labels"]
     return read_keys(work.artifacts, labels) if is_digest(labels) else labels
 
@@ -86,7 +86,7 @@ def read_space(work: Work) -> tuple[LabelGraph, MetricSpace]:
 
 
 def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
-    """Return the list of label keys in an artifact; an empty list for None."""
+    """Return the list of label keys in an artifact; an empty list if `digest` is None."""
     if digest is None:
         return []
     keys = read_json(artifacts, digest, "a list of label keys")
@@ -96,7 +96,7 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amounts by label key that an artifact stores as decimal strings; None for None."""
+    """Return the amount of each label key, stored as decimal strings; None if `digest` is None."""
     if digest is None:
         return None
     amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
@@ -109,7 +109,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
 
 
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
-    """Return the point indices of a list of keys; the job states that the list holds `count` keys."""
+    """Return the point indices of `keys`; raise `InputError` if there are not `count`, as the job says."""
     from labelgrove.ontology.geometry.spaces.points import observed_points
 
     points = observed_points(space, keys, name=name)
@@ -121,7 +121,7 @@ def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -
 
 
 def read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
-    """Return the content of a JSON artifact; for other bytes, `ArtifactError` names what was expected."""
+    """Return the content of a JSON artifact; if it is not JSON, the error says what was `expected`."""
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:
