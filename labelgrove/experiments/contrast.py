@@ -1,11 +1,11 @@
-"""Whether one rule beats another over repeated trials, and what that says about a claim.
+"""Decide whether one rule beats another over repeated trials, and what that says about a claim.
 
 A claim is judged in each setting separately. The trials of a setting are paired: each trial applies both
 rules to the same data. A setting counts as better or worse only if the 95 % interval of the mean difference
-does not contain zero. Among many settings, some interval excludes zero by chance. Therefore the statement
-that *some* settings are better or worse is made only after a correction for the number of settings (Holm).
-The statement that *all* are better or worse needs no correction, because every single one would have to be
-wrong by chance.
+does not contain zero. Among many settings, some interval excludes zero by chance. Therefore a verdict that
+*some* settings are better or worse uses p values adjusted for the number of settings (`holm`). A verdict that
+*all* settings are better, or all are worse, needs no adjustment, because each of them has to pass its own
+test.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEVEL = 0.05
 
 
 class Verdict(StrEnum):
-    """The outcome of an experiment for a claim."""
+    """What an experiment says about its claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"

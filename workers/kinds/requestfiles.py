@@ -123,7 +123,7 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
 
 
 def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
-    """Publish the label keys of a truth file in row order; return the digest of the artifact and their number.
+    """Publish the label keys of a truth file in row order; return the digest of the artifact and their count.
 
     Errors are those of `local_file` and `adapter.outputs.truthfile.read_truth`.
     """

@@ -1,4 +1,4 @@
-"""Whether the temperature that calibrates a model suits the Fréchet mean, and whether accuracy improves."""
+"""Test whether the temperature that calibrates a model suits the Fréchet mean, and helps its accuracy."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Settings:
 
 
 class Calibration(OnZeroShotGlosses[Settings]):
-    """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy by temperature."""
+    """Measure ECE (of the model's own argmax, 15 bins of equal width), E[d²] and accuracy by temperature."""
 
     claim = Claim(
         name="calibration",
@@ -68,7 +68,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""
+        """At each temperature, measure ECE once, and E[d²] and accuracy in every space."""
         found = self.trial(data, settings, unit["seed"])
         columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
         order = np.argsort(np.argsort(columns))
@@ -93,7 +93,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge accuracy at the best temperature, and whether the three temperatures are close."""
+        """Judge accuracy at the best temperature, and whether default, ECE-best and Loki-best are close."""
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
         first = spaces[0]

@@ -58,7 +58,7 @@ def execute(work: Work) -> Product:
 
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
-    """Return the labels that the pairs in one part reach; a request without parts is one part."""
+    """Return the labels that pairs of observed labels reach: the pairs of this unit's part, or all pairs."""
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
     # all columns in every part: on some graphs only they decide in which unit distances are whole numbers
     distances = space.distances(cols=points)
