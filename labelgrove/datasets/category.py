@@ -43,10 +43,12 @@ class Categories:
 def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
     """Generate a hierarchy with hubs, a vector for each category near that of its parent, and documents.
 
-    Notes ----- A new category gets a parent that is drawn, three times in four, with a probability that grows
-    with its number of children, and else uniformly. More parents near the first one are then drawn, until
-    there are 2.65 edges for each category, as in LSHTC. A document has one to four neighboring categories;
-    its features are the mean of their vectors, with noise.
+    Notes
+    -----
+    A new category gets a parent that is drawn, three times in four, with a probability that grows with its
+    number of children, and else uniformly. More parents near the first one are then drawn, until there are
+    2.65 edges for each category, as in LSHTC. A document has one to four neighboring categories; its features
+    are the mean of their vectors, with noise.
     """
     rng = np.random.default_rng((seed, 23))
     parent = np.full(n_labels, -1, dtype=np.int64)

@@ -97,8 +97,10 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
     NotFoundError
         If WordNet is not installed.
 
-    Notes ----- Vocabulary and vectors are fitted on all glosses, those of test documents included, but
-    without their labels, like those of a pretrained text model. This takes 12 s with all labels.
+    Notes
+    -----
+    Vocabulary and vectors are fitted on all glosses, those of test documents included, but without their
+    labels, like those of a pretrained text model. This takes 12 s with all labels.
     """
     path = _noun_file()
     return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)

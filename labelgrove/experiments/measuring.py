@@ -182,9 +182,11 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
     ArgmaxIdentityError
         Names the first rows on which the two differ.
 
-    Notes ----- Only the observed labels are scored: on a complete graph, the variance of any other label is
-    the whole weight of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it
-    takes 512 rows at a time.
+    Notes
+    -----
+    Only the observed labels are scored: on a complete graph, the variance of any other label is the whole
+    weight of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it takes 512
+    rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)
