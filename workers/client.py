@@ -358,8 +358,10 @@ def submit_ingest(
     ServiceError
         If the database, artifact store or graph cannot be reached or written.
 
-    Notes ----- The previous version stays current until the job is done. Of several requests for one name,
-    the last one wins.
+    Notes
+    -----
+    The previous version stays current until the job is done. Of several requests for one name, the last one
+    wins.
     """
     from labelgrove.ontology.versions.ingest import announce, check_size
     from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked

@@ -76,8 +76,9 @@ class Ledger:
     jitter : random.Random, optional
         Spreads the sweeps of several processes over time; never part of a result. By default newly seeded.
 
-    Notes ----- If the database does not answer, `ServiceError` is raised; if it is busy for too long,
-    `TransientError`.
+    Notes
+    -----
+    If the database does not answer, `ServiceError` is raised; if it is busy for too long, `TransientError`.
     """
 
     def __init__(

@@ -154,9 +154,11 @@ def backup(
     ServiceError
         If the folder cannot be written.
 
-    Notes ----- The rows are read first, in one transaction, then the artifacts: each artifact was published
-    before the row that names it. Every artifact is read once and compared with its sha256, in the folder if
-    it is there already, else in the store.
+    Notes
+    -----
+    The rows are read first, in one transaction, then the artifacts: each artifact was published before the
+    row that names it. Every artifact is read once and compared with its sha256, in the folder if it is there
+    already, else in the store.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)

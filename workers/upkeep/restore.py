@@ -87,9 +87,11 @@ def restore(
     NotFoundError
         If the folder contains no backup.
 
-    Notes ----- The rows are those of the backup, including fences and leases. Units that were running at the
-    time of the backup can be run again when their lease has ended, pending units at once. The graph is
-    rebuilt when it is next opened.
+    Notes
+    -----
+    The rows are those of the backup, including fences and leases. Units that were running at the time of the
+    backup can be run again when their lease has ended, pending units at once. The graph is rebuilt when it is
+    next opened.
     """
     root = Path(folder).absolute()
     manifest = read_manifest(root)

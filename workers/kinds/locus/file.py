@@ -168,8 +168,10 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
     method : {"exact", "pairs"}, default="exact"
         How the locus was found.
 
-    Notes ----- Two kinds of exact loci are written without witnesses: those on a tree with every label
-    allowed, and those on a complete graph. Computing these witnesses again is faster than reading them.
+    Notes
+    -----
+    Two kinds of exact loci are written without witnesses: those on a tree with every label allowed, and those
+    on a complete graph. Computing these witnesses again is faster than reading them.
     """
     arrays, metadata = pack_space(graph, found.space)
     arrays |= {"observed": found.points, "index": found.index, "unique_index": found.unique_index}
