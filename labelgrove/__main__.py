@@ -6,13 +6,13 @@ import os
 import sys
 
 _STOPPED = 130
-"""The exit code `EXIT_STOPPED` of `labelgrove.cli`, repeated: that may not be imported yet at Ctrl-C."""
+"""The exit code, as `EXIT_STOPPED` in `labelgrove.cli`, which may not be imported yet at Ctrl-C."""
 
 _STDERR = 2
 
 
 def main() -> None:
-    """Run the command line; where a package is missing, say which command installs it."""
+    """Run the command line; if a package is missing, say which command installs it."""
     _open_streams()
     try:
         _run()
@@ -27,7 +27,8 @@ def main() -> None:
 def _open_streams() -> None:
     """Open the null device for each stream that the caller closed, as in ``grove ... >&-``.
 
-    Otherwise the next file to be opened would get the number of that stream, and receive what is printed.
+    Otherwise the next file that is opened would get the number of the closed stream, and everything printed
+    would be written into it.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
@@ -49,7 +50,7 @@ def _run() -> None:
 
 
 def _end() -> None:
-    """End at once, without waiting for threads: their work is computed again when the job goes on."""
+    """End at once, without waiting for threads; their work is computed again when the job continues."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""The sha256 of the files that a run read: it identifies their contents without naming a path."""
+"""Compute the sha256 of the files that a run read, which identifies their content without naming a path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = 1 << 20
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file, or of the joined contents of all files in a folder, sorted by path.
+    """Return the sha256 of a file, or of all files in a folder, joined in the order of their paths.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Background jobs: plan, ledger of units with leases and fences, execution embedded or through Celery.
+"""Run background jobs: plan them, record their units in the ledger, and run them here or through Celery.
 
-Imports go down only, lazy ones included:
+Each part imports only parts below it, in lazy imports too:
 
     client, refresh        what people call
     app                    the Celery application

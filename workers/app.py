@@ -1,9 +1,9 @@
 """The Celery application, used only for transport.
 
-It uses no result backend, chords, countdowns, revocation or beat. The ledger holds the truth, a sweeper in
-every worker sends lost units again, and a message is only a hint of 64 digits. Start workers with
-``grove worker`` or with ``celery -A labelgrove.workers.app worker --without-gossip --without-mingle``, in an
-environment that holds the settings (`ontology.settings`).
+It uses no result backend, chords, countdowns, revocation or beat. The ledger alone decides what has to be
+done. A message is only the 64-digit key of a unit, and a sweeper in every worker sends units again whose
+message was lost. Start workers with ``grove worker`` or with ``celery -A labelgrove.workers.app worker
+--without-gossip --without-mingle``, in an environment that holds the settings (`ontology.settings`).
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _DATABASE_S = 60.0
 """Seconds for which a starting worker waits for its database, because servers may start at the same time."""
 
 _ENDING_S = 2.0
-"""Seconds in which threads may end after their units were given back; then their process ends."""
+"""Seconds that threads have to end after their units were given back; then their process ends."""
 
 _TO_GIVE_BACK_S = 60
-"""Seconds in which a unit that exceeded its time limit may end before its process is killed."""
+"""Seconds that a unit has after its time limit to give itself back; then its process is killed."""
 
 _no_fork = threading.RLock()
-"""Held during a sweep: a child forked then would inherit locks that its only thread never releases."""
+"""Held during a sweep: a child forked then would inherit locks that nothing in it ever releases."""
 
 
 def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0) -> celery.Celery:
@@ -132,7 +132,7 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
 
 
 def run_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
-    """Work until told to stop, as a Celery worker if the settings name a broker, else in threads here.
+    """Work until told to stop: as a Celery worker if the settings name a broker, else in threads here.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
 
 
 def _end(_number: int, _frame: Any) -> NoReturn:
-    """End this process in order, whatever it is doing."""
+    """Raise `SystemExit`, so that the process ends in order, whatever it is doing."""
     raise SystemExit(0)
 
 
@@ -199,7 +199,7 @@ def send_due(settings: Settings, ledger: Ledger) -> int:
 
 
 class _Preflight(bootsteps.Step):  # type: ignore[misc]
-    """Ends a worker before it starts anything if the deployment is not fit for it."""
+    """Ends a worker before it starts anything if the settings or services are not fit for Celery workers."""
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
@@ -226,7 +226,7 @@ class _Logging(Logging):  # type: ignore[misc]
 
 
 class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Answers Prometheus in the worker's main process if the settings name a port."""
+    """Serves the metrics for Prometheus in the worker's main process if the settings name a port."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -279,9 +279,10 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:
-    """Return when the database can be used, with its connection closed again; wait for an unreachable one.
+    """Check that the database can be used; wait while it is unreachable.
 
-    Raise a fault that remains after `_DATABASE_S`, and raise at once any fault that waiting does not mend.
+    The connection of the check is closed. The error of a database that is still unreachable after
+    `_DATABASE_S` is raised; an error that waiting cannot mend is raised at once.
     """
     until, waiting = time.monotonic() + _DATABASE_S, False
     while True:

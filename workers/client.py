@@ -54,9 +54,10 @@ __all__ = [
 _FIRST_POLL_S, _LAST_POLL_S = 0.05, 1.0
 
 _NAMING_S = LEASE_SECONDS + 15.0
-"""Seconds to wait for a result that cannot get its name.
+"""Seconds to wait for the name of a result while it cannot be given.
 
-Any holder of the name of an ontology, even a dead one, releases it in this time. A full disk may stay full.
+A process that holds the name of an ontology, even a dead one, releases it within this time. Waiting longer is
+useless: a full disk, for instance, may stay full.
 """
 
 
@@ -81,8 +82,8 @@ def submit(
         The parameters of the kind, decimals as strings. Names in them are resolved now, as
         `workers.requests.request.plan_request` describes.
     target : mapping, optional
-        The name to point at the result, as the kind understands it. Its ``ontology`` defaults to the ontology
-        that the request names.
+        The name that the result gets, in the form that the kind defines. Its entry ``ontology`` is by default
+        the ontology that `parameters` name.
     wait : bool, default=True
         Whether to return when the job is finished. Without a broker, a job that nobody waits for is run by
         the next process that waits for a job, or by ``grove worker``.
@@ -92,7 +93,7 @@ def submit(
     Returns
     -------
     job : Job
-        Its present state; `Job.error` says why a failed job failed.
+        The job in its present state; `Job.error` says why a failed job failed.
 
     Raises
     ------
@@ -119,8 +120,8 @@ def wait(
 ) -> Job:
     """Wait until a job is finished, or for `timeout_s` seconds, and return its state at that moment.
 
-    With `publish` false, wait only until the job has ended (`Job.ended`). The next sweep then names its
-    result and shows it in the graph. Without a broker this process then works only on this job.
+    With ``publish=False``, wait only until the job has ended (`Job.ended`), and let the next sweep name its
+    result and show it in the graph. Without a broker, this process then runs the units of this job only.
 
     If the result of a done job cannot be given its name, waiting ends after the longest time for which
     another process may hold that name. `Job.delayed` then says what is wrong.
@@ -167,8 +168,9 @@ def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[U
 def cancel(workspace: Workspace, job_id: str) -> Job:
     """Cancel a job for everybody who submitted it.
 
-    A running unit that belongs only to this job is told within a third of its lease and stops before the
-    next part of its work. A kind that works in a single part finishes the unit, but nothing is published.
+    A running unit that belongs only to this job learns of it within a third of its lease and stops before the
+    next part of its work. If the kind does its work in a single part, the unit runs to its end, but its
+    result is not published.
 
     Raises
     ------
@@ -195,7 +197,7 @@ def submit_for_ontology(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Submit a job on a version of an ontology: turn names into digests and fill in what sizes decide.
+    """Submit a job on a version of an ontology given by names; fill in parameters that depend on sizes.
 
     Parameters
     ----------
@@ -208,8 +210,9 @@ def submit_for_ontology(
     options : mapping, optional
         Parameters of the kind other than those that are filled in; decimals as strings.
     keys : mapping of str to iterable of str, or mapping of str to str, optional
-        Parameters that are labels, by name, or labels with an amount each, such as ``costs``, decimals as
-        strings; None where there are none. The order of ``observed`` is kept; the other lists count as sets.
+        For each parameter that is a list of labels, the keys of the labels; for one that gives each label an
+        amount, such as ``costs``, the amounts by key, decimals as strings. None leaves a parameter out. The
+        order of ``observed`` is kept; the other lists count as sets.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     target, wait, progress
@@ -230,7 +233,7 @@ def submit_for_ontology(
 
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Return what a job with complete parameters is estimated to take; None without an estimate."""
+    """Return what a job with complete parameters is estimated to take; None if its kind makes no estimate."""
     return _estimate(workspace, kind_named(kind), parameters)
 
 
@@ -347,17 +350,18 @@ def submit_ingest(
     InputError
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
-        If it has less than half of the labels that the name has now, unless `shrink` is given; nothing is
-        recorded. The check is repeated when the job is done: if the name has grown too much by then, it keeps
-        its version, and the job says why.
+        If the read ontology has less than half of the labels that the current version of `name` has, unless
+        `shrink` is true; nothing is recorded. The check is repeated when the job is done: if that version has
+        grown too much by then, it stays current, and the job says why.
     DefectsError
-        For a read result whose defects stop it; nothing is recorded.
+        If `result` was read with defects that prevent an ingest; nothing is recorded.
     ServiceError
         If the database, artifact store or graph cannot be reached or written.
 
     Notes
     -----
-    The previous version answers until the job is done. Of several requests for one name, the last one wins.
+    The previous version stays current until the job is done. Of several requests for one name, the last one
+    wins.
     """
     from labelgrove.ontology.versions.ingest import announce, check_size
     from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked
@@ -425,7 +429,10 @@ def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]
 
 
 def _refuse_impossible(workspace: Workspace, ledger: Ledger, kind: JobKind, plan: PlannedJob) -> None:
-    """Refuse a job whose results do not fit on the disk; a job that is done or has no estimate passes."""
+    """Raise `InputError` if the results of a job do not fit on the disk.
+
+    A job that is done already, and one without an estimate, is accepted.
+    """
     free = free_bytes(workspace)
     try:
         said = _estimate(workspace, kind, plan.parameters)
@@ -503,7 +510,7 @@ def _wait(
 
 
 def _send_due(workspace: Workspace) -> None:
-    """Send due units to the workers; if the broker is unreachable, a worker's next sweep sends them."""
+    """Send due units to the workers; if the broker is unreachable, the next sweep of a worker sends them."""
     from labelgrove.workers.app import send_due
 
     send_due(workspace.settings, Ledger(workspace.engine))

@@ -1,8 +1,8 @@
-"""Stale results of earlier versions of an ontology, and the same requests made for its current version.
+"""Find results of earlier versions of an ontology, and request the same for its current version.
 
-A done job is **stale** when the version it is about is current under no name. This is computed on every call
-and stored nowhere, so it changes only with the version. An ingest is never stale, because its result is the
-version itself.
+A done job is **stale** if the version that it is about is not the current version of any ontology. Staleness
+is computed on every call and stored nowhere; only a new current version changes it. An ingest is never stale,
+because its result is the version itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Keys = dict[str, list[str] | dict[str, str]]
 
 @dataclass(frozen=True)
 class Refreshed:
-    """The outcome for one stale job.
+    """What `refresh` did about one stale job.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class Refreshed:
     job_id : str or None
         The same request for the current version.
     targets : tuple of mapping
-        The names that moved with it.
+        The names that moved to the new job.
     reason : str or None
-        Why there is no such request.
+        Why no request could be made; None if one was made.
     """
 
     stale_id: str
@@ -78,9 +78,9 @@ def stale_jobs(
 def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> list[Refreshed]:
     """Repeat the request of every stale job of `ontology` for its current version, the oldest first.
 
-    Lists of labels are looked up in the current version. Parameters decided by sizes, such as the number of
-    units, are decided again; a given parameter that differs from the decided value stays. The names of
-    bundles move to the new jobs. A second call changes nothing. No job is waited for.
+    The labels of each request are looked up in the current version. Parameters that follow from sizes, such
+    as the number of units, are computed again, but a value that the user chose is kept. The names of bundles
+    move to the new jobs. A second call changes nothing. This function waits for no job.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     Returns
     -------
     refreshed : list of Refreshed
-        One for each stale job. A request that cannot be made, because a label is gone or its kind is unknown
-        here, has the reason and does not prevent the others.
+        One for each stale job. If a request cannot be made, because a label is gone or its kind is unknown
+        here, its `reason` says why, and the others are made all the same.
 
     Raises
     ------
@@ -138,10 +138,10 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 
 
 def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
-    """Return options and lists of labels that request the same job: as few as possible, on its own version.
+    """Return options and lists of labels that would request the same job on its own version.
 
-    A parameter that `JobKind.complete` restores when it is left out need not be requested. On another version
-    it may well have another value.
+    They are as few as possible: a parameter that `JobKind.complete` fills in with the same value is left out,
+    because on another version its value may well be another one.
     """
     given = dict(job.parameters)
     if "snapshot" not in given:

@@ -1,8 +1,8 @@
 """Show results of done jobs in the graph, keep the newest there, and restore lost ones.
 
 The graph follows the ledger. A row of the ledger requests that a result be shown
-(`workers.ledger.publications`) and stays until that is done, so a crash or an unreachable graph only delays
-it. Everything here may be repeated, also by any number of processes at once.
+(`workers.ledger.publications`) and stays until the result is shown, so a crash or an unreachable graph only
+delays that. Every function here can be called again, and by any number of processes at once.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 __all__ = ["bring_back", "publish_results", "reshow", "reshow_once", "show_result"]
 
 OutOfTime = type[Exception] | tuple[()]
-"""The exception that a carrier raises in work that takes too long; an empty tuple where none does."""
+"""The exception that the carrier raises in work that takes too long; an empty tuple if it raises none."""
 
 logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 1.0
-"""Seconds; a graph that takes longer to fail is more than unreachable: it delays this whole process."""
+"""Seconds; a graph that takes longer to fail delays this whole process, so it is left alone for a while."""
 
 _REST_S = 20.0
-"""Seconds for which such a graph is not contacted."""
+"""Seconds for which a graph that was slow to fail is not contacted."""
 
 _resting: dict[Settings, tuple[float, str]] = {}
-"""Until when, on the monotonic clock, and why, by deployment."""
+"""For each deployment with such a graph: the end of the rest, on the monotonic clock, and the error."""
 
 _compared: set[Settings] = set()
 
@@ -69,9 +69,10 @@ def publish_results(
 ) -> None:
     """Give done jobs, by default all of them, the names that they wait for, and show them in the graph.
 
-    What a temporary fault prevents is tried again by the next sweep. What cannot succeed ends with its
-    reason. A kind that is unknown here is left to a worker that knows it. `out_of_time`, the exception that
-    the carrier raises when this takes too long, reaches the caller and closes nothing.
+    A publication that a temporary fault prevents is tried again by the next sweep. One that cannot succeed is
+    closed with its error. Results of a kind that is unknown here are left to a worker that knows it.
+    `out_of_time` is the exception that the carrier raises when this call takes too long; it reaches the
+    caller and closes no publication.
     """
     publications = Publications(workspace.engine)
     waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]
@@ -163,9 +164,10 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
 
 
 def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
-    """Call `reshow` the first time in this process, and again as long as the graph cannot be reached.
+    """Call `reshow` once per process; if it fails, the next call tries again.
 
-    No fault of the graph may end the sweep, because units that need no graph wait to be sent.
+    An error is only logged, because it must not end the caller's sweep: units that need no graph are still
+    waiting to be sent.
     """
     if workspace.settings in _compared:
         return
@@ -178,7 +180,10 @@ def reshow_once(workspace: Workspace, ledger: Ledger) -> None:
 
 
 def bring_back(workspace: Workspace) -> None:
-    """Call `reshow` for a workspace whose graph was just repaired; a graph without results can be queried."""
+    """Call `reshow` for a workspace whose graph was just repaired.
+
+    An error is only logged, because a graph without results can still be queried.
+    """
     from labelgrove.workers.ledger.ledger import Ledger
 
     try:
@@ -188,10 +193,11 @@ def bring_back(workspace: Workspace) -> None:
 
 
 def _reach_graph(workspace: Workspace) -> None:
-    """Raise the error that keeps the graph from answering; if it kept this process waiting, let it rest.
+    """Raise the error that keeps the graph from answering; after a slow failure, let the graph rest.
 
-    A refused connection fails at once, and the graph is tried again each time, so that results follow as soon
-    as it is back. A transaction would be retried for minutes instead.
+    A refused connection fails at once, so the next call contacts the graph again, and results follow as soon
+    as it is back. A transaction would be retried for minutes instead. A failure that took longer than
+    `_PATIENCE_S` is raised again, without contact, for the next `_REST_S` seconds.
     """
     began = time.monotonic()
     until, reason = _resting.get(workspace.settings, (began, ""))
@@ -251,7 +257,10 @@ def _settle(
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
 ) -> None:
-    """Carry out a publication and close it, with its error if that is permanent; otherwise leave it open."""
+    """Carry out a publication and close it, with its error if that is permanent; otherwise leave it open.
+
+    Do nothing if another thread of this process is carrying it out.
+    """
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
             _carry_out(publications, publication, act, out_of_time)
@@ -259,10 +268,10 @@ def _settle(
 
 @contextmanager
 def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
-    """Yield whether this thread may carry out a publication; another thread of this process may be doing so.
+    """Yield whether this thread may carry out a publication: False while another thread does so.
 
-    The worker that ends the last unit and the sweep reach it at the same moment. The second thread would find
-    the name held by its own process.
+    The worker that ends the last unit of a job and the sweep start at the same moment. The second of the two
+    would find the name held by its own process.
     """
     this = os.getpid(), settings, publication.kind, publication.target_json  # a new fork carries out nothing
     mark = object()
@@ -316,7 +325,10 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
 def _ranked(
     workspace: Workspace, publications: Publications, publication: Publication
 ) -> tuple[frozenset[str], list[str]]:
-    """Return the jobs that may stay, among those in the graph and this one, and the results that may not."""
+    """Return the ids of the jobs whose results may stay in the graph, and those of the results to drop.
+
+    The results that the graph holds of this kind and version compete with the one to publish.
+    """
     rows = [
         row
         for row in workspace.graph.results(publication.parameters["ontology"])

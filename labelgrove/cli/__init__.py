@@ -84,7 +84,7 @@ EXIT_STOPPED = 130
 
 
 _WHATEVER_IS_SET = {"completion", "doctor"}
-"""Commands that run although a ``GROVE_`` variable is not a setting; `doctor` lists such variables."""
+"""Commands that run even if a variable ``GROVE_...`` is not a setting; `doctor` lists such variables."""
 
 _ASKS_FOR_HELP = "labelgrove.asks-for-help"
 
@@ -93,7 +93,7 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Record whether help was requested: it is shown even when the settings are wrong."""
+        """Record whether help was requested, because help is shown even if the settings are wrong."""
         ctx.meta[_ASKS_FOR_HELP] = not set(ctx.help_option_names).isdisjoint(args)
         return super().parse_args(ctx, args)
 
@@ -112,7 +112,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; an error on an unknown command suggests commands with a similar spelling."""
+        """Find a command; for an unknown one, the error suggests commands with a similar spelling."""
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchOption:
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; turn output that cannot be written into one message and an exit code."""
+        """Run the command line; if output cannot be written, print one message and exit with its code."""
         try:
             return super().main(*args, **kwargs)
         except UnicodeEncodeError as error:
@@ -153,7 +153,7 @@ class LazyGroup(click.Group):
             _fail(_not_writable(sys.stderr if raised.f_locals["err"] else sys.stdout, error))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn a labelgrove error into one message and the exit code of its kind."""
+        """Run a command; for an error of labelgrove, print one message and exit with the code of its type."""
         try:
             return super().invoke(ctx)
         except GroveError as error:
@@ -171,7 +171,7 @@ class LazyGroup(click.Group):
 
 
 def _stop(kept: str = "") -> NoReturn:
-    """Exit after Ctrl-C, and say what is kept and how to go on."""
+    """Exit after Ctrl-C; print `kept`, which says what is kept and how to continue."""
     from labelgrove.cli.printing.text import say
     from labelgrove.cli.waiting.stopping import typed
     from labelgrove.ontology.settings import masked
@@ -199,7 +199,7 @@ def _fail(error: GroveError) -> NoReturn:
 
 
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
-    """Return the error for text that cannot be encoded: text of an argument, or text to be printed."""
+    """Return the error for text that cannot be encoded: a text in an argument, or a text to print."""
     if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
         return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
@@ -219,7 +219,7 @@ def _not_writable(stream: TextIO, error: OSError) -> GroveError:
 
 
 def _forget(stream: TextIO) -> None:
-    """Send the buffered output of a stream to the null device: writing it at exit would fail."""
+    """Make a stream drop its buffered output, because writing it at exit would fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

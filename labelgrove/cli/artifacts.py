@@ -1,4 +1,4 @@
-"""``grove artifacts``: the contents of the artifact store, and which of them nothing refers to."""
+"""``grove artifacts``: show what is in the artifact store, and delete what nothing refers to."""
 
 from __future__ import annotations
 

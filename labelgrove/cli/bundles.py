@@ -138,12 +138,15 @@ def build(
 
 
 def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
-    """Return the digest of the bundle that the catalog records under a name, None if there is none."""
+    """Return the digest of the bundle with this name in the catalog; None if there is none."""
     return next((b.sha256 for b in workspace.catalog.bundles(ontology) if b.name == name), None)
 
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
-    """Name the replaced bundle, with its number of observed labels where its file is local."""
+    """Return the words ", in place of ..." about the replaced bundle, or an empty text.
+
+    They include the number of its observed labels if the file of the bundle is local.
+    """
     from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted
 

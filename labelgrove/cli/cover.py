@@ -97,7 +97,7 @@ def _cover(
 
 
 def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
-    """Return the cover that a job computes, or has computed before."""
+    """Return the cover, by a job that has computed it before or computes it now."""
     from labelgrove.workers.kinds.cover import read_cover
 
     digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)
@@ -107,7 +107,7 @@ def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
 def _needed(stored: StoredSpace) -> MustObserve:
     """Return the labels that every cover contains.
 
-    This is not a job, since it is only the first step of the search for a cover.
+    They are computed here and not by a job, because this is only the first step of the search for a cover.
     """
     from labelgrove.ontology.geometry import must_observe
 

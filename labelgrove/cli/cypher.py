@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["cypher"]
 
 _EATEN = re.compile(r":\s*[,}]")
-"""A key of a map without its value, as in ``{version: }`` after a shell removed an unquoted ``$version``."""
+"""A key without a value, as in ``{version: }``; it is left if a shell removed an unquoted ``$version``."""
 
 
 @click.command()
@@ -114,14 +114,14 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the current version in the graph; if there is none, let the catalog answer or raise an error."""
+    """Return the current version of an ontology; ask the catalog, which may raise, if the graph has none."""
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 
 def _whole_version(workspace: Workspace, beginning: str) -> str:
     """Return the digest of the only version in the graph whose digest begins with `beginning`.
 
-    An unknown version is an error here; otherwise the query would return no rows and no reason.
+    Raise an error for an unknown version; otherwise the query would return no rows without saying why.
     """
     from labelgrove.ontology.errors import InputError, NotFoundError, first_few
 

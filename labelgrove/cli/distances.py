@@ -98,7 +98,7 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
 
 
 def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArray[Any]:
-    """Return the distances from every allowed label to `columns`, in the order of `columns`, by a job."""
+    """Return the distances from every allowed label to `columns`, in this order; a job computes them."""
     import numpy as np
 
     from labelgrove.workers.kinds.distances import read_distances

@@ -37,7 +37,10 @@ _OPEN_FILES = 1024
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: `ok` is None where nothing is wrong but something could be better."""
+    """The result of one check.
+
+    `ok` is None if nothing is wrong, but something could be better.
+    """
 
     part: str
     ok: bool | None
@@ -47,7 +50,7 @@ class Finding:
 
 
 class Note(str):
-    """The result of a check where work goes on but something could be better; the text names the fix."""
+    """A text about something that works but could be better; the text names the fix."""
 
     __slots__ = ()
 
@@ -91,14 +94,14 @@ _NEEDS = {
     "cache": ("GROVE_CACHE_URL",),
     "workers": ("GROVE_BROKER_URL", "GROVE_DATABASE_URL", "GROVE_GRAPH_URL"),
 }
-"""The variables that each part depends on; the first one is the part's own."""
+"""The variables that each part depends on; the first one is the variable of the part itself."""
 
 
 def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsError]]:
     """Return the settings, and the errors of malformed variables by name.
 
-    A malformed variable has its default value in the settings, but a part that depends on it is not checked.
-    A malformed ``GROVE_HOME`` is raised, since nothing can be checked without it.
+    In the settings, a malformed variable is replaced by its default, but parts that depend on it are not
+    checked. For a malformed ``GROVE_HOME`` an error is raised, since nothing can be checked without it.
     """
     env = dict(known)
     malformed: dict[str, SettingsError] = {}
@@ -176,7 +179,7 @@ def _host(settings: Settings) -> list[Finding]:
 
 
 def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
-    """Run one check and return its finding; the message of an error, which names the fix, is the detail."""
+    """Run one check and return its finding; if it raises an error, the finding has its message."""
     try:
         detail = check()
     except GroveError as error:
@@ -191,9 +194,9 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the complete versions in the catalog, or None if it cannot be read.
+    """Return the complete versions in the catalog; None if the catalog cannot be read.
 
-    The reason is then in the row of the database.
+    The finding about the database then says why.
     """
     try:
         return [version for version in workspace.catalog.versions() if version.state == "ready"]
@@ -202,7 +205,7 @@ def _ready(workspace: Workspace) -> list[Version] | None:
 
 
 def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
-    """Return whether the store lacks the snapshots of all versions, a sign that its URL may be wrong."""
+    """Return whether none of the snapshots is in the store, a sign that its URL may be wrong."""
     return bool(ready) and not any(store.exists(version.snapshot_sha256) for version in ready)
 
 
@@ -299,7 +302,7 @@ def _workers(settings: Settings) -> str:
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Count the living workers; having none is a problem only if jobs or schedules wait for one."""
+    """Return how many workers are alive; having none is a problem only with a broker or a schedule."""
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
@@ -355,7 +358,7 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """Return the local folders in use, one for each disk, by the variable that names them."""
+    """Return the local folders in use, one for each disk, by the name of the variable that sets them."""
     from labelgrove.ontology.store.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}
@@ -404,5 +407,5 @@ def _wordnet() -> Finding:
 
 
 def _existing_folder(folder: Path) -> Path:
-    """Return the folder, or its nearest existing parent, on whose disk the folder will be created."""
+    """Return the folder; if it does not exist, its nearest existing parent, which is on the same disk."""
     return next(path for path in (folder, *folder.absolute().parents) if path.exists())

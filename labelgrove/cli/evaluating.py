@@ -1,4 +1,4 @@
-"""``grove evaluate`` and ``grove calibrate``: a model's outputs measured against the truth."""
+"""``grove evaluate`` and ``grove calibrate``: measure the outputs of a model against the truth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["calibrate", "evaluate"]
 
 
 def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options that follow `model_options`: truth, ontology and reports."""
+    """Add the arguments and options truth, ontology and reports, which follow those of `model_options`."""
     options = (
         click.argument("truth", type=click.Path(path_type=Path)),
         click.option(
@@ -228,7 +228,7 @@ def calibrate(
 
 
 def _checked(reports: tuple[Path, ...]) -> None:
-    """Refuse a report of unknown format or in a missing folder, before anything is computed."""
+    """Raise an error for a report of unknown format or in a missing folder, before anything is computed."""
     from labelgrove.ontology.errors import InputError
     from labelgrove.report.forms import check_ending
 
@@ -241,7 +241,7 @@ def _checked(reports: tuple[Path, ...]) -> None:
 
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
-    """Return the origin of a report: the command, its settings, digests of its inputs, and versions."""
+    """Return the origin of a report: the command, its settings, the digests of its inputs, and versions."""
     from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.forms import versions
@@ -260,9 +260,9 @@ def _write(page: Report, reports: tuple[Path, ...]) -> None:
 def _spaces(
     bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
-    """Return the space between the labels of a block bundle, and its tree if `hierarchy` is set.
+    """Return the metric space of a block bundle, and the tree of its ontology if `hierarchy` is set.
 
-    Both are None without an ontology, and for a bundle that has its own space.
+    Both are None if no ontology is known, or if the adapter already has the space of its bundle.
     """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:
@@ -279,14 +279,17 @@ def _spaces(
 
 
 def _ontology(bundle: str, ontology: str | None) -> str | None:
-    """Return the name of the ontology: that of ``--ontology``, or else that in BUNDLE."""
+    """Return the name of the ontology from ``--ontology``, or else from BUNDLE; None if neither has one."""
     if ontology is None and "/" in bundle and not Path(bundle).exists():
         return bundle.partition("/")[0]
     return ontology
 
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
-    """Return a function that turns a key into text, with the name if the ontology is available."""
+    """Return a function that turns the key of a label into the text for it.
+
+    The text is the name with the key, or the key alone if the ontology is not available.
+    """
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.inputs import open_version

@@ -143,7 +143,7 @@ def experiment(
 
 
 def file_parameters(files: Files) -> dict[str, str]:
-    """Return the parameters of the job that name files; none if none are given."""
+    """Return the parameters of the job that name the files of a user; none if there are no files."""
     given = {name: str(path) for name in _FILE_OPTIONS if (path := getattr(files, name)) is not None}
     return given | {"metric": files.metric, "answers": files.answers} if given else {}
 
@@ -161,8 +161,8 @@ def _run(
         found = answer_experiment(workspace, request)
         document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
         note(
-            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed, "
-            f"{found.seconds:.0f} s for all; {out / name / 'result.json'})"
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed now; "
+            f"all units took {found.seconds:.0f} s in total; {out / name / 'result.json'})"
         )
         documents.append(document)
         seconds.append(found.seconds)
@@ -174,16 +174,18 @@ def _run(
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of an experiment; the unit that joins the others is not counted.
+    """The result of an experiment, and what it took.
+
+    The last unit, which writes the document from the other results, is not counted.
 
     Attributes
     ----------
     sha256 : str
-        The artifact with its document.
+        The digest of the artifact with the document.
     computed : int
         How many units were computed during this call.
     seconds : float
-        Wall-clock seconds in which units were computed, whenever that was.
+        Wall-clock seconds in which units were being computed, in this call or before.
     """
 
     sha256: str
@@ -192,9 +194,9 @@ class Answer:
 
 
 def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> Answer:
-    """Return the result of an experiment, as a job that the ledger finds or that is computed now.
+    """Return the result of an experiment, by a job that has computed it before or computes it now.
 
-    `request` are the parameters of the job. The errors are those of `cli.waiting.answering.answering_job`.
+    `request` has the parameters of the job. The errors are those of `cli.waiting.answering.answering_job`.
     """
     from labelgrove.workers.client import list_units, submit
 
@@ -218,7 +220,8 @@ def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> Answe
 def busy_seconds(units: Iterable[Unit]) -> float:
     """Return the wall-clock seconds in which at least one of the units was being computed.
 
-    Units of one process wait for each other while they are claimed, so their own times would count twice.
+    Claimed units of one process wait for each other. Adding the times of all units would therefore count the
+    same seconds more than once.
     """
     total, until = 0.0, -math.inf
     spans = [(u.claimed_at, u.ended_at) for u in units if u.claimed_at is not None and u.ended_at is not None]

@@ -120,7 +120,10 @@ def ingest(
 
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
-    """Return the report of a reading, and its time if it was an earlier reading of an unchanged source."""
+    """Return the report about reading a source, and when that was, if it was earlier.
+
+    An unchanged source is not read again; its earlier report is returned with its time.
+    """
     from labelgrove.ontology.versions.snapshots import Snapshot
 
     if isinstance(result, Snapshot) and result.reading is not None:
@@ -129,7 +132,7 @@ def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
 
 
 def _tell(source: str, report: Report, since: str | None) -> None:
-    """Print the report of a reading, and say so if it was an earlier one."""
+    """Print the report about reading a source; say so if the report is from an earlier reading."""
     if since is not None:
         told = "; its report from then:" if report.defects else ""
         note(f"{source} is unchanged since it was read at {since}, so it is not read again{told}")
@@ -138,7 +141,10 @@ def _tell(source: str, report: Report, since: str | None) -> None:
 
 
 def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
-    """Return whether more than half of the labels may go: ask at a terminal, raise an error elsewhere."""
+    """Return whether the ontology may lose more than half of its labels, because the user said so.
+
+    Return False if it loses fewer. Without a terminal to ask at, raise `ShrinkError`.
+    """
     from labelgrove.ontology.errors import ShrinkError
     from labelgrove.ontology.versions.ingest import check_size
 
@@ -154,7 +160,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
 
 
 def _said(done: RegisterResult) -> str:
-    """Return a sentence about the result of an ingest."""
+    """Return a sentence that tells the result of an ingest."""
     from labelgrove.ontology.errors import counted
 
     if done.created:
@@ -186,7 +192,7 @@ def _by_job(
     asked: dict[str, Any],
     progress: Progress,
 ) -> RegisterResult:
-    """Let the workers load the hierarchy, and wait for them."""
+    """Submit the job that loads the hierarchy, wait for it, and return the result."""
     from labelgrove.ontology.versions.ingest import RegisterResult
     from labelgrove.workers.client import submit_ingest
 
@@ -216,7 +222,7 @@ def _leave(
     document: dict[str, Any],
     as_json: bool,
 ) -> None:
-    """Submit the job and print how to follow it."""
+    """Submit the job that loads the hierarchy, and print how to follow it."""
     from labelgrove.workers.client import submit_ingest
 
     job = submit_ingest(workspace, name, result, wait=False, **asked)

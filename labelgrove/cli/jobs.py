@@ -278,7 +278,7 @@ def _warn_of_size(workspace: Workspace, job: Job) -> None:
 
 
 def _say_version(workspace: Workspace, job: Job, asked: str) -> None:
-    """Print a note on stderr if the version in ``NAME@VERSION`` is not the current one."""
+    """Print a note if ``NAME@VERSION`` was requested and is not the current version."""
     name, at, _ = asked.partition("@")
     if at:
         version, current = job.parameters["ontology"], workspace.catalog.current(name)
@@ -327,9 +327,10 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
-    """Return the names of the ontologies with the content that a job is about.
+    """Return the names of the ontologies with the content that a job is about, separated by commas.
 
-    Where several ontologies have this content, return those among the job's targets, or all if none is.
+    If several ontologies have this content, return only those named in the targets of the job, or all if none
+    is.
     """
     from labelgrove.ontology.sql.database import reading
     from labelgrove.workers.ledger.records import read_requested_names

@@ -35,10 +35,11 @@ def _answer(
     *given: str,
     searched: str | None = None,
 ) -> None:
-    """Print the rows that `ask` gets from the graph for a version of an ontology.
+    """Print the rows with which the graph answers a question about a version of an ontology.
 
-    `given` are the keys in the question, and `searched` is the text of a search. An error names the first
-    unknown key, and an empty search suggests similar keys and names.
+    `ask` gets the rows, from the graph and the digest of the version. `given` are the label keys in the
+    question; an error names the first unknown one. `searched` is the text of a search; if nothing is found,
+    similar keys and names are suggested.
     """
     from labelgrove.ontology.errors import UnknownLabelError
 

@@ -95,7 +95,7 @@ def _locus(stored: StoredSpace, keys: tuple[str, ...], method: LocusMethod) -> L
 
 
 def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
-    """Return the locus of some labels, which a job computes, or has computed before."""
+    """Return the locus of some labels, by a job that has computed it before or computes it now."""
     from labelgrove.workers.kinds.locus.file import read_locus
 
     digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)

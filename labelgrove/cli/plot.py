@@ -25,7 +25,7 @@ __all__ = ["plot"]
 
 
 def _png(_: click.Context, __: click.Parameter, out: Path) -> Path:
-    """Refuse a file that is not a .png file before anything is computed."""
+    """Raise an error, before anything is computed, if the output file is not a .png file."""
     if out.suffix != ".png":
         raise click.BadParameter(f"{out}: name a .png file")
     return out
@@ -156,7 +156,10 @@ _METHODS = {
 def _sizes(
     space: MetricSpace, observed: tuple[str, ...], rounds: int, method: Any, seed: int
 ) -> NDArray[Any]:
-    """Return the size of the locus before the first round and after each; constant once no label is left."""
+    """Return the size of the locus before the first round and after each round.
+
+    It stays the same after all labels have been selected.
+    """
     import numpy as np
 
     from labelgrove.ontology.geometry import select_classes

@@ -1,4 +1,4 @@
-"""``grove score``: answer a model's outputs; and the options of every command that reads outputs."""
+"""``grove score``: answer the outputs of a model. Also the options of all commands that read outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BELOW = "subtree:"
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options for a bundle and a model's outputs: their kind, columns and rows."""
+    """Add the arguments for a bundle and for the outputs of a model, and the options about the outputs."""
     options = (
         click.argument("bundle", shell_complete=bundles),
         click.argument("outputs", type=click.Path(path_type=Path)),
@@ -80,7 +80,10 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Rewrite errors that begin with the name of an argument: put the option, or the outputs file, there."""
+    """Rewrite errors of a command that begin with the name of a Python argument.
+
+    The name is replaced by the option that gave the argument, or by the path of the outputs file.
+    """
     from labelgrove.ontology.errors import InputError
 
     @functools.wraps(command)
@@ -112,7 +115,7 @@ def load_model(
 ) -> tuple[Adapter, OutputFile | SparseOutputs | Any]:
     """Open the bundle and the outputs, dense or sparse, and bind the columns to labels.
 
-    Columns are bound by position only if ``--columns bundle`` says so.
+    The columns are not assumed to be in the order of the bundle unless ``--columns bundle`` says so.
     """
     from labelgrove.adapter import Adapter, open_bundle
     from labelgrove.adapter.outputs.opening import open_outputs
@@ -134,7 +137,7 @@ def load_model(
 def _column_names(
     outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
 ) -> Sequence[str] | Binding | None:
-    """Return the names of the columns, or None if they have the order in which the bundle was built."""
+    """Return the names of the columns; None if they are in the order in which the bundle was built."""
     from labelgrove.ontology.errors import BindingError
 
     if columns is None:
@@ -161,7 +164,10 @@ def _column_names(
 def _check_agreement(
     outputs: Path, header: Sequence[str], given: Sequence[str] | Binding | None, bundle: Bundle, by: Any
 ) -> None:
-    """Refuse a header that contradicts ``--columns``; a header of the numbers from 0 on names no labels."""
+    """Raise `BindingError` if the header of the outputs contradicts ``--columns``.
+
+    A header of the numbers 0, 1, 2, ... is ignored, because it names no labels.
+    """
     import numpy as np
 
     from labelgrove.adapter import bind
@@ -189,7 +195,7 @@ def _check_agreement(
 
 
 def _candidates(given: str | None) -> str | list[str] | Subtree | None:
-    """Return the candidates that ``--candidates`` names, as the adapter accepts them."""
+    """Return the value of ``--candidates`` in the form that the adapter accepts."""
     from labelgrove.adapter import Subtree
 
     if given is None or given in _RULES:
@@ -199,7 +205,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """Add the option and the words that it accepts to an error on unknown labels."""
+    """Add ``--candidates`` and the values that it accepts to an error about unknown labels in the block."""
     from labelgrove.ontology.errors import UnknownLabelError
     from labelgrove.ontology.spelling import close_words
 
@@ -298,7 +304,7 @@ def score(
 def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
-    """Yield a line for each answer; a file is read block by block, so it may be larger than memory."""
+    """Yield a line for each answer; outputs in a file are read block by block, so they may exceed memory."""
     from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 

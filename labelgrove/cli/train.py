@@ -73,7 +73,7 @@ def train(
 
 
 def _features(path: Path) -> Any:
-    """Return the lines of a text file, or the rows of an array."""
+    """Return the samples in a file: the lines of a text file, or the rows of an array."""
     from labelgrove.adapter.outputs.truthfile import read_truth
     from labelgrove.datasets.ownfiles import read_features
 

@@ -1,1 +1,1 @@
-"""Sources of labels, features and predictions for the quickstart and the experiments."""
+"""Load labels, features and predictions for the quickstart and the experiments."""

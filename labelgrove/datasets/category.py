@@ -1,4 +1,4 @@
-"""Generated documents with several categories each, over a category graph with hubs, similar to LSHTC."""
+"""Generate documents with several categories each, in a category graph with hubs, similar to LSHTC."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Categories:
     Attributes
     ----------
     graph : LabelGraph
-        One connected component.
+        The categories, in one connected component.
     features : ndarray of shape (n_documents, n_features), or scipy.sparse matrix
     votes : tuple of tuple of str
-        Keys of each document's categories.
+        The keys of the categories of each document.
     """
 
     graph: LabelGraph
@@ -41,13 +41,14 @@ class Categories:
 
 @lru_cache(maxsize=2)
 def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
-    """Generate a hierarchy with hubs, a vector for each category near its parent's, and documents.
+    """Generate a hierarchy with hubs, a vector for each category near that of its parent, and documents.
 
     Notes
     -----
-    A new category is placed below another one, drawn by its number of children (three in four times) or
-    uniformly. Further parents are drawn near the first until there are 2.65 edges for each category, as in
-    LSHTC. A document has one to four neighboring categories, and as features their mean vector with noise.
+    A new category gets a parent that is drawn, three times in four, with a probability that grows with its
+    number of children, and else uniformly. More parents near the first one are then drawn, until there are
+    2.65 edges for each category, as in LSHTC. A document has one to four neighboring categories; its features
+    are the mean of their vectors, with noise.
     """
     rng = np.random.default_rng((seed, 23))
     parent = np.full(n_labels, -1, dtype=np.int64)
@@ -82,7 +83,7 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
 
 def categories_of_files(files: Files) -> Categories:
-    """Return the user's documents over the largest component of the user's hierarchy.
+    """Return the user's documents, over the largest connected component of the user's hierarchy.
 
     Categories outside that component are removed from the documents, and so are documents without any left.
 

@@ -1,4 +1,4 @@
-"""Diabetes progression on a path: each label is a bin of a number, and hops are differences of bins."""
+"""Diabetes progression on a path: labels are bins of a number, and distances are differences of bins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BINS = 33
 
 
 def diabetes_on_path(seed: int) -> Labeled:
-    """Return scikit-learn's 442 patients, half for training; labels are 33 bins of equal width on a path."""
+    """Return scikit-learn's 442 patients, half of them for training; labels are 33 equal bins on a path."""
     from sklearn.datasets import load_diabetes
     from sklearn.preprocessing import StandardScaler
 

@@ -26,16 +26,17 @@ def grid_space() -> MetricSpace:
 
 
 def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labeled:
-    """Return images with a digit at one of 81 positions; training images show observed positions.
+    """Return images of digits at positions of a 9 x 9 grid; those for training show observed positions.
 
     Parameters
     ----------
     observed : tuple of str
         Positions, as ``row,column``.
     seed : int
-        Decides which images train, and where the others are pasted.
+        Decides which images are for training, and where the others are pasted.
     n_images : int, default=100
-        Number of images that train, each at every observed position; the rest of the 1,797 are for testing.
+        Number of digits for training, each pasted at every observed position; the others of the 1,797 are for
+        testing, each pasted at one random position.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
 
 
 def _pasted(images: NDArray[np.float64], labels: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Paste each image of shape (8, 8) at its label's position on 16 x 16 pixels; return shape (n, 256)."""
+    """Paste each 8 x 8 image on 16 x 16 pixels at the position of its label; return shape (n, 256)."""
     width = _DIGIT + SHAPE[0] - 1
     canvas = np.zeros((len(images), width, width))
     for page, image, label in zip(canvas, images, labels.tolist(), strict=True):

@@ -1,8 +1,8 @@
-"""WordNet glosses as documents, each labeled with the synset above it.
+"""Load WordNet glosses as documents, each labeled with the synset above it.
 
-A label is a noun synset with eight leaf children or more. Its documents are the glosses of these children
-(twenty at most), without the words of child and label. WordNet 3.0 gives 1,575 labels and 21,042 documents.
-Answers may be any of 2,268 synsets: the labels and all their ancestors.
+A label is a noun synset with eight or more children that are leaves. Its documents are the glosses of these
+children, at most twenty, without the words that name the child or the label. WordNet 3.0 gives 1,575 labels
+and 21,042 documents. Answers may be any of 2,268 synsets: the labels and all their ancestors.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Glosses:
     labels : tuple of str
         Keys of the labels that have documents, in canonical order.
     truth : ndarray of str, shape (n_documents,)
-        Key of each document's label.
+        The key of the label of each document.
     documents : ndarray of shape (n_documents, n_dimensions), dtype=float64
         TF-IDF of the glosses, projected on the leading singular vectors; rows have unit length.
     classes : ndarray of shape (n_labels_of_graph, n_dimensions), dtype=float64
-        The same for each synset's own words and gloss, in the canonical order of `graph`.
+        The same for the words and the gloss of each synset of `graph`, in canonical order.
     """
 
     graph: LabelGraph
@@ -57,14 +57,14 @@ class Glosses:
     classes: NDArray[np.float64]
 
     def space(self, metric: str = "tree", labels: Any = "all") -> MetricSpace:
-        """Return the space of a metric: ``tree``, ``graph`` or ``internal`` (between `classes`)."""
+        """Return the metric space for ``tree``, ``graph`` or ``internal`` (between `classes`)."""
         if metric != "internal":
             return metric_space(self.graph, metric, labels)  # type: ignore[arg-type]
         allowed = None if isinstance(labels, str) else self.graph.keys.indices(labels)
         return EuclideanSpace(self.classes, self.graph.keys, None if allowed is None else np.sort(allowed))
 
     def labeled(self, seed: int, *, metric: str = "tree", answers: Any = "all", n_test: int) -> Labeled:
-        """Return 60 % of the documents for training, and `n_test` of the others (0: all) for testing."""
+        """Return 60 % of the documents for training, and `n_test` of the others (0 means all) for testing."""
         rng = np.random.default_rng((seed, _SPLIT_STREAM))
         shuffled = rng.permutation(len(self.truth))
         n_train = len(shuffled) - round(_TEST_SHARE * len(shuffled))
@@ -88,9 +88,9 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
     n_dimensions : int, default=300
         Length of the vectors.
     n_labels : int, default=0
-        Number of labels to take, those with the most documents (ties by canonical order); 0: all.
+        Number of labels, those with the most leaf children (ties by canonical order); 0 means all.
     named : bool, default=False
-        Whether a document keeps all words and begins with the child's own words, before its gloss.
+        Whether a document keeps all words, and begins with the words of its synset before the gloss.
 
     Raises
     ------
@@ -99,21 +99,21 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
 
     Notes
     -----
-    Vocabulary and vectors are fitted on all glosses, including those of test documents, but on no labels, as
-    for a pretrained text model. This takes 12 s for all labels.
+    Vocabulary and vectors are fitted on all glosses, those of test documents included, but without their
+    labels, like those of a pretrained text model. This takes 12 s with all labels.
     """
     path = _noun_file()
     return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)
 
 
 def noun_tree() -> MetricSpace:
-    """Return the tree of first hypernyms of all noun synsets."""
+    """Return the tree of all noun synsets, in which the parent is the first hypernym."""
     path = _noun_file()
     return metric_space(_nouns(path, sha256_of(path))[0], "tree")
 
 
 def wordnet_digest() -> Mapping[str, str]:
-    """Return the sha256 of the file with all glosses and nouns, by its name."""
+    """Return the sha256 of the WordNet file with all nouns and their glosses, by the name of the file."""
     return {"WordNet's data.noun": sha256_of(_noun_file())}
 
 
@@ -128,7 +128,7 @@ def _noun_file() -> Path:
 
 @lru_cache(maxsize=3)
 def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: bool) -> Glosses:
-    """Read and embed the glosses once for all units; a file with other content is read again."""
+    """Read and embed the glosses once for all units; read them again if the content of the file changes."""
     from labelgrove.datasets.synsets import masked_texts
 
     nouns, definitions, words = _nouns(path, sha256)
@@ -181,7 +181,7 @@ def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDA
 
 
 def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.float64]:
-    """Return unit vectors of shape (n_texts, n_dimensions), fitted on the first `n_fitted` texts."""
+    """Return unit vectors of shape (n_texts, n_dimensions); only the first `n_fitted` texts are fitted."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

@@ -1,4 +1,4 @@
-"""Samples with features and labels, in a space that may hold more labels than the samples have."""
+"""Samples with features and labels, in a space that may have more labels than occur in the samples."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Labeled:
     Attributes
     ----------
     space : MetricSpace
-        Its allowed labels are the possible answers.
+        The space whose allowed labels are the possible answers.
     trainable : MetricSpace
-        The same metric; its allowed labels are the labels with samples, from which observed ones are drawn.
+        The space with the same metric whose allowed labels are those with samples; observed labels are drawn
+        from them.
     train_features, test_features : ndarray or scipy.sparse matrix, a row for each sample
     train_labels, test_labels : ndarray of str, shape (n_train,), (n_test,)
-        Key of each sample's label.
+        The key of the label of each sample.
     """
 
     space: MetricSpace
@@ -37,5 +38,5 @@ class Labeled:
 
 
 def spread(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `wanted` shuffled numbers below `n`, or all of them if there are fewer."""
+    """Return `wanted` different numbers below `n` in random order, or all of them if there are fewer."""
     return rng.permutation(n)[: min(n, wanted)]

@@ -1,4 +1,4 @@
-"""A Gaussian mixture over classes in a ball, with means estimated by the median of means."""
+"""Simulate a Gaussian mixture of classes in a ball; estimate means by the median of means."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Mixture:
     Attributes
     ----------
     labels : ndarray of shape (n_labels, n_dimensions)
-        The mean of each class: a point in the ball, and the point of the class in the metric space.
+        The mean of each class, a point in the ball; it is also the point of the class in the metric space.
     observed : ndarray of shape (n_observed,)
-        Observed classes spread over the ball: each one is the farthest from those before it.
+        The observed classes, spread over the ball: each is the class farthest from those before it.
     space : EuclideanSpace
     """
 
@@ -35,7 +35,7 @@ class Mixture:
     def draw(
         cls, n_labels: int, n_dimensions: int, n_observed: int, radius: float, rng: np.random.Generator
     ) -> Mixture:
-        """Draw classes uniformly from a ball of radius `radius`, and choose the observed ones as a net."""
+        """Draw classes uniformly from a ball of radius `radius`, and choose observed ones spread over it."""
         directions = rng.standard_normal((n_labels, n_dimensions))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         labels = radius * rng.random((n_labels, 1)) ** (1 / n_dimensions) * directions
@@ -57,7 +57,11 @@ class Mixture:
         return float(self.space.distances(cols=self.observed).min(axis=1).max())
 
     def estimated_means(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw `n` samples of each observed class; return the coordinate-wise median of 8 block means."""
+        """Draw `n` samples of each observed class, and return an estimate of its mean.
+
+        The samples are divided into 8 blocks; the estimate is the median of the block means in each
+        coordinate.
+        """
         centers = self.labels[self.observed]
         samples = centers[:, None, :] + rng.standard_normal((len(centers), n, centers.shape[1]))
         blocks = np.array_split(np.arange(n), min(_BLOCKS, n))

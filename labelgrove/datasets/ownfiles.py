@@ -1,4 +1,4 @@
-"""A user's own files: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
+"""Read a user's own files: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ class Files:
     hierarchy : Path, optional
         Any source that `ontology.read` accepts.
     probs, columns, truth : Path, optional
-        Probabilities of test samples (``.npy``, n_samples x n_columns); the label key of each column, and of
-        each sample, one per line. In a ``.csv`` or ``.parquet`` file the header itself names the columns.
+        Probabilities of test samples (``.npy``, n_samples x n_columns); the label key of each column; the
+        true label key of each sample, one per line. If the probabilities are a ``.csv`` or ``.parquet`` file,
+        its header names the columns.
     embeddings, labels : Path, optional
         Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each sample;
         lines with several keys, separated by commas or spaces, if samples have several labels.
     test_embeddings, test_labels : Path, optional
-        The same for separate test samples; without them the samples are split.
+        The same for separate test samples; without them, the samples are split into two halves.
     class_embeddings, classes : Path, optional
         A vector for each label (``.npy``), and the label key of each row.
     metric : {"tree", "graph"}
@@ -66,18 +67,18 @@ class Files:
     answers: Literal["all", "leaves"] = "all"
 
     def given(self) -> set[str]:
-        """Return the names of the given files, as on the command line."""
+        """Return the names of the options that gave files."""
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
 
     def said(self) -> set[str]:
-        """Return the names of the given inputs, and ``columns`` if a header names the columns."""
+        """Return the names of the options that gave files, and ``columns`` if a header names the columns."""
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 
     # ---- spaces --------------------------------------------------------------------------------------
 
     def space(self, labels: Iterable[str] | None = None) -> MetricSpace:
-        """Return the space of the hierarchy, or of the class embeddings where there is no hierarchy.
+        """Return the space of the hierarchy, or of the class embeddings if there is no hierarchy.
 
         Parameters
         ----------
@@ -89,9 +90,10 @@ class Files:
         return metric_space(self.graph(), self.metric, self.answers if labels is None else list(labels))
 
     def graph(self, *, largest: bool = False) -> LabelGraph:
-        """Return the hierarchy; if it has several parts, the largest or what its format makes of them.
+        """Return the hierarchy; with `largest`, only its largest connected component.
 
-        Most formats refuse several parts; superclass lists get a root above them.
+        Without `largest`, most formats raise an error if there are several components; lists of superclasses
+        get a root above them.
         """
         path = _needed("hierarchy", self.hierarchy)
         return _hierarchy(path, largest, sha256_of(path))
@@ -114,12 +116,12 @@ class Files:
     # ---- samples -------------------------------------------------------------------------------------
 
     def predicted(self, space: MetricSpace) -> Predicted:
-        """Return the probabilities with their columns and truths; rows stay on disk.
+        """Return the probabilities with their columns and truths; the rows are not loaded into memory.
 
         Raises
         ------
         InputError
-            For counts that differ.
+            If there are not as many columns or truths as the probabilities have.
         UnknownLabelError
             For columns or truths that are not labels of `space`; the message names the first ones.
         """
@@ -145,7 +147,7 @@ class Files:
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
     def labeled(self, space: MetricSpace, seed: int) -> Labeled:
-        """Return the samples for training and testing; without test files half of the samples test.
+        """Return samples for training and testing; without test files, half of the samples are for testing.
 
         Raises
         ------
@@ -176,7 +178,7 @@ class Files:
 
 
 def read_features(path: Path) -> Any:
-    """Return a row of numbers for each sample: ``.npy`` memory-mapped, or ``.npz`` of scipy as sparse."""
+    """Return a row of numbers for each sample: ``.npy`` as a memory map, ``.npz`` as a sparse matrix."""
     if path.suffix != ".npz":
         return OutputFile(path).read()
     from scipy.sparse import csr_matrix
@@ -185,7 +187,7 @@ def read_features(path: Path) -> Any:
 
 
 def read_votes(path: Path) -> list[list[str]]:
-    """Return the label keys of each line, separated by commas or white space."""
+    """Return the label keys in each line of a file; they are separated by commas or white space."""
     rows = [line.replace(",", " ").split() for line in read_truth(path)]
     if not rows:
         raise InputError(f"{path}: names no label; give the keys of one sample on each line")
@@ -194,7 +196,7 @@ def read_votes(path: Path) -> list[list[str]]:
 
 @lru_cache(maxsize=2)
 def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
-    """Read a hierarchy once for all units; a path with other content is read again."""
+    """Read a hierarchy once for all units; read it again if the content of the path changes."""
     graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:
         raise InputError(f"--hierarchy {path}: contains no hierarchy")

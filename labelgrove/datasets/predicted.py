@@ -21,9 +21,9 @@ class Predicted:
     probabilities : ndarray of shape (n_samples, n_observed), dtype=float64
         Rows sum to one.
     truth : tuple of str, length n_samples
-        True label key of each sample; most of them have no column.
+        The true label key of each sample; most of these labels have no column.
     train_labels : tuple of str, length n_train
-        Label key of each training sample, all of them observed.
+        The label key of each training sample; all of these labels are observed.
     """
 
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Noun synsets of WordNet as texts: glosses without the words of their own synset."""
+"""Turn noun synsets of WordNet into texts: glosses without the words of their own synset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["masked_texts", "synset_words"]
 
 
 def synset_words(data_noun: Path) -> dict[str, tuple[str, ...]]:
-    """Return every word of each noun synset; the name of a label is only the first word."""
+    """Return all words of each noun synset; the name of a label is only the first of them."""
     words = {}
     opened = gzip.open if data_noun.suffix == ".gz" else open
     with opened(data_noun, "rt", encoding="utf-8") as lines:

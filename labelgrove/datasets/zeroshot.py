@@ -1,7 +1,7 @@
-"""Zero-shot predictions: no training, and a class is more likely the nearer its text is to the sample.
+"""Predict without training: the nearer the text of a class is to a sample, the more likely the class.
 
-By default the classes are 100 synsets drawn from those of `glosses`. Their texts are their words and their
-own gloss, and the samples are the glosses of the synsets below them.
+By default the classes are 100 synsets drawn from those of `glosses`. The text of a class is its words and its
+gloss; the samples are the glosses of the synsets below the classes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ class ZeroShot:
     predicted : Predicted
         Predictions at temperature 1; predictions at other temperatures are computed from them.
     spaces : dict of str to MetricSpace
-        The available ones of ``internal`` (between the class vectors), ``tree`` and ``graph`` (only the
-        classes may be answers), ``tree, ancestors`` (all their ancestors too) and ``complete``.
+        Those that the data allow of: ``internal`` (between the class vectors), ``tree`` and ``graph`` (where
+        only the classes may be answers), ``tree, ancestors`` (where their ancestors may be answers too) and
+        ``complete``.
     """
 
     predicted: Predicted
@@ -43,7 +44,7 @@ class ZeroShot:
 def zero_shot(
     source: Glosses | Files, seed: int, *, seeds: Sequence[int], n_classes: int, n_test: int
 ) -> ZeroShot:
-    """Return the predictions of a seed, which decides the classes and documents that are drawn.
+    """Return the predictions of one seed, which decides what classes and documents are drawn.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def zero_shot(
     Raises
     ------
     InputError
-        For files with fewer samples than seeds, or without data to measure distances with.
+        If files have fewer samples than there are seeds, or nothing to measure distances with.
     """
     if isinstance(source, Files):
         return _of_files(source, seeds.index(seed), len(seeds))
@@ -110,7 +111,7 @@ def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
 
 
 def _dealt(predicted: Predicted, part: int, n_parts: int) -> Predicted:
-    """Return one of several parts of the samples; the sizes of the parts differ by at most one."""
+    """Return part number `part` of the samples; the sizes of the `n_parts` parts differ by at most one."""
     n = len(predicted.truth)
     if n_parts > n:
         raise InputError(

@@ -35,7 +35,7 @@ _HOMES = {
 }
 
 NAMES = tuple(_HOMES)
-"""The names of all experiments, in the order of the page of results."""
+"""The names of all experiments, in the order in which the page of results shows them."""
 
 
 def load(name: str) -> Experiment[Any, Any]:
@@ -48,5 +48,5 @@ def load(name: str) -> Experiment[Any, Any]:
 
 
 def select(name: str) -> tuple[str, ...]:
-    """Return the names that ``all`` or a single name stands for."""
+    """Return the names of the experiments to run: every name for ``all``, else only the given one."""
     return NAMES if name == "all" else (load(name).claim.name,)

@@ -1,10 +1,11 @@
-"""Whether one rule beats another over repeated trials, and what that says about a claim.
+"""Decide whether one rule beats another over repeated trials, and what that says about a claim.
 
-A claim is judged in each setting separately. The trials of a setting are paired (the same data, two rules). A
-setting counts as better or worse only if the 95 % interval of the mean difference does not contain zero.
-Among many settings, some interval excludes zero by chance. Therefore the statement that *some* settings are
-better or worse is made only after a correction for the number of settings (Holm). The statement that *all*
-are better or worse needs no correction, because every single one would have to be wrong by chance.
+A claim is judged in each setting separately. The trials of a setting are paired: each trial applies both
+rules to the same data. A setting counts as better or worse only if the 95 % interval of the mean difference
+does not contain zero. Among many settings, some interval excludes zero by chance. Therefore a verdict that
+*some* settings are better or worse uses p values adjusted for the number of settings (`holm`). A verdict that
+*all* settings are better, or all are worse, needs no adjustment, because each of them has to pass its own
+test.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LEVEL = 0.05
 
 
 class Verdict(StrEnum):
-    """The outcome of an experiment for a claim."""
+    """What an experiment says about its claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -66,7 +67,7 @@ class Contrast:
 
     @property
     def differences(self) -> tuple[float, ...]:
-        """By how much the error of the second rule is smaller, in each trial."""
+        """The error of the first rule minus that of the second, in each trial."""
         return tuple(b - a for b, a in zip(self.before, self.after, strict=True))
 
     @property
@@ -92,7 +93,7 @@ class Contrast:
     def p_value(self) -> float:
         """Two-sided p of the mean difference, by Student's t: below .05 if the interval excludes zero.
 
-        A single trial has no interval: p is 0 for any difference, and 1 for none.
+        A single trial has no interval: p is 0 if the errors differ, and 1 if they are equal.
         """
         difference, error = mean(self.differences), standard_error(self.differences)
         if not difference or not error:
@@ -139,7 +140,7 @@ class Finding:
     contrasts: tuple[Contrast, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; each contrast also gets its p value corrected for their number."""
+        """Return plain values for JSON; each contrast also gets its p value adjusted by `holm`."""
         corrected = iter(holm([contrast.p_value for contrast in self.contrasts if contrast.testable]))
         return {
             "claim": self.claim,
@@ -153,7 +154,9 @@ class Finding:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Return p values corrected for their number: all below .05 together carry a 5 % risk of any error.
+    """Return p values adjusted for multiple testing.
+
+    If those below .05 are called significant, the risk of even one false positive is at most 5 %.
 
     References
     ----------
@@ -196,10 +199,11 @@ def judge(
     Returns
     -------
     finding : Finding
-        ``holds`` if all settings are better, each by its own interval. ``holds in part`` if some are better,
-        and ``reverses`` if none is better and at least one is worse, corrected for the number of settings
-        that can be tested (or if all of them are worse). ``does not hold`` if no setting is decided. ``not
-        testable`` if no setting can be tested. An untestable setting is neither better nor worse.
+        The verdict is ``holds`` if `after` is better in all settings, each by its own interval. It is ``holds
+        in part`` if `after` is better in some, and `worse` if it is better in none and worse in at least one;
+        both by p values adjusted for the number of settings that can be tested, except if `after` is worse in
+        all of them. It is ``does not hold`` if no setting is decided, and ``not testable`` if no setting can
+        be tested. An untestable setting is neither better nor worse.
 
     Examples
     --------
@@ -235,7 +239,7 @@ def judge(
 
 
 def _signs(contrasts: Sequence[Contrast]) -> list[int]:
-    """Return the sign of each setting: its own if all agree, else corrected for the number of settings."""
+    """Return the sign of each setting: by its own p value if all signs agree, else by the one of `holm`."""
     own = [contrast.sign for contrast in contrasts]
     if len(set(own)) == 1:
         return own

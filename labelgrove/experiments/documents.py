@@ -1,14 +1,14 @@
-"""The document of an experiment: its identity, how it is made from the units, and the files written from it.
+"""Write the document of an experiment: what identifies it, its findings, and the pages made from it.
 
 ::
 
     FOLDER/NAME/result.json, .md, .html        the findings of one experiment
     FOLDER/results.html, results.md            the verdicts of all experiments
 
-The identity is a digest of everything that decides a unit's result: experiment, version, settings, digests of
-the user's files and of installed data, versions of Python and the libraries. Two influences are outside it:
-the processor and its linear algebra, which decide the last digits of trained models, and changes of
-labelgrove's code within one version.
+An experiment is identified by a digest of everything that decides the result of a unit: experiment, version,
+settings, digests of the user's files and of installed data, versions of Python and the libraries. Two
+influences are not part of this digest: the processor and its linear algebra, which decide the last digits of
+trained models, and changes of labelgrove's code within one version.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Identity:
 
 
 def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
-    """Return what results depend on besides settings: ``libraries``, Python included, and ``data``.
+    """Return what results depend on besides settings: the versions of ``libraries`` and Python, and ``data``.
 
     Raises
     ------
@@ -65,7 +65,10 @@ def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[s
 def identify(
     experiment: Experiment[Any, Any], settings: Any, files: Files | None, digests: Mapping[str, str]
 ) -> Identity:
-    """Return what the units of an experiment depend on; `digests` has the sha256 of each file by its name."""
+    """Return everything that the units of an experiment depend on.
+
+    `digests` maps the name of each file to its sha256.
+    """
     given = {} if files is None else {**digests, "metric": files.metric, "answers": files.answers}
     parts = {
         "experiment": experiment.claim.name,
@@ -138,8 +141,8 @@ def write_overview(
     Returns
     -------
     paths : list of Path
-        ``results.html`` links to the page of each experiment; ``results.md`` contains all of them, without
-        the sections that are folded there.
+        ``results.html`` links to the page of each experiment; ``results.md`` contains the text of all pages,
+        except the tables that are folded on them.
 
     Raises
     ------
@@ -160,7 +163,7 @@ def _anchor(document: Mapping[str, Any]) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically, whole or not at all; raise `InputError` if the folder cannot be written."""
+    """Write a file whole or not at all; raise `InputError` if the folder cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, [content])

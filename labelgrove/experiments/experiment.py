@@ -1,4 +1,4 @@
-"""A claim of the source paper, as data, and the interface of the experiment that tests it."""
+"""Define a claim of the source paper, as data, and the interface of the experiment that tests it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S = TypeVar("S")
 D = TypeVar("D")
 
 Record = Mapping[str, Any]
-"""Plain values, as in JSON."""
+"""Plain values by name, as in a JSON object."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Claim:
     inputs : str
         The data on which the experiment tests it by default.
     own_files : tuple of tuple of str
-        A user's files that the experiment takes instead: sets of options. Exactly one set has to be given,
-        without any other option for a file.
+        The files of a user on which the experiment can test the claim instead. Each entry is a set of options
+        for files; the user has to give all options of one set, and no other option for a file.
     command : str
-        The command that repeats the source paper's own table with a user's files; empty if no files are
-        needed.
+        The command that repeats the table of the source paper with the data of its authors, given as files;
+        empty if no files are needed.
     """
 
     name: str
@@ -82,14 +82,14 @@ class Summary:
 
 
 class Experiment(ABC, Generic[S, D]):
-    """The test of one claim, in units that can be computed in any order and never twice.
+    """The test of one claim, divided into units that can be computed in any order.
 
     Attributes
     ----------
     claim : Claim
         What is tested.
     version : int
-        Raised whenever a unit's result may change.
+        Rises whenever the result of a unit may change.
     """
 
     claim: ClassVar[Claim]
@@ -106,18 +106,21 @@ class Experiment(ABC, Generic[S, D]):
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
         """Return the sha256 of each installed data file that is read, by the name of the data.
 
-        Nothing by default: data in a library are determined by its version, and a user's files have separate
-        digests.
+        It is empty by default. Data that come with a library need no digest, because the version of the
+        library determines them; the files of a user have separate digests.
         """
         return {}
 
     @abstractmethod
     def prepare(self, settings: S, files: Files | None) -> D:
-        """Load what all units share; not called if no unit is left to compute."""
+        """Load the data that all units share; not called if every unit has been computed before."""
 
     @abstractmethod
     def measure(self, data: D, settings: S, unit: Record) -> Record:
-        """Compute one unit: plain values; ``checked_rows`` counts rows on which argmax was verified."""
+        """Return the result of one unit, as plain values.
+
+        Its entry ``checked_rows`` is the number of rows on which argmax was verified.
+        """
 
     @abstractmethod
     def summarize(self, settings: S, results: Sequence[tuple[Record, Record]]) -> Summary:

@@ -1,4 +1,4 @@
-"""The kind of job `experiment`: a claim of the source paper tested unit by unit.
+"""The kind of job `experiment`: test a claim of the source paper unit by unit.
 
 ``grove experiment`` submits this job and waits for it. The ledger records the units, so that a job can be
 stopped at any time and continued later, and any number of workers share its units.
@@ -57,7 +57,7 @@ _PARAMETERS = (
 )
 
 _one_at_a_time = threading.Lock()
-"""Held while a unit runs: its limit of BLAS threads and its warning filters apply to the whole process."""
+"""Held while a unit runs, because a unit limits BLAS threads and filters warnings for the whole process."""
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
@@ -97,14 +97,14 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value looks like the output of `_environment`, here or on another node."""
+    """Return whether a value has the form of what `_environment` returns, here or on another machine."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
 
 
 def _settings(parameters: Mapping[str, Any]) -> Any:
-    """Return the settings of a request, with defaults."""
+    """Return the settings of the experiment, with the defaults for those that the request leaves out."""
     from labelgrove.experiments.settings import changed
 
     asked = parameters["settings"]
@@ -126,7 +126,10 @@ def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files unchanged: their digests identify the job, and their endings tell their formats."""
+    """Publish the files of a request unchanged, and put their digests in place of their paths.
+
+    The digests become part of the job. The endings of the names are kept, because they tell the formats.
+    """
     asked = dict(given)
     files = dict(asked.get("files") or {})
     for name in _FILES:
@@ -196,7 +199,7 @@ def _check_environment(wanted: Mapping[str, str], here: Mapping[str, str]) -> No
 
 
 def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> bytes:
-    """Return the document of an experiment, made from the documents of its units."""
+    """Return the document of an experiment, made from the results of its units."""
     from labelgrove.experiments.documents import identify, make_document
     from labelgrove.experiments.request import as_command
     from labelgrove.ontology.results import pack_document, read_document
@@ -210,7 +213,7 @@ def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any, files: 
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Count units; sizes do not determine the time of training."""
+    """Estimate units and bytes; the time of training does not follow from sizes, so it stays unknown."""
     del subject
     n_units = len(_plan(parameters))
     return Estimate(n_units, 2 * n_units * _UNIT_BYTES, 0)
@@ -238,7 +241,8 @@ EXPERIMENT = JobKind(
     estimate=_estimate,
     describe=_describe,
 )
-"""A claim tested on data available everywhere or on files.
+"""Test a claim, on data that are available everywhere or on files.
 
-One unit for each trial of the claim, such as one K and seed, then one that joins them to the document.
+There is one unit for each trial of the claim, such as one K and one seed, and a last unit that writes the
+document from their results.
 """

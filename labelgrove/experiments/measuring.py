@@ -1,4 +1,4 @@
-"""Measure predictions: the errors of every rule, other temperatures, and the check of argmax."""
+"""Measure predictions: the errors of every rule, the effect of temperatures, and the check of argmax."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CALLED = {"frechet_mean": "loki"}  # names in the source paper and in the recor
 
 
 class ArgmaxIdentityError(GroveError):
-    """A row on which the Fréchet mean of the complete graph differs from argmax: a defect of labelgrove."""
+    """Raised if argmax and the Fréchet mean of the complete graph differ on a row: a defect of labelgrove."""
 
 
 def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
@@ -45,15 +45,16 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     ----------
     space : MetricSpace
     predicted : Predicted
-        Its truths are allowed labels of `space`.
+        The predictions; their truths are allowed labels of `space`.
 
     Returns
     -------
     result : dict
-        ``rules``: rule to ``squared`` (E[d^2], squared edge-length units), ``accuracy`` and ``unobserved``
-        (E[d^2] over the samples whose label was not observed, or None); ``n_samples``, ``n_observed``,
-        ``diameter``, ``checked_rows``, and ``one_answer``: whether argmax, the Fréchet mean and the constant
-        give the same answer to every sample, so that the rules cannot be told apart.
+        ``rules``, for each rule: ``squared`` (E[d^2], in squared edge-length units), ``accuracy`` and
+        ``unobserved`` (E[d^2] over the samples whose label was not observed, or None if there are none);
+        ``n_samples``, ``n_observed``, ``diameter``, ``checked_rows``, and ``one_answer``: whether argmax, the
+        Fréchet mean and the constant give the same answer to every sample, so that the rules cannot be told
+        apart.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def loki_and_argmax(
     -------
     loki, argmax : ndarray of shape (n_samples,), dtype=float64
     answers : ndarray of shape (n_samples,), dtype=int64
-        Answers of the Fréchet mean, as allowed labels.
+        Answers of the Fréchet mean, as indices of allowed labels.
     """
     answers = make_scorer(space, predicted.columns, beta=beta).score(predicted.probabilities).index
     truth = space.index(predicted.truth)
@@ -112,7 +113,7 @@ def loki_and_argmax(
 
 
 def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> bool:
-    """Return whether argmax and the Fréchet mean answer every sample with the constant."""
+    """Return whether argmax and the Fréchet mean both answer every sample with the label `constant`."""
     columns = space.point_index(predicted.columns)
     argmax = columns[argmax_columns(columns, predicted.probabilities)]
     if (argmax != space.point_index([constant])[0]).any():
@@ -124,13 +125,13 @@ def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> b
 def squared_errors(
     space: MetricSpace, truth: NDArray[np.int64], answers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the squared distance from each answer to its truth; both are allowed labels."""
+    """Return the squared distance from each answer to its truth; both are indices of allowed labels."""
     points = answers if space.allowed is None else space.allowed[answers]
     return pair_distances(space, truth, points) ** 2
 
 
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
-    """Return the probabilities of the same logits under another temperature, in float64 for any input dtype.
+    """Return the probabilities that the same logits give at another temperature, always in float64.
 
     Rows that are not valid weights raise `WeightError`.
 
@@ -154,7 +155,7 @@ def fitted_temperature(predicted: Predicted) -> float:
 
 
 def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column with the least expected 0-1 loss in each row; among ties, the first by `order`."""
+    """Return the column of least expected 0-1 loss in each row; of tied columns, the first by `order`."""
     arranged = np.argsort(order, kind="stable")
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):
@@ -183,8 +184,9 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
 
     Notes
     -----
-    On a complete graph an unobserved label costs the whole weight of a row, so only the observed labels are
-    scored. O(n_samples * n_observed^2), 512 rows at a time.
+    Only the observed labels are scored: on a complete graph, the variance of any other label is the whole
+    weight of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it takes 512
+    rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)

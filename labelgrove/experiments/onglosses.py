@@ -1,4 +1,4 @@
-"""The data of several claims: glosses of WordNet by default, or the files of a user in their place."""
+"""Provide the data of several claims: glosses of WordNet by default, or the files of a user instead."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ ON_ALL_GLOSSES = (
     "TF-IDF on 300 singular vectors; vocabulary and vectors are fitted on all glosses, those of test "
     "documents among them. All seeds share this one corpus"
 )
-"""The statement that accompanies every claim tested on glosses."""
+"""A sentence in the description of the data of every claim that is tested on glosses."""
 
 FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions": 40, "n_labels": 80}
 """The quick settings of every claim about zero-shot probabilities."""
 
 
 def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return some options, and the same options with files of test samples added."""
+    """Return two sets of options for files: `needed`, and the same with separate test samples."""
     return needed, (*needed, "test-embeddings", "test-labels")
 
 
 LABELED_GLOSSES = f"WordNet glosses of 1,575 synsets, tree of 2,268. {ON_ALL_GLOSSES}"
-"""The data of claims about models trained on samples of observed labels."""
+"""The description of the data of claims about models trained on samples of observed labels."""
 
 LABELED_FILES = with_test_files("hierarchy", "embeddings", "labels")
-"""Options for a user's samples of the labels of a hierarchy."""
+"""Sets of options for a user's samples, labeled with labels of a hierarchy."""
 
 ZERO_SHOT_GLOSSES = f"100 WordNet synsets a seed, glosses against class texts. {ON_ALL_GLOSSES}"
-"""The data of claims about zero-shot probabilities."""
+"""The description of the data of claims about zero-shot probabilities."""
 
 ZERO_SHOT_FILES = (
     ("probs", "columns", "truth", "hierarchy"),
     ("probs", "columns", "truth", "class-embeddings", "classes"),
     ("probs", "columns", "truth", "hierarchy", "class-embeddings", "classes"),
 )
-"""Options for a user's probabilities, with one or both metrics in which they are judged."""
+"""Sets of options for a user's probabilities, judged by a hierarchy, by class embeddings, or by both."""
 
 
 class _GlossSettings(Protocol):
@@ -108,7 +108,10 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 
 
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
-    """A claim about models trained on samples of observed labels; the data are samples by seed."""
+    """A claim about models that are trained on samples of observed labels.
+
+    The shared data are a function that returns the samples of a seed.
+    """
 
     def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:
         """Read and embed the glosses, or open the user's files."""

@@ -1,4 +1,4 @@
-"""The data that the units of a job share: prepared once in a process, from files under their names."""
+"""Prepare the data that the units of a job share, once in a process; files get names with their ending."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["forget", "named_files", "shared_data"]
 
 @dataclass(frozen=True)
 class _Prepared:
-    """The data of a job, and the folder of its files, which must exist as long as the data are used."""
+    """The data of a job, and the folder of its files, which has to exist as long as the data are in use."""
 
     job: tuple[str, str]
     folder: ExitStack
@@ -29,7 +29,7 @@ class _Prepared:
 
 
 _last: list[_Prepared] = []
-"""The data prepared last, which stay in memory between the units of a job."""
+"""The data prepared last, at most one entry; they stay in memory between the units of a job."""
 
 
 def shared_data(
@@ -42,9 +42,9 @@ def shared_data(
     experiment, settings
         The experiment of the job, and its settings.
     artifacts : ArtifactStore
-        Where the files of the job are read.
+        The store to read the files of the job from.
     parameters : mapping
-        The complete parameters of the job, with or without the number of a unit.
+        The complete parameters of the job or of one of its units.
     """
     job = artifacts.where, canonical_json({k: v for k, v in parameters.items() if k != "unit"})
     if not _last or _last[0].job != job:
@@ -65,7 +65,7 @@ def forget() -> None:
 
 
 def named_files(parameters: Mapping[str, Any], folder: str = "") -> Files | None:
-    """Return the files of a job as files in `folder`, or None if it has none."""
+    """Return the files of a job, with their paths in `folder`; None if the job has no files."""
     from labelgrove.datasets.ownfiles import Files
 
     paths: dict[str, Any] = {name: _path(folder, name, entry) for name, entry in parameters["files"].items()}
@@ -77,7 +77,10 @@ def _path(folder: str, name: str, entry: Mapping[str, str]) -> Path:
 
 
 def _provide(artifacts: ArtifactStore, digest: str, path: Path) -> None:
-    """Give an artifact a name whose ending tells its format: a link to the checked file, or else a copy."""
+    """Check the content of an artifact, and make it a file at `path`, whose ending tells the format.
+
+    The file is a link if the artifact is a local file, else a copy.
+    """
     content = artifacts.content(digest)
     held = artifacts.local_path(digest)
     if held is None:

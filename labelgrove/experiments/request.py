@@ -1,4 +1,4 @@
-"""A request for an experiment: check it, word its errors, and write it as a command."""
+"""Check a request for an experiment, explain its errors, and write it as a command."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
     Raises
     ------
     MissingExtraError
-        If a package that it needs is not installed.
+        If a package that the experiment needs is not installed.
     InputError
-        For files that it does not take.
+        For files that the experiment cannot use.
     """
     for package in ("scikit-learn", "threadpoolctl", "networkx"):
         if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
@@ -48,7 +48,8 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
 def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
     """Turn errors of a library about settings or files of a user into `InputError`.
 
-    With the default settings such an error is a defect of the program, and is raised unchanged.
+    With the default (or quick) settings and without files, such an error is a defect of the program, and is
+    raised unchanged.
     """
     try:
         yield
@@ -66,7 +67,7 @@ def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Fi
 
 
 def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> str:
-    """Return the command that repeats an experiment, whoever requested it; a user's files are named FILE.
+    """Return the command that repeats an experiment, with FILE in place of the paths of files.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | N
 
 
 def _setting_options(experiment: Experiment[Any, Any], settings: Any) -> list[str]:
-    """Return the options for settings: options for all of them if they fit, else one for each change."""
+    """Return the options that give these settings: ``--quick`` or ``--seeds-from`` if one is enough."""
     first = settings.seeds[0]
     for quick in (False, True):
         default = experiment.settings(quick=quick)

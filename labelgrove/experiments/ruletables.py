@@ -1,4 +1,4 @@
-"""What claims about rules share: the table of all rules, and the findings against argmax and a constant."""
+"""Provide the table of all rules and the findings that several claims share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from labelgrove.experiments.experiment import Panel, Record, Table, band
 __all__ = ["Trials", "contrasts", "grouped", "rule_findings", "rule_panel", "rule_table"]
 
 Trials = Mapping[tuple[Any, ...], Sequence[Record]]
-"""For each setting, the results of `rule_errors` in each trial."""
+"""For each setting, the results of its trials; each result has the entries of `measuring.rule_errors`."""
 
 _SHOWN = {
     "argmax": "argmax",
@@ -26,7 +26,10 @@ _SHOWN = {
 def grouped(
     results: Sequence[tuple[Record, Record]], names: Sequence[str], part: str | None = None
 ) -> dict[tuple[Any, ...], list[Record]]:
-    """Group the results of all units by the parameters `names`; take the entry `part` of each result."""
+    """Group the results of all units by the values of the parameters `names`.
+
+    If `part` is given, take only this entry of each result.
+    """
     found: dict[tuple[Any, ...], list[Record]] = {}
     for unit, result in results:
         key = tuple(unit[name] for name in names)
@@ -35,7 +38,10 @@ def grouped(
 
 
 def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
-    """Return E[d^2] of every rule, a row for each setting: means over trials, with two standard errors."""
+    """Return a table of E[d^2] of every rule, with a row for each setting.
+
+    The figures are means over trials; those of argmax and Loki have their standard error behind ±.
+    """
     rows = []
     for key, found in trials.items():
         values = {rule: [r["rules"][rule]["squared"] for r in found] for rule in _SHOWN}
@@ -50,7 +56,7 @@ def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
 
 
 def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "loki") -> list[Contrast]:
-    """Return the paired errors of two rules, one contrast for each setting."""
+    """Return the errors of the rules `before` and `after`, trial by trial: one contrast for each setting."""
     return [
         Contrast(
             ", ".join(f"{head} {cell}" if head else str(cell) for head, cell in zip(heads, key, strict=True)),
@@ -63,7 +69,7 @@ def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "l
 
 
 def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Finding, ...]:
-    """Return the findings on the claim: against argmax, and against one constant answer."""
+    """Return the findings on Loki: the claim, judged against argmax, and Loki against one constant answer."""
     return (
         judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Loki"),
         judge(
@@ -76,7 +82,10 @@ def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Fin
 
 
 def rule_panel(title: str, x_label: str, trials: Mapping[float, Sequence[Record]]) -> Panel:
-    """Return the curves of argmax, Loki and the constant as functions of one number."""
+    """Return a panel with the curves of argmax, Loki, the constant and the oracle.
+
+    Each key of `trials` is a place on the x-axis.
+    """
     lines = tuple(
         band(_SHOWN[rule], {x: [r["rules"][rule]["squared"] for r in found] for x, found in trials.items()})
         for rule in ("argmax", "loki", "constant", "nearest_observed")

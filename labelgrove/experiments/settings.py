@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 _SEEDS = ("seeds", "large_seeds")
 _MAY_BE_ZERO = (*_SEEDS, "n_test", "n_labels", "theta")
-"""Settings that may be zero; others (sizes, counts, strengths, temperatures) are above zero."""
+"""Settings that may be zero; the others (sizes, counts, strengths, temperatures) must be positive."""
 
 
 def changed(settings: S, changes: Sequence[str]) -> S:
@@ -32,7 +32,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     ------
     InputError
         For a change without ``=``, an unknown field, a value of another type, a negative or infinite number,
-        0 where that means nothing, and a value given twice.
+        a zero where the field must be positive, and a value given twice.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _check(change: str, name: str, values: Sequence[Any]) -> None:
 
 
 def with_seeds_from(settings: S, first: int) -> S:
-    """Return settings with the same number of seeds, counted from `first`.
+    """Return the settings with as many seeds as before, numbered from `first`.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def with_seeds_from(settings: S, first: int) -> S:
 
 
 def as_texts(settings: Any) -> dict[str, str]:
-    """Return settings as the texts from which `changed` makes them, by name.
+    """Return settings as texts by name, from which `changed` makes the same settings.
 
     Examples
     --------

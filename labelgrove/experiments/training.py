@@ -1,4 +1,4 @@
-"""The source paper's own classifiers, for experiments and for users who have no model yet.
+"""Train the classifiers of the source paper, for experiments and for users who have no model yet.
 
 ===============  ==========================================================================================
 ``5-nn``         votes of the five nearest training samples (the paper's PubMed and LSHTC models)
@@ -43,7 +43,7 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
     regularisation : float, default=10
         Inverse strength C of the penalty of both logistic models.
     n_train : int, optional
-        Number of training samples, if there may be fewer than five.
+        Number of training samples; give it if there may be fewer than the five neighbors of ``5-nn``.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
 
 
 def observe(data: Labeled, observed: Collection[str]) -> NDArray[np.int64]:
-    """Return the training samples whose label is observed."""
+    """Return the indices of the training samples whose label is observed."""
     return np.flatnonzero(np.isin(data.train_labels, np.array(list(observed))))
 
 
@@ -92,7 +92,7 @@ def fit_predict(
     model, regularisation
         As for `make_model`.
     held_out : float, default=0
-        Share of the training samples of observed labels that is held out for calibration.
+        The share of these training samples that is held out for calibration.
     seed : int, default=0
         Decides which samples are held out.
 
@@ -101,7 +101,7 @@ def fit_predict(
     predicted : Predicted
         Predictions for the test samples. An observed label without a training sample has no column.
     kept_back : Predicted or None
-        Predictions for the held-out samples whose label has a column; None if no share is held out.
+        Predictions for those held-out samples whose label has a column; None if no samples are held out.
 
     Raises
     ------
@@ -237,7 +237,7 @@ def _taken(features: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
-    """Return the probabilities; a row to which one-vs-rest gives no weight becomes uniform."""
+    """Return the probabilities; a row in which every class got weight zero becomes uniform."""
     rows = np.asarray(fitted.predict_proba(features), dtype=np.float64)
     empty = ~(rows.sum(axis=1) > 0)
     rows[empty] = 1.0 / rows.shape[1]
@@ -246,7 +246,11 @@ def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Use one thread, and ignore expected warnings: iterations are a setting, and classes may be many."""
+    """Use one thread inside the block, and ignore two warnings that are expected.
+
+    The number of iterations is a setting, so training may end before it converges; and there may be many
+    classes.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

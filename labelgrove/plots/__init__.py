@@ -1,4 +1,4 @@
-"""Pictures: functions that take arrays and return matplotlib figures, one module for each kind of picture.
+"""Draw pictures: functions from arrays to matplotlib figures, one module for each type of picture.
 
 No module here uses ``pyplot`` or changes matplotlib's global settings, so drawing in a server, a notebook or
 a test has no side effects. Each name is loaded on first use, and matplotlib with it.

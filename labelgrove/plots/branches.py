@@ -1,4 +1,4 @@
-"""Choose which labels of a large hierarchy are drawn one by one, and which branches as one mark."""
+"""Choose which labels of a large hierarchy get a mark of their own, and which branches share a mark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Forest:
     parent : ndarray of shape (n,)
         The position of the parent, -1 for a root.
     end : ndarray of shape (n,)
-        The branch of v consists of the positions ``v, ..., end[v] - 1``.
+        The end of each branch: the branch of v consists of the positions ``v, ..., end[v] - 1``.
     depth : ndarray of shape (n,)
         The number of edges up to the root.
     """
@@ -49,7 +49,7 @@ class Forest:
 
 @dataclass
 class Mark:
-    """One mark of a picture: a label (`branches` is empty), or whole branches.
+    """One mark of a picture, for one label (`branches` is then empty) or for whole branches.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def forest_of(graph: LabelGraph) -> Forest:
 
 
 def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tuple[list[Mark], int]:
-    """Return the marks at the top, which hold the marks below them, and the number of all marks.
+    """Return the marks at the top, each with the marks below it, and the total number of marks.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
     -----
     A hierarchy of at most `limit` labels is drawn whole. In a larger one, sibling branches without a reached
     label share a mark. Of the sibling branches with reached labels, all but the 24 largest share a mark too.
-    Branches are opened one after the other, as long as the limit allows. First come branches in which both
-    reached and unreached labels are many (by the smaller of the two numbers), and among equals large
-    branches.
+    A branch is opened by giving the labels below it their own marks. Branches are opened one after the other,
+    as long as the limit allows. Those with many reached and many unreached labels come first (by the smaller
+    of the two numbers), and of equal ones the larger branch.
     """
     whole = len(forest.order) <= limit
     before = np.concatenate([[0], np.cumsum(reached)])

@@ -1,4 +1,4 @@
-"""The six kinds of label spaces on which the source paper draws prediction regions."""
+"""Make the six types of label spaces on which the source paper draws prediction regions."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...
     Returns
     -------
     families : dict
-        A random tree; 100 leaves of a random tree of 1,000 labels; the 10 × 10 grid; Watts-Strogatz (k = 5,
-        p = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The observed labels are numbers 0, 39 and
-        99 in the sorted keys.
+        A random tree; 100 leaves of a random tree of 1,000 labels; the 10 × 10 grid; Watts-Strogatz (k = 5, p
+        = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The observed labels have the positions 0, 39
+        and 99 in the sorted keys.
     """
     large = random_tree(_LARGE_TREE, seed=seed)
     leaves = sorted(large.leaves)

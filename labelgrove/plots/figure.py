@@ -1,4 +1,4 @@
-"""The canvas, the colors, the shortening of text and the file format that all pictures share."""
+"""Provide the canvas, the colors, the shortening of text and the file format that all pictures share."""
 
 from __future__ import annotations
 

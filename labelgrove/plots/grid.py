@@ -44,8 +44,9 @@ def grid_errors(
     Returns
     -------
     figure : Figure
-        The color of a cell is E[d²] in hops² over the samples with this true label; a cell without samples
-        is blank. The area of a disc is the share of all samples that are answered with this label.
+        The color of a cell is E[d²] in hops² over the samples with this true label; a cell without samples is
+        blank. The area of the disc in a cell is proportional to the share of all samples that are answered
+        with this label.
 
     Raises
     ------
@@ -101,6 +102,6 @@ def _mean_by(group: NDArray[np.integer], value: NDArray[np.float64], n: int) -> 
 
 
 def _place(label: NDArray[np.integer], columns: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return the column and row of each label, the x and y at which it is drawn."""
+    """Return the column and the row of each label, which are the x and the y of its drawing."""
     row, column = np.divmod(label, columns)
     return column, row

@@ -1,4 +1,4 @@
-"""Draw how far answers are from the truth: the share of samples at each distance, for several rules."""
+"""Draw how far answers are from the truth, as the share of samples at each distance for several rules."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["locus_hierarchy"]
 
 _MOST_MARKS = 2000
 _MOST_FAR = 25
-"""The most observed labels that are all named; where there is no room at a mark, a line leads to its name."""
+"""If there are at most this many observed labels, all are named, if need be with a line to the name."""
 _SLOT = 0.052
 """The width in inches of a mark without marks below it, if the figure is wide enough."""
 _COLORS = "Blues"
@@ -67,19 +67,21 @@ def locus_hierarchy(
     allowed : array_like of int, optional
         The indices of the labels that may be answers; all by default.
     limit : int, default=1000
-        The largest number of marks, at most 2,000. In a larger hierarchy, one mark may represent whole
-        branches; the number below it counts their labels. Branches that are reached in part are opened first.
+        The largest number of marks, at most 2,000. If the hierarchy has more labels, a mark may represent
+        whole branches; the number of their labels is written below it. Branches in which only some labels are
+        reached are drawn in more detail first.
     name : callable, default=str
         Turns the key of an observed or reached label into the text at its mark. Observed labels are named
-        first, and the others from the root down, as long as there is room. If there are at most 25 observed
-        labels, all are named; a line leads to a name that does not fit at its mark.
+        first, then the others from the root down, as long as there is room. Up to 25 observed labels are all
+        named: if a name does not fit next to its mark, a line leads from the mark to the name.
     title : str
         The title of the figure.
 
     Returns
     -------
     figure : Figure
-        Depth runs down, in edges. The legend counts all labels, also those that share a mark.
+        The vertical axis is the depth, in edges from the root. The legend counts all labels, also those that
+        share a mark.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def locus_hierarchy(
 
 
 def _states(n: int, observed: ArrayLike, reached: ArrayLike, allowed: ArrayLike | None) -> NDArray[np.int64]:
-    """Return the state of each label, as an index into `_NAMES`."""
+    """Return the state of each label: observed, reached, unreached or not allowed, as index into `_NAMES`."""
     state = np.full(n, _UNREACHED if allowed is None else _NO_ANSWER, dtype=np.int64)
     if allowed is not None:
         state[index_array("allowed", allowed, n)] = _UNREACHED
@@ -188,7 +190,7 @@ def _n_labels(forest: Forest, mark: Mark) -> int:
 def _branches(
     figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
 ) -> dict[str, tuple[str, float]]:
-    """Draw the marks of whole branches; return their legend: text to color and width of the rim.
+    """Draw the marks of whole branches; return their entries in the legend: text to color and rim width.
 
     The size of a mark depends on the number of labels, and its color on the share of them that is reached.
     """

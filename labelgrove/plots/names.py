@@ -1,4 +1,4 @@
-"""Place the names of marks: each at the nearest free place."""
+"""Write names next to the marks of a picture, each at the nearest place that is free."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _GAP = np.array([3, 0])
 _NEAR = 0.06
 """The largest distance in inches between a mark and its name without a line that joins them."""
 _CROSSING = 0.03
-"""The distance in inches that a name moves rather than cover one square of a line."""
+"""The extra distance, in inches, that a name is moved away to avoid covering one square of a line."""
 
 
 class Names:
-    """Names next to marks, which never cover other names or marks, and cover lines only if they must.
+    """Names next to marks, placed so that they cover no names or marks, and cover lines only if they must.
 
     Create it after everything else in the figure is drawn, because it relies on the position of the axes.
 
@@ -75,7 +75,8 @@ class Names:
         name : str
             The name; it is written as `shortened` returns it.
         far : bool, default=False
-            Whether a name without room next to its mark may go anywhere else, with a line to the mark.
+            Whether a name that does not fit next to its mark may be written elsewhere, with a line to the
+            mark.
         **style
             Properties of the text.
         """
@@ -143,7 +144,7 @@ class Names:
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of taken squares in each box of this size within the grid, by lower left square."""
+    """Return the number of taken squares in every box of shape `size`, by its lower left square."""
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:
         return np.zeros((0, 0), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Draw how fast the locus grows with active selection of the next label, compared with random selection."""
+"""Draw how fast the locus grows if the next label is selected actively, compared with at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw which label a classifier of three classes answers with for each of its probability vectors."""
+"""Draw the answers of a classifier of three classes to each of its probability vectors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _CAPTION = (
 )
 _X_LIMITS, _Y_LIMITS = (-0.16, 1.16), (-0.15, _HEIGHT + 0.1)
 _BELOW = -0.19
-"""The y coordinate at which the labels without a text are listed."""
+"""The y coordinate of the list of labels whose name does not fit in their region."""
 _LISTED_ROOM = 1.3
 _CORNERS_NAMED = (((0.0, -0.06), 0.29), ((1.0, -0.06), 0.29), ((0.5, _HEIGHT + 0.06), 1.2))
-"""The place of the name of each corner, and its largest width."""
+"""For each corner, the place of its name and the largest width of the name."""
 _SIDE_ROOM = 0.85
 _INSIDE = 0.015
 """The space between the name of a region and the sides of the triangle."""
@@ -38,9 +38,9 @@ _ON_COLOR: dict[str, Any] = {
 }
 _SMALLEST_LABELED = 0.006
 _SMALLEST_OBSERVED = 0.04
-"""The shares of the simplex below which a region has no text.
+"""Regions with a smaller share of the simplex get no text.
 
-The share for observed labels is larger, because they are also named at their corner.
+This share is larger for observed labels, because they are also named at their corner.
 """
 
 _SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}
@@ -83,13 +83,13 @@ def prediction_regions(
     Raises
     ------
     InputError
-        If `observed` does not hold three labels.
+        If `observed` does not have three labels.
 
     Notes
     -----
     Boundaries are exact (`ontology.geometry.simplexregions`). If several labels tie in a whole region, it
-    shows the first one in canonical order and the number of the others. Labels that only tie with their
-    neighbors on a line or at a point do not count as answers; the line or point is drawn black.
+    shows the first one in canonical order and the number of the others. A label that is an answer only on a
+    line or at a point, tied with its neighbors, has no region; the line or point is drawn black.
     """
     figure, axes = panels(2, width=11.6, height=5.9, title=title)
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
@@ -200,7 +200,7 @@ def _fill(
 
 
 def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return which pixels touch the triangle, and the probabilities at their centers, of shape (n, 3)."""
+    """Return which pixels touch the triangle, and the probabilities at their centers, as shape (n, 3)."""
     rows = round(resolution * _HEIGHT)
     x = (np.arange(resolution) + 0.5) / resolution
     top = ((np.arange(rows) + 0.5) / rows)[:, None]
@@ -212,7 +212,7 @@ def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
 
 
 def _mixed(center: NDArray[np.float64], *, is_observed: bool) -> tuple[float, float, float]:
-    """Return the color that the probabilities at `center` mix; an observed label has its corner's color."""
+    """Return the corner colors mixed by the probabilities at `center`; an observed label has its corner's."""
     colors = np.array([to_rgb(c) for c in (PALETTE[1], PALETTE[4], PALETTE[2])])
     blend = center @ colors if not is_observed else colors[int(center.argmax())]
     pale = 0.35 if is_observed else 0.45
@@ -264,7 +264,7 @@ def _name_regions(
     *,
     fontsize: float,
 ) -> list[str]:
-    """Write the name of each region in it, in the given order; return the names without room.
+    """Write the name of each region in the region, in the given order; return the names that do not fit.
 
     Observed labels are not among the names returned. A text that would leave the triangle is cut, and a text
     that would touch another one is left out.

@@ -1,4 +1,4 @@
-"""The whole job on real input, from training to pictures, as ``grove quickstart`` runs it."""
+"""Run the whole process on real input, from training to pictures, as ``grove quickstart`` does."""
 
 from __future__ import annotations
 

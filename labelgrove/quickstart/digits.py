@@ -1,7 +1,7 @@
 """Digits on a grid: a classifier that knows the four corners of a 9×9 grid answers with any of 81 positions.
 
-The 8×8 digits of scikit-learn are pasted on a blank 16×16 canvas. The label of a picture is the position of
-its digit, so distances in the grid graph measure how wrong an answer is.
+The digits of scikit-learn, 8×8 pixels each, are pasted on a blank canvas of 16×16 pixels. The label of an
+image is the position of its digit, so distances in the grid graph measure how wrong an answer is.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def grid() -> LabelGraph:
 
 
 def classify(seed: int) -> Predicted:
-    """Train on pictures with the digit in a corner, and classify pictures with the digit anywhere.
+    """Train on images with the digit in a corner, and classify images with the digit anywhere.
 
     Parameters
     ----------
     seed : int
-        Seed of the draw of 100 training images, each of which is pasted in all four corners, and of the
-        positions of the other 1,697 images.
+        Decides which 100 digits are for training, each pasted in all four corners, and at which position each
+        of the other 1,697 is pasted.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The results of the quickstart, as records and as text for people."""
+"""The results of the quickstart, as records and as text to print."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question to the graph, in words and as Cypher, and the rows of its answer."""
+    """A question to the graph, in words and as Cypher, with the rows of the answer."""
 
     question: str
     ontology: str
@@ -166,18 +166,18 @@ adapter = Adapter.load("quickstart-digits/corners", columns)
 probabilities = np.array([[0.1, 0.5, 0.2, 0.2]])  # the output of your model for each sample
 print(adapter.predict(probabilities), adapter.explain(probabilities[0]))
 """
-"""Code that uses a model of the reader's with the bundle of the first part."""
+"""Code that shows how to use the reader's own model with the bundle of the first part."""
 
 OWN_LABELS = """\
 grove ingest mine my-labels.csv                             # header child,parent, then lines such as cat,pet
 grove bundle build mine model --observed my-classes.txt     # the columns of your model, one on each line
 grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --report page.html
 """
-"""Commands that lead from labels and a model of the reader's to an evaluation report."""
+"""Commands that lead from the reader's own labels and model to an evaluation report."""
 
 
 def render(result: QuickstartResult) -> str:
-    """Return the result as text: a table with its meaning for each part, rows of the graph, and files."""
+    """Return the result as text: for each part a table and its meaning, then rows of the graph and files."""
     blocks = [_part(result.digits)]
     if result.animals is not None:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
@@ -224,7 +224,7 @@ def _part(part: Part) -> str:
 
 
 def _meaning(part: Part) -> str:
-    """Return the meaning of the table in words, including what speaks against the Fréchet mean."""
+    """Return in words what the table means, including what speaks against the Fréchet mean."""
     argmax, mean, constant = (part.mean(rule) for rule in ("argmax", "frechet_mean", "constant"))
     before, after = (part.mean(rule, "accuracy") for rule in ("argmax", "frechet_mean"))
     accuracy = f"exact accuracy {'falls' if after < before else 'rises'} from {before:.4f} to {after:.4f}"

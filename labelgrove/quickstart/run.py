@@ -1,7 +1,7 @@
-"""Run the whole job on real input, from an empty home to numbers, rows and pictures.
+"""Run the whole process on real input, from an empty home folder to numbers, rows and pictures.
 
-The labels are handled like those of a user: they are registered in the workspace, a job builds a bundle from
-them, and an adapter loads the bundle by its name and scores with it.
+The labels are treated like those of a user: they are registered in the workspace, a job builds a bundle for
+them, and an adapter loads the bundle by its name and answers with it.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def run(
     progress : callable
         Called with a line of text before each step.
     wordnet : Path, "find" or None, default="find"
-        The folder of WordNet, or `wordnet.EXTRACT`, which holds only its animals and comes with labelgrove.
+        The folder of WordNet, or `wordnet.EXTRACT`, a file with only its animals that comes with labelgrove.
         ``"find"`` searches the usual folders for WordNet, and uses the extract if it finds none. None leaves
-        out this part.
+        the animals out.
 
     Returns
     -------
@@ -205,7 +205,7 @@ class _Run:
     def _bundle(
         self, ontology: str, name: str, observed: tuple[str, ...], *, metric: Literal["auto", "tree"]
     ) -> str:
-        """Let a job build a bundle, and return the name by which a model server loads it."""
+        """Build a bundle by a job, and return the name by which a model server loads it."""
         with self._step("bundles", f"{ontology}: building the bundle {name!r}"):
             job = build_bundle_job(self._workspace, ontology, name, observed, metric=metric)
         if job.state is not State.DONE:
@@ -238,7 +238,7 @@ class _Run:
 
     @contextmanager
     def _step(self, name: str, message: str) -> Iterator[None]:
-        """Report a step, and add its seconds to the total under `name`."""
+        """Report that a step begins; add the seconds of the block to the total under `name`."""
         self._progress(message)
         begin = time.perf_counter()
         yield

@@ -1,7 +1,7 @@
 """Animals of WordNet: a text classifier that knows some synsets answers with any synset below *animal*.
 
-The text of a synset is its gloss without the synset's own words. The label of a training gloss is the nearest
-observed synset, so the classifier is as good as a partly observed label space allows.
+The text of a synset is its gloss without the words of the synset. In training, each gloss is labeled with the
+nearest observed synset, so that the classifier is as good as it can be when only some labels are observed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 __all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "subtree"]
 
 ANIMAL = "animal"
-"""The first word of the synset at the root of the subtree; its offset differs between releases."""
+"""The first word of the synset at the root; it is found by this, as its offset differs between releases."""
 
 
 EXTRACT = Path(__file__).with_name("animals.noun.gz")
@@ -56,14 +56,15 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
     texts : tuple of str, length n_labels
         The masked gloss of each label, in the order of ``space.keys``.
     observed : tuple of str
-        The keys of the observed labels in canonical order; among equally near ones, the first is chosen.
+        The keys of the observed labels in canonical order; of those equally near to a gloss, the first
+        becomes its label.
     seed : int
         Seed of the split.
 
     Notes
     -----
     The features are word frequencies (tf-idf, rows of unit length), and the model is logistic regression with
-    C = 10. An observed label that is not the nearest one of any training gloss has no column.
+    C = 10. An observed label has no column if it is not the nearest one for any training gloss.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

@@ -1,4 +1,4 @@
-"""The report of a calibration, alone or as sections of the report of an evaluation."""
+"""Make the report of a calibration, alone or as sections of the report of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEASURES = {
 
 
 def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
-    """Return the report of a calibration; `origin` holds its command, versions and digests."""
+    """Return the report of a calibration; `origin` has its command, versions and digests."""
     fit, curve = found.fit, found.trade_off
     own = curve.temperatures[curve.default]
     before, after = found.change
@@ -49,9 +49,9 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
 
 
 def calibration_sections(found: CalibrationReport, *, verdict: float | None = None) -> Iterator[Section]:
-    """Yield the sections on temperatures, on the reliability before and after, and on other exponents.
+    """Yield the sections about temperatures, about reliability before and after, and about exponents.
 
-    `verdict` is the temperature in the verdict of the same page, if it names one.
+    `verdict` is the temperature that the verdict of the page names, if any; it is marked in the curves.
     """
     curve = found.trade_off
     marks = _marks(found, verdict)
@@ -136,7 +136,7 @@ def _curve(
 
 
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
-    """Return the curve of E[d²] against another measure, in order of temperature."""
+    """Return the curve of E[d²] against another measure; its points are in order of temperature."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
     line = Line.bare("from low to high temperature", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}

@@ -1,4 +1,4 @@
-"""The content of a report, independent of its form as HTML, Markdown or JSON.
+"""Define the content of a report, independent of its form as HTML, Markdown or JSON.
 
 A report has a verdict, sections of paragraphs, tables and pictures, and its origin. A picture is data here,
 and also has a description in words.
@@ -131,7 +131,7 @@ class Report:
     origin : Origin or None
         None for a page of links to other pages.
     document : mapping or sequence
-        Plain values for JSON; the sections show every figure in it.
+        Plain values for JSON, all of which the sections show as well.
     """
 
     title: str
@@ -147,7 +147,7 @@ class Report:
 
     @property
     def heading(self) -> str:
-        """Return the title and the verdict; after a question the verdict is its answer."""
+        """Return the title with the verdict; if the title is a question, the verdict is its answer."""
         return f"{self.title}{'' if self.title.endswith('?') else ':'} {self.answer}"
 
 

@@ -1,4 +1,4 @@
-"""The report of an evaluation."""
+"""Make the report of an evaluation."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
 
 
 def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
-    """Return a picture of the largest branches, with all smaller ones as one, compared with argmax."""
+    """Return a picture of the error saved against argmax in each branch; small branches are joined."""
     mean, argmax = (_errors(found[rule]) for rule in ("frechet_mean", "argmax"))
     order = sorted(range(len(mean)), key=lambda i: (-mean[i][0], i))
     rows = [(names[i], mean[i][0], argmax[i][1], mean[i][1]) for i in order]

@@ -1,4 +1,4 @@
-"""The report of an experiment, and the overview page with links to all experiments."""
+"""Make the report of an experiment, and the overview page with links to all experiments."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def overview_report(
 
 
 def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return the option ``--seeds-from`` if all commands share it, else an empty text."""
+    """Return the option ``--seeds-from`` with its value if all commands have it, else an empty text."""
     found = {_SEEDS_FROM.search(d["command"]) for d in documents}
     options = {"" if one is None else one[0] for one in found}
     return options.pop() if len(options) == 1 else ""
@@ -237,7 +237,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a nested result, each with the joined names that lead to it."""
+    """Yield the figures of a nested result, each under its path of names joined into one text."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name} / ")

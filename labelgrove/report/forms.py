@@ -1,4 +1,4 @@
-"""Reports as files: the ending of the name chooses the form."""
+"""Write reports as files; the ending of the file name decides the form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMS: Mapping[str, Callable[[Report], str]] = {".html": to_html, ".md": to_mar
 
 
 def check_ending(path: Path) -> None:
-    """Raise `InputError` for a file name without the ending of a known form."""
+    """Raise `InputError` for a file name whose ending is not that of a known form."""
     if path.suffix not in _FORMS:
         raise InputError(f"{path}: its ending does not name a format; end the name in {', '.join(_FORMS)}")
 

@@ -16,7 +16,7 @@ from labelgrove.report.svg import Element, clean, element
 __all__ = ["to_html"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""The policy that lets a browser only show the page, so a defect in escaping cannot run or load anything."""
+"""The policy of the page: the browser only shows it, so a defect in escaping cannot run or load anything."""
 
 _SIGNS = {"good": "✓", "mixed": "◐", "bad": "✕", "open": "?"}
 
@@ -46,7 +46,7 @@ def to_html(report: Report) -> str:
 
 
 class _Page:
-    """The parts of one page; its pictures are numbered in their order."""
+    """Builds the parts of one page; its pictures are numbered in their order."""
 
     def __init__(self) -> None:
         self._n_pictures = 0
@@ -169,7 +169,7 @@ def _table(table: Table) -> Element:
 
 
 def _box(content: Element, title: str) -> Element:
-    """Return a box that scrolls, also by keyboard, if its content is wider than the page."""
+    """Return a box that scrolls, by keyboard too, if its content is wider than the page."""
     return element("div", content, class_="scroll", role="region", aria_label=title, tabindex=0)
 
 
@@ -178,7 +178,7 @@ def _is_list(cell: Any) -> bool:
 
 
 def _cell(cell: Any) -> Iterable[Element | str]:
-    """Return the content of a cell; a number is shown rounded, with all its digits in an attribute."""
+    """Return the content of a cell; a number is rounded, and an attribute has all its digits."""
     if isinstance(cell, Link):
         return [element("a", cell.text, href=cell.address)]
     if isinstance(cell, Judged):

@@ -80,7 +80,7 @@ def _pairs(facts: Mapping[str, Any]) -> str:
 
 
 def _code(command: str) -> str:
-    """Return a block of code; its fence has more backticks than any run of them in the command."""
+    """Return a block of code for a command; its fence is longer than any run of backticks in the command."""
     longest = max((len(run) for run in re.findall("`+", command)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}sh\n{clean(command)}\n{fence}"

@@ -1,4 +1,4 @@
-"""The data of each kind of picture, and its description in words."""
+"""Define the data of each type of picture, with its description in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a panel: at each x a mean, and the lower and upper end of a band."""
+    """One curve of a panel: for each x, a mean and the lower and upper end of a band around it."""
 
     name: str
     x: tuple[float, ...]
@@ -169,7 +169,7 @@ class Differences:
     rows : tuple of (str, float, float or None, float or None)
         Each setting with its mean and the ends of its interval, None if there is no interval.
     oracles : tuple of str
-        The settings that know the truth; they are bounds, and cannot be chosen.
+        The settings of rules that know the truth; they are bounds, and cannot be chosen.
     """
 
     title: str
@@ -194,7 +194,8 @@ class Differences:
 class Region:
     """The region where one label is the answer.
 
-    Its corners are weights of the three observed labels, and `share` is its share of the triangle's area.
+    Each corner is given as weights of the three observed labels; `share` is the share of the area of the
+    triangle.
     """
 
     name: str
@@ -224,4 +225,4 @@ class Regions:
 
 
 Picture = Panel | Histogram | ReliabilityDiagram | Branches | Differences | Regions
-"""The kinds of pictures in reports."""
+"""The types of pictures in reports."""

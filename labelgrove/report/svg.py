@@ -1,4 +1,4 @@
-"""Build the elements of a page and its pictures, with scales and ticks; text is escaped when written."""
+"""Build the elements of a page and its pictures, with scales and ticks; text is escaped on writing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def clean(text: object) -> str:
 
 
 def element(tag: str, *content: Element | str | None, **attributes: object) -> Element:
-    """Return an element; strings are text, None is left out, and ``_`` in a name becomes ``-``.
+    """Return an element; a string becomes text, None is left out, and ``_`` in a name becomes ``-``.
 
     >>> ElementTree.tostring(element("p", "a < b", element("b", "&"), class_="x")).decode()
     '<p class="x">a &lt; b<b>&amp;</b></p>'
@@ -59,7 +59,7 @@ def element(tag: str, *content: Element | str | None, **attributes: object) -> E
 
 
 def points(places: Iterable[tuple[float, float]]) -> str:
-    """Return places as the attribute ``points`` of a polygon or line."""
+    """Return places as the value of the attribute ``points`` of a polygon or line."""
     return " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
 
 
@@ -73,7 +73,7 @@ def short(text: str, most: int) -> str:
 
 
 def series_class(name: str, names: Sequence[str]) -> str:
-    """Return the CSS class for the color of one of several series; a rule has the same in every picture.
+    """Return the CSS class for the color of a series; a rule has the same color in every picture.
 
     >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
     ('s1', 's1')
@@ -117,7 +117,7 @@ class Scale:
     def over(
         cls, values: Iterable[float], start: float, stop: float, *, log: bool = False, zero: bool = False
     ) -> Scale:
-        """Return a scale that holds all values with a margin, or from zero if `zero` and none is negative."""
+        """Return a scale for all values with a margin; `zero` makes it begin at zero if none is negative."""
         held = [v for v in values if not log or v > 0]
         low, high = (min(held), max(held)) if held else (1.0, 1.0)
         if log:
@@ -136,7 +136,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return about `most` or fewer round values within the scale."""
+        """Return round values within the scale, about `most` or fewer."""
         if self.log:
             return self._log_ticks(most)
         rough = (self.high - self.low) / most
@@ -194,9 +194,10 @@ class Drawing:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
     def below(self, x: Scale, rows: Iterable[tuple[float, float]], bottom: float, label: str) -> None:
-        """Draw the x-axis below rows, with its grid and the line at zero.
+        """Draw the x-axis below the rows of a picture, with a grid and a line at zero.
 
-        Grid and zero line are drawn only in the `rows`, given as (top, bottom), not across the names above.
+        Grid and zero line are drawn only inside the `rows`, each given as (top, bottom), and not across the
+        names above them.
         """
         strips = list(rows)
         for value in x.ticks(6):

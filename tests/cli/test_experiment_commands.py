@@ -63,7 +63,7 @@ def test_a_result_is_written_again_from_the_ledger_and_earlier_files_are_left_al
     content = result.read_bytes()
     result.unlink()
     said = call("experiment", "complete-graph", "--quick", "--out", "found").stderr
-    assert "complete-graph: holds (0 units computed, " in said
+    assert "complete-graph: holds (0 units computed now; " in said
     assert (result.read_bytes(), kept.read_text()) == (content, "{")
     (job,) = json.loads(call("jobs", "list", "--json").stdout)
     call("jobs", "result", job["id"], "--out", "result.json")

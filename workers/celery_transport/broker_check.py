@@ -1,4 +1,4 @@
-"""Check before a Celery worker starts that the deployment can neither lose work nor mix up messages."""
+"""Before a Celery worker starts, check that the deployment can neither lose work nor mix up messages."""
 
 from __future__ import annotations
 
@@ -56,17 +56,18 @@ class Broker:
 
 
 def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
-    """Return the broker's description of itself once the settings are fit for Celery workers.
+    """Check that the settings are fit for Celery workers; return what the broker says about itself.
 
-    If the cache does not answer, work continues. With `mend`, first set aside keys in the broker that another
-    program wrote under names of this package.
+    A cache that does not answer is not an error. With `mend`, first rename keys in the broker that have a
+    name of this package but were written by another program.
 
     Raises
     ------
     SettingsError
-        For no broker, the embedded graph, SQLite with a broker that other hosts can reach, a broker that may
-        evict messages or has foreign data under a name of this package, one Redis as broker and cache, or a
-        Redis that answers other hosts without a password; the message names the variable to set.
+        If there is no broker, the graph is the embedded one, the database is SQLite although other hosts can
+        reach the broker, the broker may evict messages or has foreign data under a name of this package,
+        broker and cache are one Redis, or a Redis answers other hosts without a password. The message names
+        the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -97,7 +98,7 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
 
 
 def for_celery(url: str) -> str:
-    """Return a broker's URL as Celery spells it: a socket file is ``redis+socket:///path?virtual_host=0``.
+    """Return the URL of a broker in Celery's form: a socket file is ``redis+socket:///path?virtual_host=0``.
 
     Over TLS the certificate is checked unless the URL sets another rule.
 
@@ -116,7 +117,8 @@ def for_celery(url: str) -> str:
 def check_broker(url: str) -> Broker:
     """Check that the Redis at `url` answers, requires its password, and never evicts a message.
 
-    A key of another type under a name of this package stops every delivery; the error names it.
+    If another program stored data of another type under a key of this package, no message could be delivered;
+    the error names that key.
     """
     with _client_of(url) as client:
         facts = client.info()
@@ -148,14 +150,14 @@ def check_broker(url: str) -> Broker:
 
 
 def rename_foreign_keys(url: str) -> list[str]:
-    """Rename broker keys that have a name of this package and a foreign type; return their new names.
+    """Rename broker keys with a name of this package and data of a foreign type; return their new names.
 
-    Messages that waited there are sent again from the ledger. No foreign data is deleted.
+    The ledger sends the messages again that were to wait under these keys. No foreign data is deleted.
 
     Raises
     ------
     SettingsError, ServiceError
-        As for `check_broker`, for a malformed URL and for a broker that does not answer.
+        `SettingsError` for a malformed URL, `ServiceError` if the broker does not answer.
     """
     import redis
 
@@ -172,7 +174,7 @@ def rename_foreign_keys(url: str) -> list[str]:
 
 @contextmanager
 def _client_of(url: str) -> Iterator[redis.Redis]:
-    """Yield a client of the broker; its faults are raised as errors of this package."""
+    """Yield a client of the broker; errors of the client are raised as errors of this package."""
     import redis
 
     try:

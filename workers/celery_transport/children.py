@@ -1,4 +1,4 @@
-"""The child processes of a node: Celery's prefork pool, made to survive a child that dies at a bad moment."""
+"""Run the child processes of a worker: Celery's prefork pool, made to survive a child that dies unnoticed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["ChildPool", "TaskPool"]
 
 
 class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
-    """A pool that watches every child that can still end.
+    """A pool that watches only children that can still end.
 
-    After a reconnect to the broker Celery watches all children again. A child whose end was just noticed, and
-    whose place is not yet filled, has nothing left to watch. Celery's own pool then ends the whole node.
+    After a reconnect to the broker, Celery watches all children again. If the end of a child was just noticed
+    and its place is not yet filled, there is nothing to watch, and Celery's own pool ends the whole worker.
     """
 
     def _track_child_process(self, proc: Any, hub: Any) -> None:

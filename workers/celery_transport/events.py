@@ -1,4 +1,4 @@
-"""Events of a worker for observers such as Flower: hints, which delay nothing and may get lost."""
+"""Send events about a worker to observers such as Flower; they never hold up work and may be lost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _EVENTS_S = 1.0
 
 
 class Dispatcher(EventDispatcher):  # type: ignore[misc]
-    """Sends each event once; the dispatcher keeps those that an unreachable broker did not receive.
+    """Sends each event once; if the broker is unreachable, the dispatcher keeps the event and sends it later.
 
-    Celery makes the event loop of the main process try to send its heartbeat until the broker is back. Until
-    then nothing else happens there: no signal ends the worker, and no child can deliver its outcome.
+    By default, Celery retries its heartbeat in the event loop of the main process until the broker is back.
+    Until then nothing else happens there: no signal ends the worker, and no child can deliver its outcome.
     """
 
     def _publish(self, event: Any, producer: Any, routing_key: str, **options: Any) -> None:
@@ -26,7 +26,7 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
 
 class EventsWithoutRetry(Events):  # type: ignore[misc]
-    """The class with which an application sends events."""
+    """The class that an application uses to send events, set in its option ``events``."""
 
     dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
@@ -34,7 +34,7 @@ class EventsWithoutRetry(Events):  # type: ignore[misc]
 class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
     """Sends the task events of the main process once a second, not each event separately.
 
-    Sent separately, they take a third of the processor time of the main process.
+    Sending them separately takes a third of the processor time of the main process.
     """
 
     requires = ("celery.worker.consumer.events:Events",)
@@ -44,7 +44,7 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(consumer, **options)
 
     def start(self, consumer: Any) -> None:
-        """Flush the collected events by the clock; Celery itself flushes only when there are many."""
+        """Send the collected events by the clock, not when Celery finds that there are many."""
         events = consumer.event_dispatcher
         events.on_send_buffered = None
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)

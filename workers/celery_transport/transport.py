@@ -1,10 +1,10 @@
-"""The entrance for messages: foreign messages are logged and dropped, and never end a worker.
+"""Check messages as they arrive: foreign messages are logged and dropped, and never end a worker.
 
 Celery and its Redis transport trust the contents of a queue. An entry that is not JSON, or JSON of another
 layout, ends the worker that takes it, and is often put back for the next worker. Thus anybody who can write
-to the broker could stop every worker. Here an envelope is checked before it is delivered (`Transport`). Of
-the message in it, only its id and the key of the unit are kept (`strategy`): no time limits, due times or
-anything else that a sender may add.
+to the broker could stop every worker. Here the envelope of a message is checked before the message is
+delivered (`Transport`). Only the id of the message and the key of the unit are then used (`strategy`); time
+limits, due times or anything else that a sender adds is ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kombu.transport import redis
 __all__ = ["KEY", "TASK", "Transport", "strategy"]
 
 TASK = "labelgrove.run_unit"
-"""The task of every message; each worker registers Celery's own tasks too, but nobody may call them."""
+"""The name of the task that every message asks for; Celery's own tasks are registered, but never run."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """The content of a message: the key of a unit."""
@@ -34,7 +34,7 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, Type
 _EVENTS = "celeryev"  # queues of observers such as Flower; a worker reads none of them
 _SHOWN_CHARACTERS = 80
 _LONGEST_BODY = 4096
-"""Largest number of characters of a body; one key takes 150."""
+"""Largest number of characters in the body of a message; a body with one key has 150."""
 
 
 class _QoS(redis.QoS):
@@ -51,13 +51,13 @@ class _QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """A channel that keeps its client, and on which an unreadable entry does not end the worker."""
+    """A channel that keeps one client, and drops an unreadable entry in place of ending the worker."""
 
     QoS = _QoS
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        """Return one client for all commands of a pool; making a client takes longer than a command."""
+        """Return the same client for all commands of a pool; making a client takes longer than a command."""
         if asynchronous:  # such a client holds a connection
             return super()._create_client(asynchronous)
         if self._kept is None or self._kept[0] is not self.pool:
@@ -73,7 +73,7 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Redis as Celery's transport, for envelopes of the layout that Celery itself sends."""
+    """Celery's Redis transport, restricted to envelopes of the layout that Celery itself sends."""
 
     Channel = Channel
 
@@ -85,7 +85,7 @@ class Transport(redis.Transport):
 
 
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
-    """Return the handler of messages of `task`: Celery's own, given only the id and the key."""
+    """Return the function that handles messages of `task`: Celery's own, given only the id and the key."""
     handle = default(task, app, consumer, **options)
 
     def careful(message: Any, body: Any, *rest: Any, **given: Any) -> Any:

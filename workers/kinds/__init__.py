@@ -1,4 +1,4 @@
-"""Kinds of jobs: the contract of a kind (`workers.kinds.kind`), and how kinds are found.
+"""Find the kinds of jobs; `workers.kinds.kind` says what a kind consists of.
 
 A kind is an object of the entry-point group ``labelgrove.job_kinds``, so that any installed package can add a
 kind without a change here. A kind's version rises whenever the bytes of its results may change. The built-in
@@ -63,7 +63,7 @@ def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
 
 
 def register(kind: JobKind) -> None:
-    """Add a kind to those of the entry points, in this process; raise `InputError` for a taken name."""
+    """Add a kind in this process to those of the entry points; raise `InputError` if its name is taken."""
     _add(_registry(), kind, f"{kind!r:.100}")
 
 
@@ -73,12 +73,12 @@ def known_kinds() -> tuple[JobKind, ...]:
 
 
 def queue_names() -> list[str]:
-    """Return the queues of all known kinds and the default one, sorted."""
+    """Return the names of the queues of all known kinds and of the default queue, sorted."""
     return sorted({DEFAULT_QUEUE} | {kind.queue for kind in known_kinds()})
 
 
 def find_kind(name: str, version: int | None = None) -> JobKind | None:
-    """Return the kind called `name`; None if it is unknown here or has another version."""
+    """Return the kind called `name`; None if it is unknown here or its version here is not `version`."""
     kind = _registry().get(name)
     return kind if kind is not None and version in (None, kind.version) else None
 

@@ -107,7 +107,11 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Bound the sizes of keys and names by the snapshot; a block adds a distance for each column."""
+    """Bound the size of the bundle.
+
+    Keys and names take at most as much as the snapshot. A block also has a distance for each label and
+    observed label.
+    """
     n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
     n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES
     if subject.space_kind(parameters) == "tree" and parameters.get("form") != "block":
@@ -130,9 +134,9 @@ BUNDLE = JobKind(
     complete_target=_complete_target,
     publish=_publish,
 )
-"""Everything an adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
+"""Build all that the adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
-list of keys; and ``form``, left out of the request where it is ``auto``. A publication's target is
+list of keys; and ``form``, left out of the request where it is ``auto``. The name of a result is
 ``{"ontology": name, "bundle": name}``.
 """

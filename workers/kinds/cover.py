@@ -1,4 +1,4 @@
-"""The kind `cover`: which labels to observe so that every label can be reached."""
+"""The kind `cover`: find labels to observe so that every label can be reached."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 def pack_cover(
     graph: LabelGraph, space: MetricSpace, found: Cover, *, method: str, identifying: bool = False
 ) -> Packed:
-    """Return arrays and metadata of a cover.
+    """Return the arrays and the metadata of a file with a cover.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ COVER = JobKind(
     show=_show,
     describe=_describe,
 )
-"""Labels to observe so that every label can be reached: `ontology.geometry.locus_cover` as a job.
+"""Find labels to observe so that every label can be reached: `ontology.geometry.locus_cover` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`, ``method`` (minimum, phylogenetic, small)
 and ``identifying``. The result is read by `read_cover`.

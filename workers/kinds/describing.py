@@ -21,7 +21,7 @@ _ARRAY = ("array", "dtype", "shape")
 
 
 def version_fields(workspace: Workspace, result: JobResult) -> dict[str, Any]:
-    """Return the version that a result is about: the name of its ontology, if it has one, and its digest."""
+    """Return the name (if it has one) and the digest of the ontology version that a result is about."""
     digest = result.parameters["ontology"]
     names = [version.ontology for version in workspace.catalog.versions() if version.digest == digest]
     return {"ontology": names[0] if names else None, "digest": digest}
@@ -35,14 +35,14 @@ def named_labels(graph: LabelGraph, keys: Sequence[str]) -> list[tuple[str, str]
 def labels_table(
     line: str, document: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> Description:
-    """Describe a result by a table of labels, which the document holds as well."""
+    """Describe a result by a table of labels; the same table goes into the document."""
     listed = list(rows)
     labels = [dict(zip(columns, row, strict=True)) for row in listed]
     return Description(line, {**document, "labels": labels}, columns, listed)
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Describe a result only by its figures; `more` are further fields of the description."""
+    """Describe a result by its figures alone, without a table; `more` are more fields of the description."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 

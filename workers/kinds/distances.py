@@ -1,4 +1,4 @@
-"""The kind `distances`: a block of distances, some columns at a time."""
+"""The kind `distances`: compute a block of distances, some columns at a time."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def _execute(work: Work) -> Product:
 
 
 def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
-    """Return the points to measure from in canonical order, whatever order the request lists them in."""
+    """Return the points to measure distances from, in canonical order whatever their order in the request."""
     given = work.parameters["columns"]
     keys = list(space.points) if given == "all" else read_keys(work.artifacts, given)
     return np.sort(counted_points(space, keys, "columns", work.parameters["n_columns"]))
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Return the columns of all parts, read one after the other into one array."""
+    """Return one array with the columns of all parts, which are read one after the other."""
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:
@@ -126,7 +126,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 def pack_distances(
     graph: LabelGraph, space: MetricSpace, columns: NDArray[np.int64], distances: NDArray[Any]
 ) -> Packed:
-    """Return arrays and metadata of a block of distances.
+    """Return the arrays and the metadata of a file with a block of distances.
 
     Parameters
     ----------
@@ -215,10 +215,10 @@ DISTANCES = JobKind(
     show=_show,
     describe=_describe,
 )
-"""Distances from every allowed label to some points: `ontology.geometry.pairwise_distances` as a job.
+"""Compute distances from allowed labels to some points: `ontology.geometry.pairwise_distances` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``columns`` (all, or an artifact with a
-JSON list of keys) and their number ``n_columns``; ``dtype`` (exact, or float32 in place of float64); and
-``block``, the columns of a unit. The result, `read_distances`, has its columns in canonical order and is the
-same for every ``block``.
+JSON list of keys) and their number ``n_columns``; ``dtype`` (exact, or float32 to store float64 distances in
+less space); and ``block``, the number of columns of a unit. The result, read by `read_distances`, has its
+columns in canonical order and is the same for every ``block``.
 """

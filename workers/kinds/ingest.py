@@ -1,4 +1,4 @@
-"""The kind `ingest`: load a version into the graph, share by share, and make it current under its name."""
+"""The kind `ingest`: load a version into the graph, one share after the other, and make it current."""
 
 from __future__ import annotations
 
@@ -65,9 +65,11 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Plan one share after the other: edges need their labels, and two writers of a version block each other.
+    """Return a chain of steps, one for each share of the version, and a last step that completes it.
 
-    Definitions do not concern the graph, so jobs that differ only in definitions share every unit.
+    The shares are loaded one after the other, because edges need their labels and two writers of one version
+    block each other. Definitions are not in the graph, so jobs that differ only in definitions share every
+    unit.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
@@ -91,7 +93,10 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check name and size before any work begins; the ontology may shrink only if the request allows it."""
+    """Check the name and the size of the ontology before any work begins; return the target.
+
+    If the ontology lost more than half of its labels, `ShrinkError` is raised unless the request allows that.
+    """
     from labelgrove.ontology.versions.ingest import check_size
 
     name = _named(target)
@@ -105,14 +110,14 @@ def _complete_target(
 
 
 def _named(target: Mapping[str, str]) -> str:
-    """Return the name that the result shall get."""
+    """Return the name in a target; raise `InputError` if it is not the name of an ontology."""
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give only ontology=NAME")
     return check_name(target["ontology"])
 
 
 def _publish(naming: Naming) -> None:
-    """Make the version current; if it left the graph since it was loaded, its units load it again."""
+    """Make the version current; if the graph no longer has it, have the units load it again first."""
     from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.snapshots import open_snapshot
@@ -150,7 +155,7 @@ def rows_of(n_labels: int, n_edges: int) -> int:
 
 
 def seconds_for(n_labels: int, n_edges: int) -> float:
-    """Return how many seconds loading a version takes."""
+    """Return the estimated seconds that loading a version takes."""
     return rows_of(n_labels, n_edges) * _SECONDS_PER_ROW
 
 
@@ -177,8 +182,8 @@ INGEST = JobKind(
 """Load a version into the graph and make it current: `ontology.versions.ingest.register` as a job.
 
 Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; definitions may be null),
-``shrink``, whether it may have less than half of the labels that the name has, and ``shares``, how many units
-load it, one after the other. A publication's target is ``{"ontology": name}``; until its job is done, the
-name keeps its previous version. Results are receipts, because the loaded version itself is in the graph.
+``shrink``, whether it may have less than half of the labels of the current version, and ``shares``, how many
+units load it, one after the other. The name of a result is ``{"ontology": name}``; until the job is done, the
+previous version stays current. A result is only a receipt, because the loaded version itself is in the graph.
 `workers.client.submit_ingest` stores a read ontology and submits the job.
 """

@@ -1,10 +1,9 @@
-"""The whole contract of a kind of job: its functions, their arguments and their return values.
+"""Define what a kind of job is: its functions, their arguments and their return values.
 
-A kind is one `JobKind`, written in one module. For a request it says which parameters there are and how they
-are completed (`complete`), which units do the work (`plan`) and what one unit computes (`execute`). For a
-result it says which nodes show it in the graph (`show`), how it is described to people (`describe`) and how
-it is published under a name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute``
-are required.
+A kind is one `JobKind`, written in one module. For a request it defines the parameters and completes them
+(`complete`), divides the work into units (`plan`) and computes one unit (`execute`). For a result it makes
+the nodes that show it in the graph (`show`), describes it to people (`describe`) and publishes it under a
+name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute`` are required.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ __all__ = [
 DEFAULT_QUEUE = "labelgrove"
 
 HEADER_BYTES = 2048
-"""Bytes; the header of an artifact of this package is no longer than this."""
+"""Bytes; the largest header that an artifact of this package has."""
 
 OPENING_SECONDS = 5e-7
-"""Seconds to open a label graph and its space in a unit, for each label and edge, on one core of 2020."""
+"""Seconds for each label and edge to open a label graph and its space in a unit, on one core of 2020."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,13 @@ class Subject:
     Attributes
     ----------
     n_labels, n_edges : int
-        Numbers of labels and edges of the version, or of all versions where the request names none.
+        Numbers of labels and edges of the version, or of all versions together if the request names none.
     graph : LabelGraph, optional
         The label graph of the version.
     n_keys : mapping of str to int
-        How many label keys each list of the request holds, by parameter.
+        Number of label keys in each list of the request, by parameter.
     snapshot_bytes : int
-        Size of the artifact that holds the graph.
+        Bytes of the artifact with the label graph.
     """
 
     n_labels: int
@@ -80,19 +79,19 @@ class Subject:
         return cls(graph.n_labels, graph.n_edges, graph, dict(n_keys or {}), snapshot_bytes)
 
     def opened(self) -> LabelGraph:
-        """Return the label graph; a request about one version has one."""
+        """Return the label graph, which every request about one version has."""
         if self.graph is None:
             raise ValueError("the request is about all versions")
         return self.graph
 
     def space_kind(self, parameters: Mapping[str, Any]) -> str:
-        """Return the kind of space that ``metric`` stands for: complete, tree or graph."""
+        """Return the kind of space that the parameter ``metric`` requests: complete, tree or graph."""
         from labelgrove.ontology.geometry.spaces.choosing import space_kind
 
         return space_kind(self.opened(), parameters["metric"])
 
     def n_allowed(self, parameters: Mapping[str, Any]) -> int:
-        """Return how many labels ``labels`` allows."""
+        """Return the number of labels that the parameter ``labels`` allows."""
         if parameters["labels"] == "leaves":
             return int(self.opened().leaf_mask.sum())
         return self.n_labels if parameters["labels"] == "all" else self.n_keys.get("labels", 1)
@@ -100,7 +99,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Step:
-    """One unit of a plan: the parameters of a computation that follows every step of a lower stage."""
+    """One unit of a plan: the parameters of its computation; it runs after every step of a lower stage."""
 
     parameters: Mapping[str, Any]
     stage: int = 0
@@ -115,15 +114,15 @@ class Work:
     parameters : mapping
         The parameters of the step.
     inputs : tuple of str
-        Digests of the artifacts of the stage before, in the order of the plan.
+        Digests of the artifacts that the steps of the stage before made, in the order of the plan.
     artifacts : ArtifactStore
-        Where inputs are read.
+        The store to read inputs from.
     check : callable
         Raises when the work is no longer wanted; called between the parts of a long computation.
     workspace : Workspace
-        For kinds whose work changes the graph; arithmetic needs only `artifacts`.
+        Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Shows missing results in the graph again, for a kind that restored versions there.
+        Shows missing results in the graph again; called by a kind that restored versions there.
     """
 
     parameters: Mapping[str, Any]
@@ -202,9 +201,9 @@ class Naming:
     target : mapping
         The name, as `JobKind.complete_target` completed it.
     recompute : callable
-        Opens the job again, if the outcome of its units is gone.
+        Opens the job again; called if what its units made is gone.
     reshow : callable
-        Shows missing results in the graph again, for a name whose version was loaded again.
+        Shows missing results in the graph again; called after a version was loaded again.
     """
 
     workspace: Workspace
@@ -227,13 +226,13 @@ class Description:
     columns, rows : sequence of str, sequence of sequence
         A table for people, and for a .csv file.
     file : tuple, optional
-        Columns and rows of a .csv file, if it says more than the table.
+        Columns and rows of a .csv file, if it has more than the table.
     matrix : MatrixSpace, optional
         Distances for a .npy file, if the result can be written as one.
     is_document : bool
-        Whether a .json file holds only ``document["document"]``, as the artifact does.
+        Whether a .json file contains only ``document["document"]``, as the artifact does.
     is_file : bool
-        Whether the artifact itself is the file to write, with any other ending.
+        Whether a file with any other ending is the artifact itself.
     """
 
     line: str
@@ -279,22 +278,25 @@ class JobKind:
     Attributes
     ----------
     name, version : str, int
-        Both are part of every key. The version rises whenever the bytes of a result may change.
+        Name and version are part of the key of every job and unit. The version rises whenever the bytes of a
+        result may change.
     complete : callable
-        Given parameters, and their `Subject` if it was opened -> complete parameters that are canonical
-        JSON. Called once for each request; leaves complete parameters as they are. Raises `InputError`.
+        Given parameters, and their `Subject` if it was opened -> complete parameters that are canonical JSON.
+        Called once for each request. Must return parameters unchanged if they are complete, and raise
+        `InputError` for wrong ones.
     plan : callable
-        Complete parameters -> steps; pure. The last stage is one step, whose artifact is the result.
+        Complete parameters -> steps, without side effects. The last stage is one step, whose artifact is the
+        result.
     execute : callable
-        `Work` -> `Product`, or the bytes of a document; the same bytes every time. Raises `TransientError`
-        for faults that may pass by themselves.
+        `Work` -> `Product`, or the bytes of a document. The same work must give the same bytes every time.
+        Raises `TransientError` for faults that may pass by themselves.
     parameters : sequence of Parameter
         Which parameters may be given, for messages and the manual; `complete` decides.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
     gather : callable, optional
         Workspace, given parameters -> parameters with the digests of artifacts in place of files; digests
-        stay as they are. Called whenever a request is made; for a schedule, whenever it is due.
+        stay as they are. Called whenever a request is made; for a schedule, whenever the schedule is due.
     estimate : callable, optional
         Complete parameters, `Subject` -> `Estimate`.
     show : callable, optional
@@ -306,7 +308,7 @@ class JobKind:
         given target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
         `NotFoundError`.
     publish : callable, optional
-        Points the name of a `Naming` at its result; repeatable. Without it results get no names.
+        `Naming` -> None; gives the result its name. May be called again. Without it results get no names.
     """
 
     name: str

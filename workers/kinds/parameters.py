@@ -1,4 +1,4 @@
-"""Check the parameters of a job: complete, known, each in its only spelling."""
+"""Check the parameters of a job: all are given, none is unknown, and each has its only spelling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 REQUIRED = object()
-"""The default of a parameter that has none."""
+"""Marks a parameter without a default."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,17 @@ class Parameter:
     keys : bool
         Whether it is a list of label keys of the requested ontology.
     words : sequence of str
-        Words that stand for a list of label keys.
+        Words that may be given in place of a list of label keys.
     filled : bool
-        Whether it follows from other parameters of a request on an ontology, so that people leave it out.
+        Whether it is computed from other parameters if the request is on an ontology, so that people leave it
+        out.
     text : bool
         Whether it is always text, even if it looks like something else: a name of ``50`` is not a number.
     file : bool
-        Whether it is a file, by its path or URL; its content becomes an artifact when the job is submitted.
+        Whether it is the path or URL of a file; the content of the file becomes an artifact when the job is
+        submitted.
     amounts : bool
-        Whether it is an object of decimal strings by label key of the requested ontology.
+        Whether it is an object that gives label keys of the requested ontology amounts, as decimal strings.
     """
 
     name: str
@@ -88,7 +90,9 @@ def is_digest(value: Any) -> bool:
 
 
 class Parameters(dict[str, Any]):
-    """The parameters of a job, completed with defaults; methods check one of them and raise `InputError`.
+    """The parameters of a job, completed with defaults.
+
+    Each method checks some of them and raises `InputError` if one breaks its rule.
 
     Parameters
     ----------
@@ -128,8 +132,8 @@ class Parameters(dict[str, Any]):
     def of_space(cls, kind: str, given: Mapping[str, Any], parameters: Sequence[Parameter]) -> Parameters:
         """Complete the parameters of a job on a metric space, and check those in `SPACE`.
 
-        ``ontology`` is the digest of a version and ``snapshot`` its artifact, ``metric`` is auto, tree or
-        graph, ``labels`` all, leaves or the digest of a JSON list of keys.
+        ``ontology`` is the digest of a version, ``snapshot`` the digest of its artifact, ``metric`` one of
+        auto, tree and graph, and ``labels`` is all, leaves or the digest of a JSON list of keys.
         """
         found = cls(kind, given, parameters)
         found.digests("ontology", "snapshot")
@@ -175,9 +179,10 @@ class Parameters(dict[str, Any]):
             raise self.wrong(name, f"give a whole number, {rule}")
 
     def decimal(self, name: str) -> None:
-        """Give this parameter the only spelling of its number: a string without exponent or needless zeros.
+        """Replace this parameter by the only spelling of its number: no exponent, no needless zeros.
 
-        None stays None. A float is refused, because its digits may differ from the requested ones.
+        The number is a string. None stays None. A float raises `InputError`, because its digits may differ
+        from those that the user wrote.
         """
         if self[name] is not None:
             try:

@@ -103,8 +103,8 @@ REBUILD = JobKind(
 )
 """Rebuild the graph from the snapshots, and show the results of jobs in it again.
 
-It has two units, `empty_graph` and `restore_graph` of `ontology.versions.rebuilding`. If restoring is cut
-short, it continues with the remaining batches. The only parameter, ``request``, is any text. The same text is
-the same rebuild, done once, so each request needs a text that differs, as `workers.client.submit_rebuild`
-makes it. The result lists the digests of the versions, 32 bytes each.
+The job has two units, which call `empty_graph` and `restore_graph` of `ontology.versions.rebuilding`. If the
+second one is interrupted, it continues later with the remaining batches. The only parameter, ``request``, is
+any text. Two requests with the same text are one job, done once. To rebuild again, give another text, as
+`workers.client.submit_rebuild` does. The result is the digests of the versions, 32 bytes each.
 """

@@ -1,7 +1,8 @@
-"""Files that a request names, by path or URL: read when the request is made, and kept as artifacts.
+"""Read the files that a request names by path or URL, and keep their content as artifacts.
 
-Outputs and truths are stored by their content, whatever their format. The same numbers in the same precision
-from a ``.npy`` and a ``.parquet`` file are one artifact, and therefore one request.
+This is done when the request is made. Outputs and truths are stored in one format, whatever the format of the
+file. Thus a ``.npy`` and a ``.parquet`` file with the same numbers in the same precision give the same
+artifact, and therefore the same job.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ class StoredOutputs:
 
 @contextmanager
 def local_file(location: str) -> Iterator[Path]:
-    """Yield a local file: the file at a path, or a copy of the file at a URL that exists during the block.
+    """Yield the path of a local file: the file itself, or a temporary copy of the file at a URL.
 
-    A path is not checked. The content of a URL is in memory once, and then among the temporary files.
+    The copy is deleted after the block. Whether a local file exists is not checked. The content of a URL is
+    held in memory once, and then written to the folder of temporary files.
 
     Raises
     ------
@@ -80,12 +82,12 @@ def put_outputs(
     ----------
     artifacts : ArtifactStore
     location : str
-        Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` reads, a few rows at a time. The
-        outputs take as much space again among the temporary files.
+        Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` can read; it is read a few rows at
+        a time. A copy of the outputs takes the same space again in the folder of temporary files.
     array : str, optional
-        Which array to take from a file with several.
+        The name of the array to take from a file with several arrays.
     id_column : str, optional
-        The column that names the rows; it is left out.
+        The column with the names of the rows; it is not part of the outputs.
 
     Raises
     ------
@@ -104,7 +106,7 @@ def put_outputs(
 def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs, NDArray[Any]]:
     """Return the description of stored outputs of a model, and the outputs, shape (n_samples, n_columns).
 
-    An artifact that `put_outputs` did not write raises `InputError`.
+    Raise `InputError` if `put_outputs` did not write the artifact.
     """
     arrays, metadata = artifacts.open_arrays(digest)
     if (
@@ -121,7 +123,7 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
 
 
 def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
-    """Publish the label keys of a truth file in row order; return their artifact and their number.
+    """Publish the label keys of a truth file in row order; return the digest of the artifact and their count.
 
     Errors are those of `local_file` and `adapter.outputs.truthfile.read_truth`.
     """
@@ -134,9 +136,10 @@ def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
 
 @contextmanager
 def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
-    """Yield all rows of a file as one array, the memory map of a copy that is deleted afterward.
+    """Yield all rows of a file as one array: the memory map of a copy that is deleted after the block.
 
-    Nobody changes the copy while its digest is computed. The file itself may be replaced at any time.
+    The copy makes the digest right: nobody changes it meanwhile, whereas the file may be replaced at any
+    time.
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0

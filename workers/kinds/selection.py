@@ -1,4 +1,4 @@
-"""The kind `selection`: which labels to observe next, a few picks at a time."""
+"""The kind `selection`: choose labels to observe next, a few picks at a time."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Cut requests that measure loci for every pick into parts; not those that find the order at once."""
+    """Return the number of parts: several if each pick measures loci, one if the order is found at once."""
     space, n_keys = subject.space_kind(found), subject.n_keys
     on_tree = space == "tree"
     at_once = space != "graph" and found["labels"] == "all"
@@ -102,7 +102,7 @@ def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Return a chain of steps; each continues from the picks of the step before."""
+    """Return a chain of steps, each of which continues from the picks of the step before."""
     last = parameters["parts"] - 1
     return [*(Step({**parameters, "part": part}, part) for part in range(last)), Step(parameters, last)]
 
@@ -154,7 +154,7 @@ def _standing_product(standing: Standing) -> Product:
 
 
 def _read_standing(work: Work) -> Standing | None:
-    """Return the state in which the part before this one stopped; None for the first part."""
+    """Return the state of the selection at the end of the part before this one; None for the first part."""
     from labelgrove.ontology.geometry.selections.rounds import Standing
 
     for digest in work.inputs:
@@ -181,7 +181,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 
 
 def pack_selection(graph: LabelGraph, found: Selection, *, method: str, seed: int) -> Packed:
-    """Return arrays and metadata of a selection.
+    """Return the arrays and the metadata of a file with a selection.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ SELECTION = JobKind(
     show=_show,
     describe=_describe,
 )
-"""Which labels to observe next: `ontology.geometry.select_classes` as a job.
+"""Choose labels to observe next: `ontology.geometry.select_classes` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``required``, ``forbidden``
 and ``candidates``, each null or an artifact with a JSON list of keys; ``n``, ``method``, ``seed``;

@@ -1,4 +1,4 @@
-"""The kind `summary`: a large label graph reduced to a small one of supernodes."""
+"""The kind `summary`: reduce a large label graph to a small one of supernodes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return a number of labels, or a share of them below 1, from its decimal string."""
+    """Return a cap from its decimal string: a number of labels, or a share of all labels below 1."""
     if text is None:
         return None
     return float(text) if "." in text else int(text)
@@ -106,7 +106,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 
 
 def pack_summary(found: Summary) -> Packed:
-    """Return arrays and metadata of a summary of its `source`."""
+    """Return the arrays and the metadata of a file with a summary."""
     arrays: dict[str, NDArray[Any]] = {
         "assignment": found.assignment,
         "sizes": found.sizes,
@@ -246,7 +246,7 @@ SUMMARY = JobKind(
     show=_show,
     describe=_describe,
 )
-"""Labels merged into supernodes: `ontology.geometry.summarize` as a job.
+"""Merge labels into supernodes: `ontology.geometry.summarize` as a job.
 
 Parameters: ``ontology`` (its digest) and ``snapshot`` (the artifact of its label graph), ``target``,
 ``method``, ``seed``, and ``cap``, null or a decimal string. The result is read by `read_summary`.

@@ -1,4 +1,4 @@
-"""The errors of jobs as the text that the ledger keeps: worded here, and read here to tell whose they are."""
+"""The text that the ledger keeps of the error of a job: its wording, and whether it is about the request."""
 
 from __future__ import annotations
 

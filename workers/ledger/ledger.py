@@ -1,9 +1,10 @@
 """Requested, running and finished work: jobs and their units as SQL rows.
 
-A row is the truth and a message only a hint, so nothing here depends on a broker. Every change of state is a
-compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`: a move that the table does not list matches
-no row. A **lease** says who works on a unit and saves repeated work. Every claim raises the **fence**, and
-every later statement compares it; this keeps the result correct even when a lease was lost unnoticed.
+Only the rows decide what is done and what is not; a message merely wakes a worker. So nothing here depends on
+a broker. Every change of state is a compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`: a move
+that the table does not list matches no row. A **lease** says until when a unit belongs to a worker, so that
+no other worker repeats its work. Every claim raises the **fence** of the unit, and every later statement of
+the worker compares it; this keeps the result correct even if the worker lost its lease without noticing.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Ledger:
 
     Notes
     -----
-    A database that does not answer raises `ServiceError`; one that is busy for too long, `TransientError`.
+    If the database does not answer, `ServiceError` is raised; if it is busy for too long, `TransientError`.
     """
 
     def __init__(
@@ -100,8 +101,8 @@ class Ledger:
     def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
         """Record a job and all its units in one transaction; submitting it again makes no second job.
 
-        Failed and cancelled units are tried again, done ones are kept. `target` is the name to point at the
-        result; the last request for a name wins.
+        Failed and cancelled units are tried again, done ones are kept. `target` is the name that the result
+        gets; if several jobs request the same name, the last request wins.
         """
         with self._writing() as connection:
             self.record(connection, plan, target=target)
@@ -109,7 +110,7 @@ class Ledger:
     def record(
         self, connection: sa.Connection, plan: PlannedJob, *, target: Mapping[str, str] | None = None
     ) -> None:
-        """Do the same as `submit`, in a transaction of the caller that writes more than the job."""
+        """Do the same as `submit` within a transaction of the caller, which may write more than the job."""
         instant = self._now()
         shared = {"kind": plan.kind, "kind_version": plan.version, "state": State.PENDING}
         fresh = {"fence": 0, "lease_until": 0, "attempts": 0, "sends": 0, "next_send_at": instant}
@@ -230,7 +231,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; return whether the claim is held or lost, or no job wants the unit any more."""
+        """Renew the lease; return whether the claim is held, or lost, or its unit wanted by no job."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -240,9 +241,10 @@ class Ledger:
         return Beat.HELD if wanted else Beat.UNWANTED
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
-        """Record the published artifact, always last; return False, with no change, if the claim was lost.
+        """Record the published artifact of a unit; return False, with no change, if the claim was lost.
 
-        A second call with the same claim changes nothing and returns True: only the first answer was lost.
+        A second call with the same claim, after the answer to the first was lost, changes nothing and returns
+        True.
         """
         values = {"ended": claim.key, "held": claim.fence, "made": sha256, "bytes": size}
         mine = self._held(claim.key, claim.fence)
@@ -255,14 +257,21 @@ class Ledger:
         return True
 
     def release(self, claim: Claim, error: str, *, delay_s: float) -> bool:
-        """Give a unit back after a temporary fault, to be sent after `delay_s`; at the cap it fails."""
+        """Give a unit back after a temporary fault, to be sent again after `delay_s` seconds.
+
+        If this was its last attempt (`max_attempts`), the unit fails instead. Return False, with no change,
+        if the claim was lost.
+        """
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
         later, shown = self._now() + delay_s, shortened(error)
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
 
     def hand_back(self, claim: Claim) -> bool:
-        """Give a unit back because its worker was told to end; it is free at once, and no attempt counts."""
+        """Give a unit back at once because its worker was told to end; this does not count as an attempt.
+
+        Return False, with no change, if the claim was lost.
+        """
         told = "returned: its worker was told to stop"
         free = {"attempts": _unit.attempts - 1, "next_send_at": self._now(), "sends": 0}
         return self._end(claim, unit_move("release", error=told, **free))
@@ -270,8 +279,9 @@ class Ledger:
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
         """Give a unit back until its inputs whose artifacts are `digests` have been computed again.
 
-        This counts as an attempt, and at the cap the unit fails. A job that was done with such an input stays
-        done, unless the artifact is its result; then it is opened again.
+        This counts as an attempt; if it was the last one (`max_attempts`), the unit fails instead. A job that
+        was done before one of these artifacts was lost stays done, unless the artifact is its result; then
+        the job is opened again. Return False, with no change, if the claim was lost.
         """
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
@@ -294,20 +304,21 @@ class Ledger:
         return True
 
     def fail(self, claim: Claim, error: str) -> bool:
-        """End a unit that cannot succeed."""
+        """End a unit that cannot succeed; return False, with no change, if the claim was lost."""
         return self._end(claim, unit_move("fail", error=shortened(error)))
 
     def abandon(self, claim: Claim) -> bool:
-        """End a unit that no job wants."""
+        """End a unit that no job wants; return False, with no change, if the claim was lost."""
         return self._end(claim, unit_move("abandon"))
 
     # ---- sweeping ----------------------------------------------------------------------------------
 
     def expire(self, *, away_s: float = 0.0) -> int:
-        """Make units whose lease ended pending again; fail them at the cap, cancel those that no job wants.
+        """Give back the units whose lease has ended, so that other workers can claim them.
 
-        Leases that ended in the last `away_s` seconds stay, because the ledger was unreachable and nobody
-        could renew them. Return how many units moved.
+        A unit without attempts left (`max_attempts`) fails instead, and a unit that no job wants is
+        cancelled. Leases that ended in the last `away_s` seconds are left alone, because the ledger was
+        unreachable during that time and nobody could renew them. Return the number of units changed.
         """
         moved = 0
         with self._writing() as connection:
@@ -323,9 +334,10 @@ class Ledger:
         Only units of `kinds`, given as (kind, version), are considered; by default units of every kind. Units
         that no job wants any more are cancelled instead.
 
-        At most `window` messages are sent and unclaimed at a time, and none are added before half of them are
-        claimed. The other units wait here in order and can be cancelled. A unit that nobody claims is due
-        again after `RESEND_S` plus a small random delay.
+        At most `window` units are sent but not yet claimed at a time, and no more are sent until half of the
+        window is free. The other units wait in the ledger, in order, where they can still be cancelled. A
+        unit that nobody claims is due again after the time in `RESEND_S`, lengthened at random by up to a
+        quarter.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._autocommitting() as connection:
@@ -348,7 +360,7 @@ class Ledger:
             return list(connection.execute(query).scalars())
 
     def unsent(self, keys: Sequence[str]) -> None:
-        """Remove the mark of `due` from units whose message could not be sent."""
+        """Undo the mark of `due` for units whose message could not be sent; they are due again soon."""
         with self._writing() as connection:
             connection.execute(
                 sa.update(unit_table)
@@ -357,10 +369,11 @@ class Ledger:
             )
 
     def settle(self, key: str | None = None) -> list[str]:
-        """Move every job that its units decide, and every unit that its jobs decide; return the jobs' ids.
+        """Bring jobs and units up to date with each other; return the ids of the jobs that ended.
 
-        Called for the jobs of one unit (`key`) after its end. Every sweep calls it for all jobs, because two
-        simultaneous last commits may not see each other.
+        A job fails with any of its units and is done with its last one. Units that only failed jobs needed
+        are cancelled. With `key`, consider only the jobs of that unit, which has just ended. Without it, as
+        in every sweep, consider all jobs, because two commits at the same moment may not see each other.
         """
         if key is not None:
             with autocommitting(self._engine) as connection:  # nearly every unit decides nothing
@@ -427,10 +440,10 @@ class Ledger:
 
     @contextmanager
     def _autocommitting(self) -> Iterator[sa.Connection]:
-        """Do as `_writing` for statements that are each correct alone; a sweep completes them after a crash.
+        """Open a connection for statements that are each correct alone; a sweep completes them after a crash.
 
-        PostgreSQL needs fewer round trips this way. SQLite, where each commit waits for the disk, runs them
-        in one transaction.
+        On PostgreSQL each statement is its own transaction, which saves round trips. On SQLite, where each
+        commit waits for the disk, one transaction holds them all, as in `_writing`.
         """
         own = writing if self._engine.dialect.name == "sqlite" else autocommitting
         with self._turn, own(self._engine) as connection:
@@ -440,7 +453,7 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values for a prepared statement, with the time in place of `_instant`."""
+        """Return the values for a prepared statement; if it takes the time as a parameter, add the time."""
         return values if self.clock is None else {"instant": self.clock(), **values}
 
     @cached_property
@@ -465,14 +478,15 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        `max_attempts` limits only units whose lease has ended. A pending unit beyond it may be claimed: a
-        process with a higher limit gave it back, and otherwise nobody would ever run it or fail it.
+        `max_attempts` limits only units whose lease has ended. A pending unit may be claimed even if it has
+        had more attempts: a process with a higher limit gave it back, and otherwise nobody would ever run it
+        or fail it.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)
 
     def _held(self, key: Any, fence: Any) -> tuple[sa.ColumnElement[bool], ...]:
-        """Return the condition under which a claim is still valid: the fence is unchanged."""
+        """Return the condition under which the claim on a unit is still valid: its fence is unchanged."""
         return _unit.key == key, _unit.fence == fence
 
     def _end(self, claim: Claim, statement: sa.Update) -> bool:

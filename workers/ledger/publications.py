@@ -1,4 +1,4 @@
-"""Which results of jobs are still to be published, under a name or in the graph, and which have been.
+"""Record which results of jobs are still to be published, under a name or in the graph, and which have been.
 
 A row of the publication table requests that the result of a job gets the name in its target. A row whose
 target is ``{"graph": ID OF THE JOB}`` requests that the result be shown in the graph. `Ledger.record` writes
@@ -42,7 +42,10 @@ class Publications:
     # ---- names and the graph -----------------------------------------------------------------------
 
     def pending(self, job_ids: Collection[str] | None = None) -> list[Publication]:
-        """Return the pending publications of done jobs, of some or of all; the job done last first."""
+        """Return the pending publications of done jobs, the most recently done job first.
+
+        `job_ids` are the jobs to look at, by default all.
+        """
         wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
         query = (
             sa.select(publication_table, _job.kind_version, _job.result_sha256, _job.spec_json)
@@ -65,7 +68,10 @@ class Publications:
         ]
 
     def delay(self, publication: Publication, reason: str) -> bool:
-        """Record why a name is not given yet; return whether the reason is new. The name stays pending."""
+        """Record why a name cannot be given yet; return whether the reason is new.
+
+        The request for the name stays pending.
+        """
         shown = shortened(reason)
         this = (
             _publication.kind == publication.kind,
@@ -80,7 +86,10 @@ class Publications:
             )
 
     def close(self, publication: Publication, *, error: str | None = None) -> None:
-        """Close a publication; if another job requested the name meanwhile, that request stays pending."""
+        """Mark a publication as done, or as failed with `error`.
+
+        If another job has requested the same name meanwhile, its request stays pending.
+        """
         end = State.DONE if error is None else State.FAILED
         with writing(self._engine) as connection:
             connection.execute(
@@ -115,7 +124,10 @@ class Publications:
         return found
 
     def newest(self, keep: int) -> dict[str, str]:
-        """Return the jobs that have been shown, the newest `keep` of each kind and version of an ontology.
+        """Return the jobs whose results should be in the graph now.
+
+        These are, among the jobs whose results have been shown, the newest `keep` of each kind and version of
+        an ontology.
 
         Returns
         -------
@@ -154,7 +166,10 @@ class Publications:
                 connection.execute(reopened.values(state=State.PENDING, error=None))
 
     def postpone(self, publications: Iterable[Publication], reason: str) -> None:
-        """Record why results are not shown yet; they remain to be shown, but nobody waits any longer."""
+        """Record why results are not shown yet.
+
+        They are shown later, but nobody waits for them any longer.
+        """
         targets = [publication.target_json for publication in publications]
         with writing(self._engine) as connection:
             for some in _parts(targets):
@@ -165,7 +180,7 @@ class Publications:
 
 
 def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
-    """Return jobs in the order of retention: the job that was done last comes first, unknown jobs last.
+    """Return jobs as retention ranks them: the most recently done first, those not in `finished_at` last.
 
     >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
     ['b', 'c', 'a', 'x']

@@ -37,7 +37,10 @@ _DIGITS = 64  # of a digest; a longer name is not a version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
-    """Return the condition that the job of a row counts as being in `state`."""
+    """Return the condition that the job of a row is in `state`.
+
+    A job stored as pending is running if any of its units has begun.
+    """
     if state not in (State.PENDING, State.RUNNING):
         return _job.state == state
     begun = (
@@ -66,14 +69,14 @@ def kind_of(connection: sa.Connection, key: str) -> tuple[str, int] | None:
 
 
 def holders(connection: sa.Connection, key: str) -> list[str]:
-    """Return the ids of the first ten jobs that hold a unit; any number of jobs may hold it."""
+    """Return the ids of the first ten jobs that contain a unit, by id; there may be any number."""
     return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
-    """Return the done jobs about versions of an ontology other than `digests`, newest first."""
+    """Return the done jobs on ontology versions whose digest is not in `digests`, newest first."""
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
     version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
@@ -83,7 +86,7 @@ def ended_on_other_versions(
 
 
 def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
-    """Return the names requested for the result of a job; showing it in the graph is not a name."""
+    """Return the names requested for the result of a job; a request to show it in the graph is not one."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
         recorded_object("target_json", text)
@@ -174,7 +177,10 @@ def _is_graph(wish: sa.Row[Any]) -> bool:
 
 
 def _asked(spec_json: str) -> Mapping[str, Any]:
-    """Return the parameters of a job; none if the row is damaged or has the layout of a newer version."""
+    """Return the parameters of a job.
+
+    They are empty if the row is damaged or has the layout of a newer version.
+    """
     try:
         return job_parameters(spec_json)
     except InputError:

@@ -1,4 +1,4 @@
-"""What the ledger records of a job and of its units: JSON texts with one spelling, read back as written."""
+"""Write what the ledger records of a job and its units as JSON texts with one spelling, and read it back."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class PlannedJob:
     spec_json: str
     units: tuple[PlannedUnit, ...]
     parameters: Mapping[str, Any] = field(compare=False)
-    """Its complete parameters; `spec_json` holds them too."""
+    """The complete parameters of the job; `spec_json` contains them too."""
     shown: bool = False
-    """Whether its result is shown in the graph."""
+    """Whether the result of the job is shown in the graph."""
 
 
 def canonical_json(value: Any) -> str:
-    """Return the only JSON text of `value`: sorted keys, no spaces, no floats (decimals are strings).
+    """Return the only JSON text of `value`: sorted keys, no spaces, no floats (write decimals as strings).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The parts of the ledger's statements: moves between states, and conditions on the current row.
+"""Build the parts of the ledger's statements: moves between states, and conditions on the current row.
 
 Each condition costs a few lookups by index, however many units a job has. This matters because a sweep
 examines thousands of rows, and a job may have a million.
@@ -48,12 +48,12 @@ _input, _witness = unit_table.alias("input"), unit_table.alias("witness")
 
 
 def _is(column: sa.ColumnElement[str], state: State) -> sa.ColumnElement[bool]:
-    """Return the condition that a state is `state`, written so that the database looks rows up by key."""
+    """Return the condition that a column is `state`, written so that no index on states is used."""
     return column.concat("") == state
 
 
 UNFINISHED = _job.state.not_in(sorted({move.target for move in JOB_MOVES.values()} - {State.PENDING}))
-"""Whether a job row is unfinished, written so that the database starts from the unit's own jobs."""
+"""Whether a job row is unfinished, written so that the database starts from the jobs of a unit."""
 
 WANTED = (
     sa.select(_job.id)
@@ -62,7 +62,7 @@ WANTED = (
     .correlate(unit_table)
     .exists()
 )
-"""Whether an unfinished job holds the current unit row."""
+"""Whether the current unit row belongs to an unfinished job."""
 
 _one_holder = (
     sa.select(_mine.c.job_id)
@@ -75,7 +75,10 @@ _one_holder = (
 
 
 def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
-    """Select the first unit, by key, that is not done and that the unit row has to wait for."""
+    """Select the first input, by key, of the current unit row that is not done.
+
+    The inputs of a unit are the units of earlier stages of its job.
+    """
     return (
         sa.select(_other.c.unit_key)
         .join_from(_other, _input, _input.c.key == _other.c.unit_key)
@@ -93,10 +96,10 @@ def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
 
 
 FIRST_INPUT = _unfinished_input()
-"""The first unit that the unit row has to wait for."""
+"""The first unfinished input, by key, of the current unit row, or NULL."""
 
 NEXT_INPUT = _unfinished_input(_other.c.unit_key > _unit.waits_for, _input.c.key > _unit.waits_for)
-"""The first unit after the one that the unit row waits for."""
+"""The first unfinished input, by key, after the one that the current unit row waits for, or NULL."""
 
 WITNESS_DONE = (
     sa.select(_witness.c.key)
@@ -104,7 +107,7 @@ WITNESS_DONE = (
     .correlate(unit_table)
     .exists()
 )
-"""Whether the unit that the unit row waits for is done."""
+"""Whether the input that the current unit row waits for is done."""
 
 DECIDED = (
     sa.select(_job.id)
@@ -117,7 +120,7 @@ DECIDED = (
     )
     .limit(1)
 )
-"""A job whose outcome the end of one unit decides."""
+"""One job whose outcome is decided by the end of the unit ``ended``: its last unit, or one that failed."""
 
 
 _waiting = unit_table.alias("waiting")
@@ -127,11 +130,18 @@ _ends = sa.select(_job.last_unit).where(_job.state == State.PENDING)
 MISSED = sa.select(_unit.key).where(
     _unit.key.in_(_waited_for.union(_ends)), _is(_unit.state, State.CANCELLED), WANTED
 )
-"""Units cancelled at the very moment when a job requested them: the job would wait forever."""
+"""Units that were cancelled at the very moment when another job requested them.
+
+Without a retry, that job would wait for them forever.
+"""
 
 
 def advance() -> sa.Update:
-    """Return the statement that lets units wait for the next unit before them, or for none."""
+    """Return the UPDATE that makes each unit wait for its next unfinished input, or for nothing.
+
+    The inputs of a unit are the units of earlier stages of its job. They are taken in the order of their
+    keys; a unit waits for nothing if no later one is unfinished.
+    """
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
 
@@ -150,10 +160,11 @@ _ADVANCE_TO = sa.select(_advanced.c.waits_for).where(_advanced.c.waits_for.is_no
 
 
 def advance_after(connection: sa.Connection, ended: str) -> None:
-    """Let the units that waited for `ended`, if it is done, wait for the next unit that is not done.
+    """If the unit `ended` is done, make the units that waited for it wait for their next unfinished input.
 
-    Each statement must be a separate transaction. Two commits on PostgreSQL do not see each other before they
-    are over. Therefore whoever made units wait looks again, and a stage does not wait for the next sweep.
+    Each statement must be a separate transaction. On PostgreSQL, two commits at the same moment do not see
+    each other. Therefore this looks again at the units now waited for, in case one has just been done;
+    otherwise the stage would wait for the next sweep.
     """
     if connection.dialect.name != "postgresql":
         connection.execute(_ADVANCE_AFTER, {"ended": ended})
@@ -164,7 +175,11 @@ def advance_after(connection: sa.Connection, ended: str) -> None:
 
 
 def wait_again(reopened: sa.Select[Any]) -> sa.Update:
-    """Return the statement that makes units of each job with a `reopened` unit wait from the start again."""
+    """Return the UPDATE that makes units wait for their first unfinished input.
+
+    It affects the units of each job with a `reopened` unit, except those of the first stage and those that
+    are done.
+    """
     holding = sa.select(_mine.c.job_id).where(_mine.c.unit_key.in_(reopened))
     held = sa.select(_other.c.unit_key).where(_other.c.job_id.in_(holding))
     later = (_unit.stage > 0, _unit.state != State.DONE, _unit.key.in_(held))
@@ -180,7 +195,10 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 
 
 def reopened(move: str, instant: Any) -> sa.Update:
-    """Return the statement that makes a move of ended units, which are then sent at once and run again."""
+    """Return the UPDATE that makes one move of ended units back to pending.
+
+    They are due at once, and their attempts, artifacts and errors are forgotten.
+    """
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
     return unit_move(move, attempts=0, sends=0, next_send_at=instant, **nothing)
 
@@ -194,7 +212,7 @@ def job_move(name: str, **values: Any) -> sa.Update:
 
 
 def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
-    """Return the statement that claims the unit ``claimed`` for ``lease_s`` seconds if it is free."""
+    """Return the UPDATE that claims the unit ``claimed`` for ``lease_s`` seconds if it is free."""
     return (
         unit_move(
             "claim",
@@ -211,14 +229,17 @@ def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
 
 
 def committing(instant: Any) -> sa.Update:
-    """Return the statement that ends a unit with the artifact ``made``; the ledger adds the fence."""
+    """Return the UPDATE that ends a unit with the artifact ``made``.
+
+    The ledger adds the condition that the fence is unchanged.
+    """
     made = sa.bindparam("made", type_=sa.String)
     size = sa.bindparam("bytes", type_=sa.BigInteger)
     return unit_move("commit", sha256=made, size=size, error=None, ended_at=instant)
 
 
 def job_reopened(move: str) -> sa.Update:
-    """Return the statement that makes a move of a job that ended."""
+    """Return the UPDATE that makes a move of an ended job back to pending, without result or error."""
     return job_move(move, finished_at=None, result_sha256=None, error=None)
 
 
@@ -229,15 +250,16 @@ def units_of(*job_ids: str | sa.ScalarSelect[Any]) -> sa.Select[Any]:
 
 
 def one_job(key: str) -> sa.ScalarSelect[str]:
-    """Select one job that holds a unit; any such job has all inputs of the unit."""
+    """Select one job that contains a unit; every such job contains all inputs of the unit."""
     return sa.select(sa.func.min(_job_unit.job_id)).where(_job_unit.unit_key == key).scalar_subquery()
 
 
 def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Sequence[float]) -> sa.Update:
     """Return the statement that marks due units as sent, as many as the ``window`` has room for.
 
-    Nothing is sent before ``half`` of the window is free. A unit that was sent n times before is due again
-    after ``pauses[n]`` seconds, times ``jitter``.
+    The room is the ``window`` less the units that were sent and are not yet claimed. While more than ``half``
+    units are in that state, no unit is marked. A unit that was sent n times before is due again after
+    ``pauses[n]`` seconds, times ``jitter``.
     """
     pending = _unit.state == State.PENDING
     # The time is queried once, because no index serves a moving clock. The upper bound tells the planner
@@ -274,9 +296,9 @@ def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Updat
 
 
 def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
-    """Return the statements that fail and finish the jobs decided by one unit, or by any unit (None).
+    """Return the two UPDATEs that fail and finish the jobs decided by the unit `key`.
 
-    Both return the ids of their jobs.
+    If `key` is None, any unit may decide a job. Each UPDATE returns the ids of the jobs that it changes.
     """
     over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
     failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
@@ -295,7 +317,7 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
 
 
 def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the last unit, if it is done, of the current job row."""
+    """Select `column` of the last unit of the current job row; no row if that unit is not done."""
     return (
         sa.select(column)
         .where(_unit.key == _job.last_unit, _is(_unit.state, State.DONE))
@@ -305,13 +327,16 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 
 
 class _Among(FunctionElement[bool]):
-    """Condition that a column is among the few rows of a query, however many the database expects."""
+    """A condition that a column is among the rows of a query.
+
+    It makes the database run the query first, because its rows are few, however many the planner expects.
+    """
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> _Among:
-        """Return this condition unchanged: the ``= 1`` of other booleans makes SQLite scan all units."""
+        """Return this condition unchanged; the ``= 1`` of other booleans would make SQLite scan all units."""
         return self
 
 
@@ -328,7 +353,7 @@ def _in_array(element: _Among, compiler: Any, **options: Any) -> str:
 
 
 def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Restrict a statement to those `units` that nobody else is changing, so that sweepers never wait."""
+    """Return the condition that a unit is among `units` and not being changed; thus no sweep waits."""
     return _Among(_unit.key, units.correlate(None).with_for_update(skip_locked=True).scalar_subquery())
 
 

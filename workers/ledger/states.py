@@ -1,4 +1,4 @@
-"""States of jobs and units, every legal move between them, and the records that the ledger returns."""
+"""Define the states of jobs and units, the legal moves between them, and the records of the ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["GRAPH", "JOB_MOVES", "UNIT_MOVES", "Beat", "Claim", "Job", "Move", "
 
 
 class State(StrEnum):
-    """The state of a job or a unit; a job is only ever stored as pending or as done, failed or cancelled."""
+    """The state of a job or a unit.
+
+    A job is never stored as running: it counts as running when it is pending and one of its units has begun.
+    """
 
     PENDING = "pending"
     RUNNING = "running"
@@ -71,7 +74,7 @@ class Job:
     parameters : mapping
         Complete parameters of the request, defaults included.
     state : State
-        Running once any unit has begun; done, failed and cancelled are ends.
+        Running once any unit has begun; a job in one of the states done, failed and cancelled has ended.
     created_at, finished_at : float, float or None
         Seconds since 1970, UTC.
     result_sha256 : str or None
@@ -81,8 +84,8 @@ class Job:
     units : mapping of state to int
         Number of units in each state.
     publishing : bool
-        Whether the result is still to get a name or to be shown in the graph; never true for a job that will
-        have no result. An unreachable graph is not waited for.
+        Whether the result is still to get a name or to be shown in the graph. False for a job that will have
+        no result, and for a result that is only delayed because the graph is unreachable.
     delayed : str or None
         Why the result has not got its name so far; every sweep tries again.
     """
@@ -102,7 +105,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether the result exists, or there will be none."""
+        """Whether the job is done, failed or cancelled; its result may still have to get its name."""
         return self.state in (State.DONE, State.FAILED, State.CANCELLED)
 
     @property
@@ -124,13 +127,13 @@ class Unit:
     kind, version : str, int
         The job kind that computes it.
     stage : int
-        It runs after every unit of a lower stage of its jobs.
+        The unit runs after all units of lower stages of its jobs.
     state : State
         State of the unit.
     fence : int
         Raised by every claim; a holder of an older number can no longer change anything.
     lease_until : float
-        When the present claim ends unless renewed, in seconds since 1970.
+        When the lease of the current claim ends unless it is renewed, in seconds since 1970.
     attempts : int
         Number of claims since it was last requested.
     sha256, size : str or None, int or None
@@ -163,11 +166,11 @@ class Claim:
     Attributes
     ----------
     key, fence, attempts
-        As in `Unit`.
+        As in `Unit`, at the time of the claim.
     parameters : mapping
         Parameters of the computation.
     inputs : tuple of str
-        Digests of the artifacts of the stage before, in the order of the plan.
+        Digests of the artifacts of the inputs, in the order of the plan.
     """
 
     key: str
@@ -200,7 +203,7 @@ class Publication:
 
 
 GRAPH = "graph"
-"""Key of the target under which a job's own result is shown in the graph; its value is the id of the job."""
+"""The key that marks a target as a request to show a result in the graph; its value is the id of the job."""
 
 
 class Beat(StrEnum):

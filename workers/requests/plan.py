@@ -24,9 +24,9 @@ __all__ = ["plan_job"]
 def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = None) -> PlannedJob:
     """Return the job that `given` requests from `kind`, with the key of each of its units.
 
-    This is the one place where parameters are checked and completed. The artifact of the one unit in the
-    highest stage is the job's result. A unit's key covers the keys of the stage before it, so that equal keys
-    mean equal inputs and jobs can share units.
+    This is the one place where parameters are checked and completed. The highest stage has one unit, and its
+    artifact is the result of the job. The key of a unit is computed from its parameters and the keys of the
+    stage before, so that units with equal keys have equal inputs, and jobs can share them.
 
     Parameters
     ----------

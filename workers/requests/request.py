@@ -1,6 +1,7 @@
-"""Turn requests of people into parameters of a job kind: names into digests, files and lists into artifacts.
+"""Turn requests of people into parameters of a job kind, with digests for names, files and lists.
 
-Names are resolved when the request is made, so a schedule means the version that is current when it is due.
+Names are resolved when the request is made. A schedule makes its request when it is due, and so uses the
+version that is current then.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ _Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
 def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
     """Return the job that `given` requests from a kind, with the names in it resolved now.
 
-    ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. Then
-    each list is a list of label keys and each object holds amounts by label key. A request that names its
-    ``snapshot``, or no ontology, is taken as it is. Files are read now and stored as artifacts.
+    ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. In
+    such a request each list is a list of label keys, and each object gives amounts by label key. A request
+    with a ``snapshot``, or without an ontology, is used unchanged. Files are read now and stored as
+    artifacts.
 
     Raises
     ------
     NotFoundError
         For an unknown ontology or version.
     UnknownLabelError
-        For a key that the ontology does not hold.
+        For a label key that the ontology does not have.
     InputError
         For parameters that the kind refuses.
     """
@@ -63,7 +65,7 @@ def plan_for_ontology(
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
-    """Return the parameters with digests in place of names, files and lists, and the request's subject."""
+    """Return the parameters, with digests for names, files and lists, and the subject of the request."""
     if kind.gather is not None:
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
@@ -99,14 +101,14 @@ def _resolved_for_ontology(
 
 
 def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
-    """Read the result of a done job, and open the job again if the result is missing or damaged."""
+    """Check the result of a done job; if it is missing or damaged, open the job again."""
     result = ledger.job(job_id).result_sha256
     if result is not None and not workspace.artifacts.is_whole(result):
         ledger.recompute(job_id)
 
 
 def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return the name of the requested version, and the beginning of its digest if one is given."""
+    """Return the name of the requested ontology, and the beginning of the digest of its version if given."""
     if not isinstance(asked, str):
         raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
     if is_digest(asked):
@@ -120,7 +122,7 @@ def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
 def _listed(
     kind: str, name: str, given: Iterable[str] | Mapping[str, Any], declared: Parameter | None
 ) -> list[str] | Mapping[str, Any]:
-    """Return the labels, or the amounts by label, given for one parameter that takes either."""
+    """Check the value given for one parameter; return its labels, or its amounts by label."""
     amounts, labels = (False, False) if declared is None else (declared.amounts, declared.keys)
     if not isinstance(given, Mapping):
         listed = list(given)
@@ -144,7 +146,7 @@ def _listed(
 
 
 def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] | Mapping[str, Any]) -> str:
-    """Check the labels of one parameter and return the artifact that holds them."""
+    """Check the labels of one parameter, store them, and return the digest of the artifact."""
     listed = list(given)
     index = known.indices(listed)
     repeated = [key for key, count in Counter(listed).items() if count > 1]

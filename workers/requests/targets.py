@@ -1,4 +1,4 @@
-"""Complete and check the name that a result shall get, before its job is submitted."""
+"""Complete and check the name that a result will get, before its job is submitted."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def complete_target(
 ) -> dict[str, str] | None:
     """Return the complete target; None if none is given.
 
-    If the request `given`, from which `plan` was made, calls its ontology by name, the target means that
-    name unless it names another. `check_named` has already checked that the kind names results at all.
+    If the target names no ontology, it gets the name of the ontology in `given`, the request from which
+    `plan` was made, if that is a name and not a digest. Call `check_named` first: it checks that results of
+    the kind can have names.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def complete_target(
 
 
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
-    """Refuse a target for a kind whose results get no names: the job would wait for it forever."""
+    """Raise `InputError` if there is a target, but the kind names no results: the job would wait forever."""
     if target is not None and kind.publish is None:
         raise InputError(
             f"results of the kind {kind.name} get no name; leave out the target {dict(target)!r} (--target)"

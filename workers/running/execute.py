@@ -1,9 +1,9 @@
 """Execute one unit of work: claim, compute, publish, commit. Independent of Celery and thread pools.
 
-The order is the guarantee. The artifact is whole in the store before the row says so, and only the holder of
-the fence writes the row. A heartbeat in a separate thread keeps the lease alive and learns when the result is
-no longer wanted. If the ledger does not answer during a unit or at its end, no work is lost as long as it
-answers again before the lease ends.
+The order of the steps makes the result safe. The artifact is complete in the store before the row of the unit
+names it, and only the worker whose claim has the current fence can change the row. A heartbeat in a separate
+thread keeps the lease alive and learns when the result is no longer wanted. If the ledger does not answer
+while a unit runs or when it ends, no work is lost as long as the ledger answers again before the lease ends.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 
 _TOLD_LEASES = 2
-"""Number of leases for which the end of a unit is reported again to a ledger that does not answer."""
+"""Number of leases during which the end of a unit is reported again if the ledger does not answer."""
 
 
 class Outcome(StrEnum):
@@ -55,7 +55,7 @@ class Outcome(StrEnum):
 
     DONE = "done"
     NOT_MINE = "not mine"
-    """Another worker has the unit, it is finished, or its turn has not come."""
+    """Another worker has the unit, or it is finished, or it still waits for an input."""
     UNKNOWN = "unknown"
     """The unit, its kind or its version is unknown to this process; a worker that knows it runs it."""
     RELEASED = "released"
@@ -69,8 +69,8 @@ class Outcome(StrEnum):
 class Recall:
     """Gives back all units that run in this process at once, whatever they are doing.
 
-    A unit learns of it before the next part of its work. A unit that works in a single part continues in
-    vain, because its result is not published.
+    A unit stops before the next part of its work. A unit that does its work in a single part runs to its end,
+    but its result is not published.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Recall:
     def call(self) -> int:
         """Give back the running units, and any that are claimed later; return how many were running.
 
-        A ledger that does not answer gets them back when their leases end.
+        If the ledger does not answer, the units are free when their leases end.
         """
         with self._lock:
             self._called, running = True, list(self._running)
@@ -102,7 +102,7 @@ class Recall:
 
 
 class UnwantedError(ConflictError):
-    """Raised for work that no job wants any more: stop, and publish nothing."""
+    """Raised inside a unit that no job wants any more, so that it stops and publishes nothing."""
 
 
 def execute_unit(
@@ -124,7 +124,7 @@ def execute_unit(
     ledger, workspace
         Where units are recorded and artifacts kept.
     lease_s : float
-        Length of the lease in seconds, renewed three times as often.
+        Length of the lease in seconds; the lease is renewed three times in this period.
     out_of_time : type of exception, optional
         The exception that the carrier raises inside a unit that took too long; the unit is then given back.
     recall : Recall, optional
@@ -135,14 +135,14 @@ def execute_unit(
     Returns
     -------
     outcome : Outcome
-        What happened; after every outcome but DONE, store and row are consistent and need no further action.
+        What happened. In every case artifact store and row agree, and the caller has nothing to repair.
 
     Raises
     ------
     ServiceError
-        If the ledger does not answer; at the end of the unit, if it does not answer for longer than two
-        leases. The unit is sent again when its lease has ended. If its end was already committed, the next
-        sweep does the rest.
+        If the ledger does not answer at the start of the unit, or for longer than two leases at its end. The
+        unit is then sent again when its lease has ended. If its end was already committed, the next sweep
+        does the rest.
     """
     kind, jobs = _found(workspace, key)
     if kind is None:
@@ -246,10 +246,10 @@ def _without_input(
     artifacts: ArtifactStore,
     error: ArtifactError | NotFoundError,
 ) -> Outcome:
-    """End a unit that could not read an input; missing or damaged inputs are computed again.
+    """End a unit that could not read an input; inputs that are missing or damaged are computed again.
 
-    Nothing is deleted: publishing an artifact again replaces the file, and another worker may just have done
-    so. If all inputs are whole now, the unit is therefore worth a second attempt.
+    A damaged file is not deleted: publishing its artifact again replaces it, and another worker may just have
+    done so. Therefore, if all inputs turn out to be complete now, the unit is tried again.
     """
     try:
         lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]
@@ -265,7 +265,7 @@ def _without_input(
 
 
 def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str) -> Outcome:
-    """Return the unit to the ledger after a temporary fault; the attempt counts."""
+    """Give the unit back to the ledger after a temporary fault; this counts as an attempt."""
     pause = RESEND_S[min(claim.attempts, len(RESEND_S)) - 1] * random.uniform(1.0, 1.25)
     logger.warning("unit %s, attempt %d: %s", claim.key, claim.attempts, reason)
     told = heartbeat.tell(ledger.release, claim, reason, delay_s=pause)
@@ -273,7 +273,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is released, lost or unwanted, whatever the ledger answers meanwhile."""
+    """Renews a claim until it is released, lost or unwanted; an error of the ledger does not end it."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -286,9 +286,10 @@ class _Heartbeat(threading.Thread):
         self._given_back = False
 
     def tell(self, end: Callable[P, bool], *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Report to the ledger how the unit ended, again while it is silent; False if the claim is lost.
+        """Report to the ledger how the unit ended; return False if the claim is lost.
 
-        After `_TOLD_LEASES` leases the error of the ledger is raised.
+        While the ledger does not answer, the report is repeated. After `_TOLD_LEASES` leases, the error of
+        the ledger is raised.
         """
         until = time.monotonic() + _TOLD_LEASES * self._lease_s
         failed = False
@@ -322,7 +323,15 @@ class _Heartbeat(threading.Thread):
             return False
 
     def check(self) -> None:
-        """Raise `UnwantedError` or `LeaseLostError` once a heartbeat reports it or the unit was returned."""
+        """Raise an error if the unit should stop.
+
+        Raises
+        ------
+        UnwantedError
+            If a heartbeat found that no job wants the unit.
+        LeaseLostError
+            If a heartbeat found that the claim is lost, or the unit was given back.
+        """
         if self._given_back:
             raise LeaseLostError(
                 f"unit {self._claim.key}: returned to the ledger, because its worker is stopping"
@@ -333,7 +342,7 @@ class _Heartbeat(threading.Thread):
             raise LeaseLostError(f"unit {self._claim.key}: another worker has its lease")
 
     def run(self) -> None:
-        """Beat three times per lease."""
+        """Renew the claim three times per lease."""
         keep_renewed(
             self._renew, self._lease_s, self._stopped, f"unit {self._claim.key}: its heartbeat failed"
         )

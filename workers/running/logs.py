@@ -1,7 +1,7 @@
-"""Logs of a worker: text for people or one JSON object per line, about which unit, without passwords.
+"""Log the work of a worker as text or as one JSON object per line, with the unit and without passwords.
 
-Inside an `about` block every record carries the block's fields, whether a job kind, a driver or Celery logs
-it. Every line is masked after it is formatted, so that neither an argument nor a traceback can show a secret.
+Inside an `about` block, every record gets the fields of the block, whichever library logs it. Every line is
+masked after it is formatted, so that neither an argument nor a traceback can show a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _about: ContextVar[dict[str, Any] | None] = ContextVar("about", default=None)
 
 @contextlib.contextmanager
 def about(**fields: Any) -> Iterator[None]:
-    """Give every record of this thread these fields, named in `FIELDS`, while the block runs."""
+    """Add these fields, whose names are in `FIELDS`, to every log record of this thread inside the block."""
     token = _about.set({**(_about.get() or {}), **fields})
     try:
         yield

@@ -1,8 +1,9 @@
-"""Metrics of a worker for Prometheus: the ledger in numbers, and the work of this process.
+"""Serve metrics of a worker for Prometheus: numbers from the ledger, and the work of this process.
 
-Children of a prefork pool share nothing with the process that answers. They need not, because their work is
-recorded in the ledger, which is read when metrics are requested. Numbers of the ledger are therefore gauges
-and the same on every worker. Numbers of sweeps concern only this process.
+The child processes of a worker run its units, and another process answers Prometheus. They share no memory,
+and need none, because the ledger records the work and is read when metrics are requested. Therefore the
+numbers from the ledger are gauges, and equal on every worker. The numbers about sweeps are those of this
+process alone.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ __all__ = ["BUCKETS_S", "Metrics"]
 logger = logging.getLogger(__name__)
 
 BUCKETS_S = (0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
-"""Upper ends of the classes of durations; units are stopped at 660 s by default."""
+"""Upper ends of the histogram bins for durations, in seconds; units are stopped at 660 s by default."""
 
 _SHARE = 10
-"""A reading of the ledger is used for 10 times its duration: readings take at most 1/10 of one core."""
+"""What was read from the ledger is used for 10 times as long as reading took: at most 1/10 of one core."""
 
 _job, _unit = job_table.c, unit_table.c
 
 
 class Metrics:
-    """Context manager that answers Prometheus at an address.
+    """Context manager that serves metrics to Prometheus at an address.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class Metrics:
 
 
 class _LedgerCollector:
-    """Reads jobs and units on request, seldom enough that it does not burden a huge ledger."""
+    """Reads jobs and units when metrics are requested, but not so often that it burdens a huge ledger."""
 
     def __init__(self, settings: Settings, guard: AbstractContextManager[Any]) -> None:
         self._settings = settings

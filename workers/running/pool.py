@@ -20,7 +20,7 @@ from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, dispatch, sweep
 __all__ = ["LEASE_S", "Pool"]
 
 LEASE_S = 15.0
-"""Seconds that the units of a killed process stay claimed; a rerun waits no longer than that for them."""
+"""Seconds for which the units of a killed process stay claimed; the next run of its job waits that long."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +39,9 @@ class Pool:
     threads : int, optional
         Number of units at the same time; by default one for each core, at most 4.
     lease_s : float
-        Length of a unit's lease.
+        Length of the lease of a unit, in seconds.
     swept : callable, optional
-        Called after each sweep with the number of leases that it found ended.
+        Called after each sweep with the number of ended leases that the sweep found.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Pool:
         self._fault: BaseException | None = None
 
     def run_until(self, finished: Callable[[], bool]) -> None:
-        """Work until `finished()` is true; it is called when nothing runs and about once a second.
+        """Work until `finished()` is true; that is asked whenever nothing runs, and about once a second.
 
-        An error of the ledger is raised here; the units stay recorded and can be run again.
+        If the ledger does not answer, its error is raised; the units stay recorded and can be run again.
         """
         while not finished():
             self._turn()
@@ -78,8 +78,8 @@ class Pool:
     def run_job(self, job_id: str, ended: Callable[[], bool]) -> None:
         """Work only on the units of one job until `ended()`: nothing is swept, named or shown in the graph.
 
-        Use this for an answer that somebody waits for. It waits for units that another process holds; the
-        units of a killed process are free when their leases have ended.
+        Use this for an answer that somebody waits for. If another process has claimed a unit of the job, this
+        waits for it; the units of a killed process are free when their leases have ended.
         """
         while not ended():
             for key in self._ledger.claimable(job_id, limit=self.slots - len(self._running)):
@@ -93,9 +93,9 @@ class Pool:
     def serve(self) -> None:
         """Work until a signal's exception ends it; wait for the database while it is unreachable.
 
-        Meanwhile this process counts among the workers that are alive. The calling thread only waits, because
-        a signal that interrupts a driver would leave a transaction open, or be swallowed. An exception that
-        ends the sweeps, such as the exit of a unit, is raised here.
+        Meanwhile this process is listed among the workers that are alive. The calling thread, which receives
+        the signals, only waits: a signal that interrupts a database driver would leave a transaction open, or
+        be swallowed. An exception that ends the sweeps, such as `SystemExit` from a unit, is raised here.
         """
         self._idle.clear()
         threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True).start()

@@ -1,9 +1,8 @@
-"""The workers that are alive: each reports to the database, and removes its name when it ends.
+"""Report in the database which workers are alive.
 
-A worker that could not report learns from this for how long the database was unreachable.
-
-A killed worker removes nothing; it counts as alive until it has not reported for `LIVING_S` seconds. Units do
-not depend on any of this, because their leases say who works on them.
+Each worker reports regularly, and removes its name when it ends. A killed worker removes nothing; it counts
+as alive until it has not reported for `LIVING_S` seconds. Units do not depend on this, because their leases
+say who works on them. A worker also learns from its reports for how long the database was unreachable.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Worker:
     Attributes
     ----------
     name : str
-        Its host, and the number of its main process there.
+        The name of its host, and the id of its main process there.
     slots : int
         Number of units that it runs at the same time.
     silent_s : float
@@ -68,13 +67,13 @@ class Presence:
 
     @contextmanager
     def reaching(self, engine: sa.Engine) -> Iterator[float]:
-        """Report that this worker is alive, and watch whether a block that writes to the database succeeds.
+        """Report that this worker is alive, then run the block of the caller, which writes to the database.
 
         Yields
         ------
         float
-            Seconds for which the database has been unreachable: the time since the block last succeeded if it
-            failed after that, else 0.
+            Seconds for which the database has been unreachable: the time since a block last succeeded if a
+            later one failed, else 0.
         """
         away_s = time.monotonic() - self._reached_at if self._away and self._reached_at is not None else 0.0
         self._away = True
@@ -97,7 +96,7 @@ class Presence:
         self._told_at = time.monotonic()
 
     def leave(self, engine: sa.Engine) -> None:
-        """Report that this worker ends."""
+        """Remove the name of this worker, because it ends."""
         with writing(engine) as connection:
             connection.execute(sa.delete(worker_table).where(_worker.name == self.name))
 

@@ -1,4 +1,4 @@
-"""Sweep up everything that could get lost: ended leases, units to send, finished jobs, due schedules.
+"""Sweep up everything that could get lost: units of lost workers, unsent units, ended jobs, due schedules.
 
 A sweep is safe to run anywhere, any number of times and by any number of processes at once.
 """
@@ -25,7 +25,7 @@ __all__ = ["WINDOW_PER_SLOT", "Send", "Sweeper", "dispatch", "sweep"]
 logger = logging.getLogger(__name__)
 
 WINDOW_PER_SLOT = 4
-"""Unclaimed messages that may be sent for each unit that can run at the same time."""
+"""Messages that may wait unclaimed, for each unit that can run at the same time."""
 
 _STOP_S = 15.0  # with the 20 s for running units, within the 45 s before a container is killed
 
@@ -54,7 +54,7 @@ def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
 def sweep(
     workspace: Workspace, ledger: Ledger, send: Send, *, window: int, presence: Presence | None = None
 ) -> int:
-    """Free the units of lost workers, finish jobs, run due schedules, send due units, tidy up.
+    """Free the units of lost workers, finish jobs, run due schedules, send due units and tidy up.
 
     With `presence`, report that the sweeping worker is alive, and do not free units whose lease ended while
     it could not report. Return how many leases had ended.
@@ -114,6 +114,6 @@ class Sweeper(threading.Thread):
             logger.exception("%s", what)
 
     def stop(self) -> None:
-        """End the thread after a sweep that is under way; leave a hanging one behind, as a kill would."""
+        """End the thread after the current sweep; abandon a sweep that hangs."""
         self._stopped.set()
         self.join(_STOP_S)

@@ -1,7 +1,7 @@
-"""Five-field cron expressions in UTC: the next and the last due time.
+"""Read cron expressions with five fields in UTC, and compute their next and last due times.
 
-`cronsim` implements the syntax of Debian's cron. Here it is limited to five fields, and an error names the
-field and its rule. UTC has no clock changes, so every due time occurs exactly once.
+`cronsim` implements the syntax of Debian's cron. This module allows only five fields, and its errors name the
+field and the rule. UTC has no clock changes, so every due time occurs exactly once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Cron:
     ----------
     text : str
         Minute, hour, day of the month, month, day of the week; each ``*``, a number, a name, a range, a list
-        or a step. If both days are restricted, a match of either one is enough.
+        or a step. If day of the month and day of the week are both restricted, one of them has to match.
 
     Raises
     ------

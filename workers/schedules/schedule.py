@@ -1,9 +1,9 @@
-"""Requests made by the clock: schedules, their due times, and one firing for each due time.
+"""Make requests by the clock: schedules, their due times, and one firing for each due time.
 
-A sweep reads which schedules are due, turns their requests into jobs, and records job and firing in one
-transaction. The key of a firing row is schedule and due time, and the schedule must still wait for the due
-time that the sweep read. Therefore only one of any number of sweepers fires it. After a pause of the whole
-deployment only the latest missed due time fires.
+A sweep reads which schedules are due, turns their requests into jobs, and records each job and its firing in
+one transaction. The firing is recorded only if the schedule still waits for the due time that the sweep read,
+and its key is the schedule with the due time. Therefore only one of any number of sweeps fires it. If the
+whole deployment was down for a while, a schedule fires once, for the latest due time that it missed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_du
 logger = logging.getLogger(__name__)
 
 KEEP_S = 30 * 86_400
-"""Seconds that firings stay recorded; the last firing of a schedule stays as long as the schedule."""
+"""Seconds for which firings stay recorded; the last firing of a schedule stays as long as the schedule."""
 
 _ERROR_CHARACTERS = 2000
 _DAY_S = 86_400
@@ -51,9 +51,9 @@ class Firing:
     Attributes
     ----------
     due_at, fired_at : float
-        When it was due and when a sweep fired it, in seconds since 1970, UTC.
+        The due time, and when a sweep fired it, in seconds since 1970, UTC.
     job_id : str or None
-        The job that was requested; the same one as before if nothing changed since.
+        The job that was requested; the same as at the firing before if nothing has changed.
     error : str or None
         Why no job was requested.
     """
@@ -77,14 +77,14 @@ class Schedule:
     parameters : mapping
         Parameters as requested; names in them are resolved when the schedule is due.
     target : mapping or None
-        The name to point at the result, as the kind understands it.
+        The name that the result gets, in the form that the kind defines.
     created_at, next_at : float
         When it was added and when it is due next, in seconds since 1970, UTC.
     last : Firing or None
         Its latest firing.
     damage : str or None
-        Why its row cannot be read, if somebody edited it; such a schedule requests nothing. Unreadable
-        entries of `parameters` and `target` are left out.
+        Why the row of the schedule cannot be read, if somebody edited it. Such a schedule requests nothing;
+        `parameters` or `target` is empty if it could not be read.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Timetable:
         *,
         target: Mapping[str, str] | None = None,
     ) -> None:
-        """Record a schedule, first due after now; raise `ConflictError` for a name that is taken."""
+        """Record a schedule, which is first due after now; raise `ConflictError` if its name is taken."""
         with writing(self._engine) as connection:
             instant = connection.execute(sa.select(self._instant())).scalar_one()
             added = connection.execute(
@@ -185,9 +185,10 @@ class Timetable:
         record: Callable[[sa.Connection], None] | None = None,
         error: str | None = None,
     ) -> bool:
-        """Answer one due time: call `record` and write the firing in one transaction.
+        """Record the firing for one due time; call `record` in the same transaction.
 
-        Return False, with nothing recorded, if another sweeper answered it or the schedule is gone.
+        The schedule is due next at `next_at`. Return False, with nothing recorded, if another sweep has fired
+        for this due time or the schedule is gone.
         """
         row = {"schedule": schedule.name, "due_at": due_at}
         this = (_firing.schedule == schedule.name, _firing.due_at == due_at)
@@ -232,7 +233,7 @@ def add_schedule(
     target: Mapping[str, str] | None = None,
     timetable: Timetable | None = None,
 ) -> None:
-    """Check a request by resolving it now, and record it as a schedule.
+    """Check a request by planning its job now, and record the request as a schedule.
 
     Raises
     ------
@@ -254,12 +255,12 @@ def add_schedule(
 
 
 def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
-    """Submit the jobs of the schedules that are due; return how many due times were answered here.
+    """Submit the jobs of the schedules that are due; return the number of firings recorded here.
 
     A schedule whose kind is unknown here is left to a process that knows it. If a request cannot be made (an
     ontology is gone, for example), the firing records that, and the schedule is tried again at its next due
-    time. A schedule whose row cannot be read is tried again after a day. After a temporary fault it stays
-    due.
+    time. A schedule whose row cannot be read is tried again after a day. If a temporary fault prevents a
+    firing, the schedule stays due.
     """
     instant, due = timetable.due()
     answered = 0
@@ -311,7 +312,7 @@ def _utc(seconds: float) -> str:
 
 
 def _planned(workspace: Workspace, schedule: Schedule, kind: JobKind) -> PlannedJob | str:
-    """Return the job that the schedule requests now, or why there is none."""
+    """Return the job that the schedule requests now, or a text that says why it cannot be requested."""
     try:
         return plan_request(workspace, kind, schedule.parameters)
     except DEPLOYMENT_FAULTS:  # an unreachable service

@@ -1,4 +1,4 @@
-"""Back up every row of catalog and ledger at one moment, and every artifact that the rows name.
+"""Back up every row of catalog and ledger as of one moment, and every artifact that the rows name.
 
 ::
 
@@ -8,8 +8,8 @@
     <folder>/tables/<run>/artifacts.jsonl digest and size of each artifact
     <folder>/sha256/ab/ab12...            the artifacts, as in an artifact store
 
-A folder holds one backup. The previous backup stays whole until the manifest of the next is in place, so a
-run may be killed at any time.
+A folder contains one backup. The previous backup stays complete until the manifest of the next one replaces
+its own, so a run may be killed at any time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PASSING = {"upkeep", "worker"}  # specific to each deployment: timers, and whic
 _LISTED = 20  # number of damaged artifacts that a message names
 
 Progress = Callable[[str, int, int], None]
-"""Called with a step, the amount of it that is done, and its total."""
+"""Called with the name of a step, the amount done and the total amount."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class BackupResult:
     n_copied : int
         Number of artifacts that an earlier backup in the folder did not have.
     missing : tuple of str
-        Results of done units that the store no longer has; they are computed again when requested.
+        Digests of results of done units that the store no longer has; they are computed again when requested.
     """
 
     folder: Path
@@ -130,10 +130,12 @@ def backup(
     Parameters
     ----------
     workspace : Workspace
-        The workspace to back up. Graph and index files are not in the backup, because they are made from it.
+        The workspace to back up. Graph and index files are not in the backup, because they can be rebuilt
+        from it.
     folder : path
-        A new or empty folder, or a folder with an earlier backup. Artifacts that are whole in it are not
-        copied again. Files that the new backup does not name are removed when it is complete.
+        A new or empty folder, or a folder with an earlier backup. Artifacts that are already there,
+        undamaged, are not copied again. When the new backup is complete, files that it does not name are
+        removed.
     progress : callable, optional
         Called with (step, done, total); the steps are ``tables`` and ``artifacts``.
 
@@ -147,16 +149,16 @@ def backup(
         If the folder holds other files or is the artifact store itself, or another process is writing a
         backup into it.
     ArtifactError
-        For damaged artifacts, and for missing artifacts that a version or bundle needs; each is named. The
-        earlier backup in the folder stays valid, as after every other error.
+        If artifacts are damaged, or artifacts that a version or bundle needs are missing; the message names
+        each. After this and every other error, the earlier backup in the folder stays valid.
     ServiceError
         If the folder cannot be written.
 
     Notes
     -----
-    The rows are read in one transaction. The artifacts follow, because each is published before the row that
-    names it. Every artifact is read once and compared with its sha256: in the folder if it is there already,
-    else in the store.
+    The rows are read first, in one transaction, then the artifacts: each artifact was published before the
+    row that names it. Every artifact is read once and compared with its sha256, in the folder if it is there
+    already, else in the store.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)
@@ -179,11 +181,11 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
     Raises
     ------
     NotFoundError
-        If the folder holds no backup.
+        If the folder contains no backup.
     ArtifactError
         For a backup that was never completed, or a manifest that was edited or damaged.
     InputError
-        For the format of a newer labelgrove.
+        For a backup in the format of a newer labelgrove.
     """
     root = Path(folder).absolute()
     path = root / _MANIFEST
@@ -255,7 +257,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
 
 
 class _Wanted:
-    """The digests that rows name, grouped by how much depends on them."""
+    """The digests that rows name, grouped by what is lost if the artifact is missing."""
 
     def __init__(self) -> None:
         self.needed: dict[str, str] = {}  # digest: what needs it; without it an ontology is lost
@@ -298,7 +300,7 @@ def _write_tables(engine: sa.Engine, place: Path, wanted: _Wanted, report: Progr
 
 @contextlib.contextmanager
 def _one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Open a transaction in which every statement sees the same state of the database as the first one."""
+    """Open a transaction in which every statement sees the database as it was at the first one."""
     options: dict[str, Any] = {"labelgrove_begin": "BEGIN"}  # SQLite: a reader of the WAL sees one moment
     if engine.dialect.name == "postgresql":
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -326,7 +328,7 @@ class _Copied:
 
 
 def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report: Progress) -> _Copied:
-    """Copy the artifacts that rows name; try all of them before an error is raised."""
+    """Copy the artifacts that rows name; try all of them before an error about any of them is raised."""
     sizes: dict[str, int] = {}
     wrong: list[str] = []
     missing: list[str] = []
@@ -372,7 +374,7 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
 
 
 def _check_apart(store: ArtifactStore, root: Path) -> None:
-    """Refuse a folder in which a backup would delete foreign files."""
+    """Raise `ConflictError` for a folder in which a backup would delete files that belong to others."""
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
             raise ConflictError(
@@ -418,7 +420,7 @@ def _write_manifest(root: Path, manifest: Manifest) -> None:
 
 
 def _prune(root: Path, manifest: Manifest, artifacts: Mapping[str, int]) -> None:
-    """Remove the files of earlier backups or killed runs that the new backup does not use."""
+    """Remove the files of earlier backups and killed runs that the new backup does not use."""
     for run in (root / _TABLES).iterdir():
         if run.name != manifest.run and run.is_dir() and not run.is_symlink():
             shutil.rmtree(run)

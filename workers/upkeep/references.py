@@ -1,7 +1,7 @@
-"""The artifacts in use: those that the catalog, the ledger, a request, a schedule or the index file names.
+"""Find the artifacts in use: those named by catalog, ledger, requests, schedules or the index file.
 
-A request names an artifact by its digest, as a separate JSON string. No artifact of this package refers to
-another: results name their ontology by its digest, not by a file.
+In the JSON of a request, the digest of an artifact is a string of its own. No artifact of this package names
+another: results name their ontology by its digest, not by an artifact.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _job, _unit, _schedule = (t.c for t in (job_table, unit_table, schedule_table))
 class References:
     """The artifacts that something refers to, stored in 8 bytes each.
 
-    The first 16 of the 64 digits represent a digest. Two digests with the same 16 could keep an artifact too
-    long, but never lose one.
+    Only the first 16 of the 64 digits of a digest are stored. Two digests that agree in these could keep an
+    unused artifact, but never lose one in use.
 
     Examples
     --------

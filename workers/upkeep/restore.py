@@ -1,7 +1,7 @@
-"""Restore a backup into an empty database of either kind, and into any artifact store.
+"""Restore a backup into an empty database, SQLite or PostgreSQL, and into any artifact store.
 
-Everything in the backup is compared with its sha256 before a row is written, and all rows are written in one
-transaction. A killed restore therefore leaves an empty database or a complete one.
+Every file of the backup is compared with its sha256 before a row is written, and all rows are written in one
+transaction. If a restore is killed, the database is therefore empty or complete.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RestoreResult:
     Attributes
     ----------
     revision : str
-        Present revision of the SQL schema; the revision of the backup may have been older.
+        Revision of the SQL schema now; the backup may have had an older one.
     rows : mapping of str to int
         Rows of each table.
     n_artifacts, n_bytes : int
@@ -63,9 +63,9 @@ def restore(
     Parameters
     ----------
     settings : Settings
-        The deployment to restore into, with SQLite or PostgreSQL, whichever the backup came from. The
-        database must have no rows; if it has no schema, it is made here. The artifact store may hold
-        anything.
+        The deployment to restore into, with SQLite or PostgreSQL; it need not be the type of database that
+        the backup came from. The database must have no rows; if it has no schema, the schema is created. The
+        artifact store may contain other artifacts.
     folder : path
         The folder given to `workers.upkeep.backup.backup`.
     progress : callable, optional
@@ -78,18 +78,20 @@ def restore(
     Raises
     ------
     ConflictError
-        If the database holds rows; the message says which. Nothing was changed.
+        If the database has rows; the message says which. Nothing is changed.
     MigrationError
-        For the schema of a newer labelgrove, or a database whose empty schema is newer than the backup's.
+        If the schema of the backup is that of a newer labelgrove, or older than the schema that the empty
+        database has.
     ArtifactError
-        For a file of the backup that is missing, cut or edited; the database is unchanged.
+        If a file of the backup is missing, truncated or edited; the database is unchanged.
     NotFoundError
-        If the folder holds no backup.
+        If the folder contains no backup.
 
     Notes
     -----
-    The rows are those of the backup, including fences and leases: units that were running then are run again
-    when their lease ends, pending units at once. The graph is rebuilt when it is next opened.
+    The rows are those of the backup, including fences and leases. Units that were running at the time of the
+    backup can be run again when their lease has ended, pending units at once. The graph is rebuilt when it is
+    next opened.
     """
     root = Path(folder).absolute()
     manifest = read_manifest(root)
@@ -189,7 +191,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 def _publish(
     source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
 ) -> int:
-    """Publish every artifact, even one that exists, so that garbage collection does not take it for old."""
+    """Publish every artifact, even if it exists: garbage collection takes it for new then."""
     total, n_bytes, listed = manifest.artifacts.rows, 0, 0
     for done, row in enumerate(_lines(manifest.artifacts_file(root))):
         report("artifacts", done, total)
@@ -259,7 +261,7 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
 
 
 def _advance(connection: sa.Connection, table: sa.Table) -> None:
-    """Advance the sequence of the table's key, if it has one, past the inserted rows."""
+    """Advance the sequence of the key of a table, if there is one, past the inserted rows."""
     for column in table.primary_key.columns:
         sequence = sa.func.pg_get_serial_sequence(table.name, column.name)
         if isinstance(column.type, sa.Integer) and connection.scalar(sa.select(sequence)) is not None:

@@ -1,7 +1,7 @@
 """Retention: forget old finished jobs, and delete artifacts that nothing refers to.
 
-An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period.
-Four rules prevent the deletion of an artifact that somebody is about to refer to:
+An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period
+(`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
 1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
    bytes already exist. The grace therefore protects it between publication and reference.
@@ -16,12 +16,13 @@ Four rules prevent the deletion of an artifact that somebody is about to refer t
 4. Old jobs are forgotten under a lock that submitters of jobs wait for. A submitted job is there with all its
    units, or it is gone and recorded again.
 
-One case remains: a request that names a file by its digest, when nothing has referred to the file for longer
-than the grace. The file has to be published again, as `workers.requests.request` does with every list of
-labels.
+One case is not protected: a request that names an artifact by its digest, after nothing has referred to the
+artifact for longer than the grace. Such a request has to publish the artifact again first, as
+`workers.requests.request` does with every list of labels.
 
-If a forgotten row is recorded again, its fence starts again too. Only ended units that no job holds are
-forgotten, so a worker would have to sleep through the retention of its job to meet its own number again.
+If a unit is recorded again after it was forgotten, its fence starts at zero again. This is safe, because only
+ended units without a job are forgotten: a worker would have to hang for as long as jobs are kept before its
+old fence could be valid again.
 """
 
 from __future__ import annotations
@@ -72,24 +73,24 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 EVERY_S = 600.0
-"""Seconds between two collections of a deployment; one process does each of them."""
+"""Seconds between two collections; one process of the deployment does each of them."""
 
 GRACE_S = 86_400.0
-"""Seconds that an artifact stays after the last reference to it, or after it was published."""
+"""Seconds for which an artifact stays after it was published and after the last reference to it is gone."""
 
 TEMPORARY_S = 3_600.0
-"""Seconds for which the file of a killed writer stays after its last byte."""
+"""Seconds for which an unfinished file of a killed writer stays after its last byte was written."""
 
 _JOBS_PER_TURN = 1_000
 _ARTIFACTS_PER_TURN = 5_000
 _BATCH = 20
-"""Number of jobs forgotten in one transaction, which makes submitters wait."""
+"""Number of jobs forgotten in one transaction, during which nobody can submit a job."""
 
 _DELETED_TOGETHER = 2_000
-"""Number of artifacts deleted between two readings of the references.
+"""Number of artifacts deleted between two readings of all references.
 
-A reading takes 0.4 s for each 100,000 units. A worker forks no child during a sweep, so the number is large:
-a turn that deletes all that it may reads them four times, not thirty.
+A reading takes 0.4 s for each 100,000 units, and a worker forks no child during a sweep. The number is large
+so that a turn with the most deletions reads the references four times, not thirty.
 """
 
 DAY_S = 86_400.0
@@ -112,7 +113,7 @@ _UNNAMED = (
     .correlate(job_table)
     .exists()
 )
-"""Whether the current job row is done and waits for its name; waiting only for the graph does not count."""
+"""Whether the current job row is done and its result waits for its name; the graph does not matter."""
 _SCHEDULED = (
     sa.select(_firing.job_id)
     .where(
@@ -141,8 +142,8 @@ def forget_jobs(
 ) -> int:
     """Forget jobs that ended more than `keep_s` seconds ago, and units without a job; return how many jobs.
 
-    A job stays if it was requested again since then, if the name of a bundle points at its result or is still
-    to be pointed at it, or if it is the last job that a schedule requested.
+    A job stays if it was requested again since then, if its result has the name of a bundle or is still to
+    get its name, or if it is the last job that a schedule requested.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def forget_jobs(
 
 
 def _forget_units(engine: sa.Engine) -> None:
-    """Forget the ended units that no job holds; the grace of their artifacts begins."""
+    """Forget the ended units that belong to no job; the grace of their artifacts begins."""
     unheld = (_unit.state.in_(_ENDS), ~_HELD)
     while True:
         with reading(engine) as connection:
@@ -204,7 +205,10 @@ def _forget_units(engine: sa.Engine) -> None:
 
 
 def _keep_askers_waiting(connection: sa.Connection) -> None:
-    """Let nobody record a job until this transaction ends; on SQLite nobody else can write anyway."""
+    """Let nobody record a job until this transaction ends.
+
+    SQLite needs no lock for this, because nobody else can write anyway.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
         connection.execute(sa.text("LOCK TABLE job IN SHARE ROW EXCLUSIVE MODE"))
@@ -220,9 +224,9 @@ class Collection:
     Attributes
     ----------
     artifacts, n_bytes : int
-        Files that nothing refers to, and their bytes.
+        Number of artifacts that nothing refers to, and their bytes.
     temporaries : int
-        Files of writers that were killed.
+        Number of unfinished files of writers that were killed.
     """
 
     artifacts: int
@@ -240,7 +244,8 @@ def collect(
     workspace : Workspace
         The workspace whose artifacts are examined.
     grace_s : float, default=GRACE_S
-        If it is shorter than the longest time from a publication to its reference, needed files may be lost.
+        Seconds. Artifacts that are needed may be lost if this is shorter than the time between publishing an
+        artifact and recording the row that names it.
     limit : int, optional
         Approximate largest number of artifacts to delete.
     dry_run : bool, default=False
@@ -251,7 +256,7 @@ def collect(
     ServiceError
         If database or store do not answer.
     ArtifactError
-        For a damaged file of the static index, because its references are unknown.
+        If the file of the static index is damaged, because nobody knows then which artifacts it names.
     """
     store, since = workspace.artifacts, time.time() - grace_s
     temporaries = _clear_temporaries(store, time.time() - TEMPORARY_S, dry_run=dry_run)
@@ -317,7 +322,7 @@ def _clear_temporaries(store: ArtifactStore, since: float, *, dry_run: bool) -> 
 
 
 def _forget_rows(workspace: Workspace, grace_s: float) -> None:
-    """Drop the catalog rows of artifacts that no longer exist."""
+    """Delete the catalog rows of artifacts that no longer exist."""
     with reading(workspace.engine) as connection:
         rows = unnamed_rows(connection, grace_s)
     gone = [digest for digest in rows if not workspace.artifacts.exists(digest)]
@@ -330,7 +335,7 @@ def _forget_rows(workspace: Workspace, grace_s: float) -> None:
 
 
 def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
-    """Forget old jobs and collect artifacts if due and it is this process's turn; return whether it was.
+    """Forget old jobs and collect artifacts if due, and if no other process does; return whether it was done.
 
     Errors are logged, and the next turn tries again: they must not stop the sweep.
     """

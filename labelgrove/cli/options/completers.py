@@ -1,7 +1,8 @@
-"""Completion of names in a shell.
+"""Complete names of ontologies, jobs and the like in a shell.
 
-A shell starts `grove` at every press of TAB, and shows its output in the middle of the line. So names are
-read without importing SQLAlchemy. If they cannot be read, nothing is offered and nothing is printed.
+A shell starts `grove` at every press of TAB. To be fast, the names are read without importing SQLAlchemy. If
+they cannot be read, nothing is offered and nothing is printed, because the shell would show it in the middle
+of the line.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def files(*words: str) -> Completer:
 
 
 def _named(statement: str, *, or_files: bool = False) -> Completer:
-    """Return a completer that offers the names in the first column, with the second as their descriptions."""
+    """Return a completer that offers the names that an SQL statement selects, with their descriptions.
+
+    The first column of the statement has the names, the second their descriptions.
+    """
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Offer the names that begin with the typed text."""

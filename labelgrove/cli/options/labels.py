@@ -19,7 +19,7 @@ _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class LabelLines(list[str]):
-    """Labels that were read from a file with one label per line."""
+    """Labels that were read from a file with one label per line, not from the command line."""
 
 
 def read_keys(source: str) -> list[str]:
@@ -51,7 +51,10 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """Add a hint to a `BindingError` of the block if the labels come from a file with a likely mistake."""
+    """Add a hint to a `BindingError` raised in the block if the file of labels has a likely mistake.
+
+    `given` are the labels; there is a hint only if they are `LabelLines`.
+    """
     from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError
 
@@ -69,14 +72,14 @@ def with_hint_on_lines(given: object) -> Iterator[None]:
 
 
 Find = Callable[[Sequence[str], str], tuple[str, ...]]
-"""A function that finds the keys of labels; errors use its second argument as the word for a label."""
+"""A function that finds the keys of labels; its second argument is what error messages call a label."""
 
 KEYS = "FILE|KEYS"
 """The metavar of options that name labels: a file with one label per line, - for stdin, or key,key,..."""
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
-    """Return a function that finds the keys of labels, which are given by key or name as `by` says."""
+    """Return a function that finds the keys of labels; `by` says whether they are given by key or by name."""
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 

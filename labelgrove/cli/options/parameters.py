@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN_TWICE", "asking", "read_pairs", "read_parameters"]
 
 GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
-"""The error about a parameter that is given twice; it follows the name of the parameter."""
+"""The end of the error about a parameter that is given twice; the name of the parameter comes before it."""
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     """Return the parameters of a job of `kind` by name.
 
-    A value that parses as JSON is JSON, except that decimals stay text. ``@FILE`` is a list of label keys.
-    Any other value is text. If an ontology is given as well, a parameter that lists label keys also accepts
-    ``key,key,...``, as other commands do. The path of a file becomes absolute, because a schedule may read
-    it from another folder.
+    Each text in `given` is ``NAME=VALUE``. A value that can be parsed as JSON is JSON, except that decimals
+    stay text. ``@FILE`` is the list of label keys in a file. Any other value is text. If an ontology is among
+    the parameters, ``key,key,...`` is also accepted for a parameter that lists label keys, as in other
+    commands. Paths of files become absolute, because a schedule may read the file from another folder.
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.kinds import find_kind
@@ -58,7 +58,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Return the values by name from texts ``NAME=VALUE``."""
+    """Return the values of texts ``NAME=VALUE`` by name; `option` is the option that gave them."""
     from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
@@ -73,7 +73,7 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def _keys(parameter: Parameter, text: str, value: Any) -> Any:
-    """Return the label keys that a value gives: as a JSON list, a file, or a comma-separated list.
+    """Return the label keys that a value names: as a JSON list, by a file, or as a comma-separated list.
 
     A value that means something else to the parameter, such as a digest, is returned unchanged.
     """

@@ -1,4 +1,4 @@
-"""The options of `ontology.read`, shared by all commands that read a hierarchy."""
+"""Provide the options of `ontology.read` for all commands that read a hierarchy."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_source(source: str, **reading: Any) -> ReadResult:
-    """Read the file at `source` with the given values of `reading_options`."""
+    """Read the hierarchy at `source`; `reading` are the values of the options that `reading_options` adds."""
     from labelgrove.ontology import read
 
     return read(source, **as_reading(**reading))
 
 
 def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
-    """Return the given values of `reading_options` as arguments of `ontology.read`."""
+    """Return the values of the options that `reading_options` adds as arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
 
     chosen = {}

@@ -1,4 +1,4 @@
-"""The options that choose the metric space of a stored ontology."""
+"""Provide the options that choose the metric space of a stored ontology."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class StoredSpace:
     Attributes
     ----------
     workspace : Workspace
-        The workspace that stores the ontology, and the jobs about it.
+        The workspace that stores the ontology, and that runs jobs about it.
     ontology : str
         The name of the ontology.
     graph : LabelGraph
-        The version.
+        The label graph of the version.
     metric : {"auto", "tree", "graph"}
         How its distances are measured.
     labels : {"all", "leaves"} or tuple of str
@@ -106,8 +106,8 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        `keys` are the parameters that list labels. The other arguments and the errors are the same as in
-        `cli.waiting.answering.answer`.
+        `keys` gives the labels of each parameter that takes labels. The other arguments and the errors are
+        those of `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}
@@ -122,9 +122,9 @@ class StoredSpace:
         )
 
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
-        """Return the keys of the labels that an option names; an empty tuple if it was not given.
+        """Return the keys of the labels that the value of an option names; none if the option was not given.
 
-        Errors use `what` as the word for a label.
+        Error messages call such a label `what`.
         """
         return () if given is None else self.find(read_keys(given), what)
 
@@ -148,7 +148,7 @@ class StoredSpace:
         return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
 
     def document(self) -> dict[str, Any]:
-        """Return the first entries of every document: ontology, version and space."""
+        """Return the first entries of the JSON document of every command: ontology, version and space."""
         return {
             "ontology": self.ontology,
             "digest": self.graph.digest,
@@ -158,7 +158,7 @@ class StoredSpace:
 
 
 def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..., R]:
-    """Add the options that choose a metric space, and pass it as the first argument."""
+    """Add the options that choose a metric space, and pass the space to the command as first argument."""
 
     @functools.wraps(command)
     def run(

@@ -44,21 +44,21 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
 
 def open_workspace(settings: Settings) -> Workspace:
-    """Return the workspace of `settings`; a graph that was lost receives the results of jobs again."""
+    """Return the workspace of `settings`; if its graph was lost, it shows the results of jobs again."""
     from labelgrove.ontology.versions.workspace import Workspace
 
     return Workspace(settings, on_repair=_bring_results_back)
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Write the results of jobs to the graph again after it was lost; a sweep may never come."""
+    """Show the results of jobs in the graph again after it was lost; perhaps no worker ever sweeps."""
     from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)
 
 
 def name_and_version(ontology: str) -> tuple[str, str | None]:
-    """Return the name, and the beginning of the version's digest; None without ``@VERSION``.
+    """Return the name, and the beginning of the digest of the version, or None without ``@VERSION``.
 
     >>> name_and_version("garden"), name_and_version("garden@0bb40b49")
     (('garden', None), ('garden', '0bb40b49'))

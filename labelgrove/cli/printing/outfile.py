@@ -23,7 +23,7 @@ __all__ = ["array_file", "give", "out_option", "write_file", "write_rows"]
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
-    """Write the file that an option names, as a whole or not at all, and print a line on stderr."""
+    """Write a file whole or not at all, and print on stderr that `what` was written to it."""
     from labelgrove.ontology.store.wholefile import write_whole
 
     with _writing(path):
@@ -35,7 +35,7 @@ def write_file(path: Path, data: bytes, what: str) -> None:
 
 
 def give(text: str, out: Path | None, what: str) -> None:
-    """Write text to the file that ``--out`` names, or print it on stdout; `text` ends its last line."""
+    """Write text to the file that ``--out`` names, or print it on stdout; `text` must end with a line end."""
     if out is None:
         say(text, nl=False)
     else:
@@ -44,9 +44,9 @@ def give(text: str, out: Path | None, what: str) -> None:
 
 @contextmanager
 def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
-    """Yield an array to fill; when the block ends, it becomes the ``.npy`` file at `path` as a whole.
+    """Yield an array to fill in the block; after the block, it becomes the ``.npy`` file at `path`.
 
-    The array is a memory map, so it may be larger than memory.
+    The file is replaced only as a whole. The array is a memory map, so it may be larger than memory.
     """
     import numpy as np
 
@@ -81,7 +81,7 @@ R = TypeVar("R")
 
 
 def out_option(command: Callable[..., R]) -> Callable[..., R]:
-    """Add the options of `write_rows` to a command, and check their values before the command begins."""
+    """Add ``--out`` and ``--spreadsheet-safe`` to a command, and check their values before it begins."""
 
     @functools.wraps(command)
     def run(*args: Any, out: Path | None, safe: bool, **kwargs: Any) -> R:

@@ -15,7 +15,7 @@ __all__ = ["Progress", "Steps"]
 
 
 class Progress:
-    """The progress of long work: a bar on stderr if that is a terminal, nothing elsewhere.
+    """The progress of long work: a bar on stderr if stderr is a terminal, else nothing.
 
     Call it with the name of a step and how much of the step is done.
     """
@@ -33,7 +33,7 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[Progress]:
-        """Show the bar while the block runs, when stderr is a terminal."""
+        """Show the bar while the block runs, if stderr is a terminal."""
         if not sys.stderr.isatty():
             yield self
             return
@@ -48,12 +48,12 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the work began."""
+        """The seconds since this object was made."""
         return time.monotonic() - self._started
 
 
 class Steps:
-    """A line on stderr for each step, with a dot after every `patience_s` seconds that the step takes."""
+    """Prints a line on stderr for each step, and a dot for every `patience_s` seconds that the step takes."""
 
     def __init__(self, patience_s: float = 1.0) -> None:
         self._patience_s = patience_s
@@ -64,7 +64,7 @@ class Steps:
         self._line = False
 
     def __call__(self, message: str) -> None:
-        """Begin a step."""
+        """Begin a step: end the line of the step before, and print `message`."""
         with self._turn:
             self._end_line()
             say(f"[{time.monotonic() - self._started:5.1f} s] {message} ", err=True, nl=False)

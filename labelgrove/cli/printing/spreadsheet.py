@@ -12,7 +12,7 @@ import click
 __all__ = ["as_csv", "check_safe", "safe_cell", "safe_option"]
 
 _FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
-"""Characters that begin a formula, or a new cell that may; the last four are the East Asian wide forms."""
+"""Characters that begin a formula, or a new cell that may be one; the last four are East Asian wide forms."""
 
 safe_option = click.option(
     "--spreadsheet-safe",
@@ -43,7 +43,7 @@ def safe_cell(cell: Any) -> Any:
 
 
 def check_safe(safe: bool, writes_csv: bool, instead: str) -> None:
-    """Refuse ``--spreadsheet-safe`` where no CSV is written."""
+    """Raise an error if ``--spreadsheet-safe`` is given although no CSV is written."""
     from labelgrove.ontology.errors import InputError
 
     if safe and not writes_csv:

@@ -28,13 +28,13 @@ _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 """Control characters except tab and line end, and characters that change the direction of text."""
 
 _IN_PYTHON = re.compile(r"(?:\w+=\S+ )+\(grove: (--[^()]+)\)")
-"""Advice in messages of the library: Python arguments, then the options of `grove` that do the same."""
+"""Advice in error messages of the library: a Python argument, and the option of `grove` for it."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text; on a terminal, escape characters that would control it."""
+    """Print text; on a terminal, replace characters that would control the terminal by escapes."""
     if (sys.stderr if err else sys.stdout).isatty():
         text = escaped(text)
     click.echo(text, err=err, nl=nl, color=True)  # otherwise click removes color codes for programs
@@ -59,7 +59,7 @@ def note(message: str) -> None:
 
 
 def in_options(message: str) -> str:
-    """Return a message that names both Python arguments and options of `grove`, with only the options.
+    """Return a message of the library without its Python arguments, so that it names only options of `grove`.
 
     >>> in_options("for logits say outputs='logits' (grove: --outputs logits); see below")
     'for logits say --outputs logits; see below'
@@ -82,7 +82,7 @@ def escaped(text: str) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Return `part` and `whole`, numbers of labels, as text with the share in percent.
+    """Return `part` of `whole` labels as text, with the share in percent.
 
     >>> share(1234, 82115)
     '1,234 of 82,115 labels (1.50 %)'

@@ -18,10 +18,10 @@ _NARROWEST = 20
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:
-    """Return rows as aligned text, with numbers to the right.
+    """Return rows as a table of aligned text; columns of numbers are aligned to the right.
 
-    On a terminal the table fits the width: long text is cut, or wrapped in the last column if `wrap` is set.
-    A program that reads the output gets the whole text.
+    On a terminal, the table is fitted to the width: long text is cut, or wrapped in the last column if `wrap`
+    is set. Elsewhere nothing is cut, so that a program that reads the output gets the whole text.
     """
     from labelgrove.cli.printing.texttable import laid_out
 
@@ -53,7 +53,7 @@ _READABLE = 12  # a column of text is not made narrower than this to put another
 def laid_out(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None = None, wrap: bool = False
 ) -> list[str]:
-    """Return the lines of a table, numbers to the right.
+    """Return the lines of a table; columns of numbers are aligned to the right.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def laid_out(
     rows : sequence of sequence of str
         A cell for each column, without line ends.
     width : int, optional
-        Columns of the terminal. Text that is too long is cut. Columns that do not fit follow in a second
-        table below, which repeats the first column. By default nothing is cut.
+        Width of the terminal in characters. Text that is too long is cut. Columns that do not fit follow in
+        another table below, which repeats the first column. By default, nothing is cut.
     wrap : bool
         Whether text in the last column continues on the next lines before it is cut.
 
@@ -116,7 +116,7 @@ def _character_width(character: str) -> int:
 
 
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Yield the columns of each table: all of them, or the first one and as many others as fit."""
+    """Yield the columns of each part of a table that is too wide; each part begins with the first column."""
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
     block = [0]
     for i in range(1, len(widths)):
@@ -144,7 +144,7 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> l
 
 
 def _parts(text: str, size: int, wraps: bool) -> list[str]:
-    """Return the lines of a cell: one line, cut if it is too long, or several."""
+    """Return the lines of a cell: several if `wraps` is set, else one, cut if it is too long."""
     if shown_width(text) <= size:
         return [text]
     return list(_wrapped(text, size)) if wraps else [_head(text, size - 1) + "…"]

@@ -1,4 +1,4 @@
-"""Answer a command with the result of a job, which is computed once and found in the ledger afterwards."""
+"""Answer a command with the result of a job; if the ledger has it already, nothing is computed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def answer(
     keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
     version: str | None = None,
 ) -> str:
-    """Return the digest of a job's result; submit the job and wait for it if the ledger has no result yet.
+    """Return the digest of the result of a job; submit the job and wait if the ledger has no result yet.
 
-    The answer does not wait until the result is in the graph: the next sweep shows it there.
+    This does not wait until the result is shown in the graph; the next sweep does that.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def answering_job(
     InputError
         For a request that cannot be met. For other failures, `cli.waiting.following.result_of` raises.
     ServiceError
-        If the ledger cannot be written, or the broker is away.
+        If the ledger cannot be written, or the broker does not answer.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers.ledger.failures import is_of_request

@@ -21,7 +21,7 @@ _PATIENCE_S = 10.0
 
 
 def check_waitable(workspace: Workspace) -> None:
-    """Raise an error if there is a broker and it is away: the user would wait for a job in vain."""
+    """Raise an error if the broker does not answer, because the user would wait for a job in vain."""
     from labelgrove.workers.celery_transport.broker_check import check_broker
 
     if workspace.settings.broker_url is not None:
@@ -36,11 +36,11 @@ def follow(
     publish: bool = True,
     go_on: str | None = None,
 ) -> Job:
-    """Wait until `job` is finished and return it; print each change on stderr if that is not a terminal.
+    """Wait until `job` is finished and return it; if stderr is not a terminal, print each change there.
 
-    If `publish` is false, wait only for the result, as `workers.client.wait` does, and do not print changes
-    if this process computes it. After Ctrl-C, `go_on` is shown as the command that continues, by default
-    ``grove jobs watch``.
+    With ``publish=False``, wait only until the result exists, as `workers.client.wait` does, and print no
+    changes if this process computes it. After Ctrl-C, `go_on` is shown as the command that continues the
+    work, by default ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
@@ -83,7 +83,7 @@ def result_of(job: Job) -> str:
     JobFailedError
         If the job failed or was cancelled, or its result cannot be given its name.
     ServiceError
-        If its result could not be given its name yet; every sweep tries again.
+        If its result has not got its name yet; every sweep tries again.
     """
     from labelgrove.ontology.errors import JobFailedError, ServiceError
 

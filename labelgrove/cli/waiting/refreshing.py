@@ -1,4 +1,4 @@
-"""Submit stale jobs again, for the commands that offer it."""
+"""Submit stale jobs again, for commands that offer to do so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 def refresh_stale(
     workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
 ) -> list[dict[str, Any]]:
-    """Submit the stale jobs of `ontology` again, wait for them if `wait` is set, and return the outcomes."""
+    """Submit the stale jobs of `ontology` again; return what was done about each, as plain values.
+
+    Wait for the jobs if `wait` is set; submit none if `dry_run` is set.
+    """
     from labelgrove.workers import client
     from labelgrove.workers.refresh import refresh
 
@@ -51,7 +54,7 @@ def refresh_stale(
 
 
 def refresh_table(described: list[dict[str, Any]]) -> str:
-    """Return the rows of `refresh_stale` as text for people."""
+    """Return the rows of `refresh_stale` as a text table."""
     if not described:
         return "nothing is stale"
     columns = ("stale_job", "kind", "job", "state", "reason")

@@ -1,4 +1,4 @@
-"""On Ctrl-C, say what is kept and which command goes on from there."""
+"""On Ctrl-C, say what is kept and which command continues."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["resumable", "typed"]
 
 @contextmanager
 def resumable(kept: str) -> Iterator[None]:
-    """Attach `kept`, which says what is kept and how to go on, to a Ctrl-C in the block.
+    """Attach `kept`, a text about what is kept and how to continue, to a Ctrl-C in the block.
 
     If blocks are nested, the text of the innermost one is used.
     """

@@ -1,4 +1,4 @@
-"""Active against random selection: the error of a model trained on the selected classes."""
+"""Compare active with random selection by the error of a model trained on the selected classes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from labelgrove.ontology.geometry import locus, sample_observed, select_classes
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 
 _GIVEN = "your own"
-"""The name for features that come from files."""
+"""The name of the features that a user gives as files."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; the model is trained again when each number of labels in `rounds` has been added."""
+    """Settings of the experiment: a model is trained for each number of added labels in `rounds`."""
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)
@@ -36,9 +36,9 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """From the same start, add labels chosen actively or drawn at random, and train on them.
+    """From the same start, add labels chosen actively or drawn at random, and train a model on them.
 
-    The data are samples by seed for each kind of features.
+    The shared data are, for each type of features, a function that returns the samples of a seed.
     """
 
     claim = Claim(
@@ -89,7 +89,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     def measure(
         self, data: Mapping[str, Callable[[int], Labeled]], settings: Settings, unit: Record
     ) -> Record:
-        """Return locus and errors after each round, chosen actively and at random, for all features."""
+        """Return the size of the locus and the errors for each method, number of labels and features."""
         found = {
             name: self._measured(samples(unit["seed"]), settings, unit) for name, samples in data.items()
         }
@@ -119,7 +119,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the errors of Loki, and of argmax, for all features, models and rounds."""
+        """Compare the errors of Loki, and those of argmax, for all features, models and numbers of labels."""
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"
         }

@@ -1,4 +1,4 @@
-"""Active against random selection: the number of labels in the locus, round by round."""
+"""Compare active with random selection by the number of labels in the locus after each round."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ _POINTS = 20
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; rounds count the labels picked after the first ones, and the large tree has fewer trials."""
+    """Settings of the experiment.
+
+    `rounds` and `large_rounds` are the numbers of labels picked after the first `n_start` ones, on the random
+    trees and on the large tree; the large tree also has its own `large_seeds`.
+    """
 
     n_labels: int = 100
     n_start: int = 3
@@ -39,7 +43,7 @@ class Settings:
 
 
 class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
-    """Random trees of 100 labels, and the tree of all nouns of WordNet."""
+    """Select labels on random trees of 100 labels, and on the tree of all nouns of WordNet."""
 
     claim = Claim(
         name="active-locus",
@@ -67,7 +71,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return noun_tree() if files is None else files.space()
 
     def measure(self, data: MetricSpace | None, settings: Settings, unit: Record) -> Record:
-        """Return the size of the locus before the first round and after each, by method."""
+        """Return the size of the locus before the first round and after each round, for each method."""
         from labelgrove.ontology.randomgraphs import random_tree
 
         if unit["tree"] == "random" or data is None:
@@ -84,7 +88,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return {"sizes": sizes, "n_labels": space.n_labels, "checked_rows": 0}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the labels outside the locus after the last round, and after a third of the rounds."""
+        """Compare how many labels are left outside the locus at the end and after a third of the rounds."""
         rows, panels = [], []
         against: dict[str, list[Contrast]] = {"uniform": [], "outside": []}
         for (tree,), found in grouped(results, ("tree",)).items():

@@ -1,4 +1,4 @@
-"""The exponent of the distances: whether 2 is the best, and how this depends on calibration."""
+"""Test whether 2 is the best exponent of the distances, and how this depends on calibration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _STATES = ("as it is", "calibrated")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; the temperature is fitted by likelihood on a held-out share of the training samples."""
+    """Settings of the experiment.
+
+    `betas` are the exponents; `held_out` is the share of training samples on which the temperature is fitted
+    by likelihood.
+    """
 
     sizes: tuple[int, ...] = (100, 250, 500)
     betas: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -35,7 +39,7 @@ class Settings:
 
 
 class BetaAblation(OnLabeledGlosses[Settings]):
-    """E[d²] of the answers under each exponent, for the unchanged model and for the calibrated one."""
+    """Measure E[d²] of the answers with each exponent, for the unchanged and the calibrated model."""
 
     claim = Claim(
         name="beta-ablation",
@@ -57,7 +61,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed; raise `InputError` for betas without 2 and another value."""
+        """Return one unit for each K and seed; raise `InputError` unless `betas` has 2 and another value."""
         if 2.0 not in settings.betas or len(settings.betas) < 2:
             raise InputError(f"betas: {settings.betas} given; give 2 and at least one other")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
@@ -81,7 +85,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return {**out, "temperature": fitted, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare 2 with the best other exponent of each seed, for each state of the model and K."""
+        """Compare 2 with the best other exponent of each seed, for the unchanged and the calibrated model."""
         at = settings.betas.index(2.0)
         by_size = grouped(results, ("K",))
         chosen = {

@@ -1,4 +1,4 @@
-"""Whether the temperature that calibrates a model suits the Fréchet mean, and whether accuracy improves."""
+"""Test whether the temperature that calibrates a model suits the Fréchet mean, and helps its accuracy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ __all__ = ["EXPERIMENT", "Calibration", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; the default is the usual temperature of such a model, and is among the temperatures."""
+    """Settings of the experiment.
+
+    `default` is the temperature that is usual for a zero-shot model; it should be one of `temperatures`, the
+    values tried.
+    """
 
     seeds: tuple[int, ...] = tuple(range(10))
     temperatures: tuple[float, ...] = (0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.3)
@@ -42,7 +46,7 @@ class Settings:
 
 
 class Calibration(OnZeroShotGlosses[Settings]):
-    """ECE (15 bins of equal width, the model's own argmax), E[d²] and accuracy by temperature."""
+    """Measure ECE (of the model's own argmax, 15 bins of equal width), E[d²] and accuracy by temperature."""
 
     claim = Claim(
         name="calibration",
@@ -64,7 +68,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure ECE once, and E[d²] and accuracy in every space, at each temperature."""
+        """At each temperature, measure ECE once, and E[d²] and accuracy in every space."""
         found = self.trial(data, settings, unit["seed"])
         columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
         order = np.argsort(np.argsort(columns))
@@ -89,7 +93,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge accuracy at the best temperature, and whether the three temperatures are close."""
+        """Judge accuracy at the best temperature, and whether default, ECE-best and Loki-best are close."""
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
         first = spaces[0]
@@ -185,7 +189,7 @@ def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
 
 
 def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
-    """Return whether the best temperatures for Loki and ECE and the default are within a factor of two."""
+    """Return whether the default and the temperatures best for Loki and ECE are within a factor of two."""
     middle = float(np.median(calibrated))
     medians = {name: float(np.median(values)) for name, values in suited.items()}
     close = [max(t, middle) <= 2 * min(t, middle) for t in medians.values()]

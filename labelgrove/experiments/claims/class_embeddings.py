@@ -1,4 +1,4 @@
-"""The PubMed protocol: distances between class vectors, and predictions from separate document vectors."""
+"""The protocol of the PubMed experiment: distances between classes from vectors of their own texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["EXPERIMENT", "ClassEmbeddings", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; sizes are numbers of observed classes."""
+    """Settings of the experiment; `sizes` are the numbers K of observed classes."""
 
     sizes: tuple[int, ...] = (100, 250, 500)
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -31,7 +31,7 @@ class Settings:
 
 
 class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
-    """Euclidean distances between vectors of the classes' own texts; 5-NN on vectors of the documents."""
+    """Measure distances between the vectors of the classes' texts; predict by 5-NN on document vectors."""
 
     claim = Claim(
         name="class-embeddings",

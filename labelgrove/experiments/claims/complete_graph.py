@@ -1,4 +1,4 @@
-"""On the complete graph the Fréchet mean equals argmax, ties included."""
+"""Test that the Fréchet mean on the complete graph equals argmax, ties included."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = ("probabilities", "votes of five neighbors", "float32", "saturated")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; n_rows counts the rows of each kind for each seed and number of columns."""
+    """Settings of the experiment; `sizes` are numbers of columns, `n_rows` the rows of each type per unit."""
 
     sizes: tuple[int, ...] = (2, 10, 100)
     seeds: tuple[int, ...] = tuple(range(20))
@@ -27,7 +27,10 @@ class Settings:
 
 
 class CompleteGraph(Experiment[Settings, None]):
-    """Random rows of four kinds, columns in random order; a row with a difference stops the run."""
+    """Compare the two on random rows of four types, with columns in random order.
+
+    The run stops with an error at a row on which they differ.
+    """
 
     claim = Claim(
         name="complete-graph",
@@ -48,7 +51,7 @@ class CompleteGraph(Experiment[Settings, None]):
         """Load nothing."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Check every row of each kind; raise an error for a difference."""
+        """Check the rows of all four types; raise `ArgmaxIdentityError` if one differs."""
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))
         columns = [f"class {i}" for i in rng.permutation(k).tolist()]
@@ -60,7 +63,7 @@ class CompleteGraph(Experiment[Settings, None]):
         return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Count the rows; if a row had differed, there would be no summary."""
+        """Report how many rows were checked; none of them differed, or the run would have stopped."""
         rows = []
         for k in settings.sizes:
             found = [result for unit, result in results if unit["K"] == k]

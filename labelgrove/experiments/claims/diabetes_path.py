@@ -18,7 +18,7 @@ __all__ = ["EXPERIMENT", "DiabetesPath", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; sizes are numbers of observed bins."""
+    """Settings of the experiment; `sizes` are the numbers K of observed bins."""
 
     sizes: tuple[int, ...] = (3, 5, 8, 12)
     seeds: tuple[int, ...] = tuple(range(20))
@@ -26,7 +26,7 @@ class Settings:
 
 
 class DiabetesPath(Experiment[Settings, None]):
-    """K of 33 bins on a path are observed, drawn at random among the bins with patients."""
+    """Observe K of the 33 bins on a path, drawn at random among the bins with patients."""
 
     claim = Claim(
         name="diabetes-path",

@@ -18,7 +18,7 @@ __all__ = ["EXPERIMENT", "DigitsGrid", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; seeds determine which images train and where the other images are placed."""
+    """Settings of the experiment; a seed decides which images train and where the others are placed."""
 
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     regularisation: float = 0.01
@@ -26,7 +26,7 @@ class Settings:
 
 
 class DigitsGrid(Experiment[Settings, None]):
-    """A model that was trained only on digits in the four corners answers with any of the 81 positions."""
+    """Train a model on digits in the four corners only, and let it answer with any of the 81 positions."""
 
     claim = Claim(
         name="digits-grid",

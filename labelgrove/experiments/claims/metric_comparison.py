@@ -1,4 +1,4 @@
-"""Which metric fits a model best: E[d²] of the Fréchet mean over the squared diameter, by space."""
+"""Compare metrics by how well they fit a model: E[d²] of the Fréchet mean over the squared diameter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["EXPERIMENT", "MetricComparison", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; one temperature is used for all spaces."""
+    """Settings of the experiment; the same `temperature` is used in all spaces."""
 
     seeds: tuple[int, ...] = tuple(range(10))
     temperature: float = 0.1
@@ -33,7 +33,7 @@ class Settings:
 
 
 class MetricComparison(OnZeroShotGlosses[Settings]):
-    """The same zero-shot probabilities in every space."""
+    """Judge the same zero-shot probabilities in every space."""
 
     claim = Claim(
         name="metric-comparison",
@@ -55,7 +55,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure the rules in every space, and divide E[d²] by the squared diameter."""
+        """Measure the rules in every space, and divide E[d²] by the squared diameter of the space."""
         found = self.trial(data, settings, unit["seed"])
         probabilities = tempered(found.predicted.probabilities, settings.temperature)
         predicted = replace(found.predicted, probabilities=probabilities)
@@ -71,7 +71,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
         return {"spaces": spaces, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Rank the spaces, and compare the tree with the complete graph and the vectors."""
+        """Rank the spaces; compare the tree with the complete graph and with the space of class vectors."""
         spaces = {name: [result["spaces"][name] for _, result in results] for name in results[0][1]["spaces"]}
         relative = {
             name: tuple(m["squared"] / m["diameter"] ** 2 for m in found) for name, found in spaces.items()

@@ -1,4 +1,4 @@
-"""Partially observed label spaces: a model trained on K of the labels answers for all of them."""
+"""Test partially observed label spaces: a model that knows K of the labels answers with any of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; sizes are numbers of observed labels; theta is the concentration of the Gibbs draws."""
+    """Settings of the experiment.
+
+    `sizes` are the numbers K of observed labels, `theta` is the concentration of the Gibbs samples.
+    """
 
     samplings: tuple[str, ...] = ("uniform", "gibbs")
     sizes: tuple[int, ...] = (25, 100, 250, 500)
@@ -38,7 +41,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Data:
-    """The samples of each seed, or probabilities of a model that was trained on all classes."""
+    """The shared data: the samples of each seed, or the probabilities of a model trained on all classes."""
 
     samples: Callable[[int], Labeled] | None
     predicted: Predicted | None = None
@@ -47,7 +50,7 @@ class Data:
 
 
 class PartiallyObserved(OnGlosses[Settings, Data]):
-    """Observed labels drawn uniformly, or from the Gibbs distribution about the center, over K and seeds."""
+    """Draw K observed labels, uniformly or as a Gibbs sample near the center, for every K and seed."""
 
     claim = Claim(
         name="partially-observed",
@@ -152,10 +155,10 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
 
 
 def of_all_classes(predicted: Predicted, observed: tuple[str, ...]) -> Predicted:
-    """Return the columns of the observed labels from a model that was trained on all classes.
+    """Keep only the columns of the observed labels of a model that was trained on all classes.
 
-    The source paper's code does this; what the model learned about the other classes leaks into these
-    columns. Rows with no weight on these columns become uniform.
+    The source paper's code does this, although what the model learned about the other classes leaks into
+    these columns. A row that is zero in all these columns becomes uniform.
     """
     column = {key: i for i, key in enumerate(predicted.columns)}
     taken = np.asarray(predicted.probabilities[:, [column[key] for key in observed]], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Sample complexity by simulation: the estimation error falls with n, the error of the answer does not."""
+"""Simulate sample complexity: with n, the estimation error falls, but the error of the answer does not."""
 
 from __future__ import annotations
 
@@ -20,12 +20,19 @@ from labelgrove.ontology.geometry import make_scorer
 __all__ = ["EXPERIMENT", "SampleComplexity", "Settings"]
 
 _EXPONENT = 0.4
-"""The rate is 1/√n, an exponent of 0.5; a slightly smaller exponent counts too, because trials scatter."""
+"""The exponent that a decreasing error has to reach.
+
+The rate in the claim is 1/√n, an exponent of 0.5; a slightly smaller one is accepted, because trials scatter.
+"""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; dimension, K and radius vary one at a time around their first values; n counts per class."""
+    """Settings of the experiment.
+
+    `dimensions`, `sizes` (K) and `radii` vary one at a time, while the others keep their first value.
+    `per_class` are the numbers n of training samples per class.
+    """
 
     dimensions: tuple[int, ...] = (3, 2, 5)
     sizes: tuple[int, ...] = (10, 5, 20)
@@ -37,7 +44,7 @@ class Settings:
 
 
 class SampleComplexity(Experiment[Settings, None]):
-    """Gaussian classes with identity covariance in a ball; means estimated by the median of means."""
+    """Draw Gaussian classes with identity covariance in a ball; estimate means by the median of means."""
 
     claim = Claim(
         name="sample-complexity",
@@ -61,7 +68,7 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each (d, K, R) and seed; raise `InputError` for decreasing sample numbers."""
+        """Return one unit for each (d, K, R) and seed; raise `InputError` unless `per_class` ascends."""
         counts = settings.per_class
         if len(counts) < 2 or list(counts) != sorted(counts):
             raise InputError(f"per_class: {counts} given; give two or more numbers in ascending order")
@@ -76,7 +83,7 @@ class SampleComplexity(Experiment[Settings, None]):
         """Load nothing."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Return both errors for each number of samples, measured on one set of test samples."""
+        """Return the estimation error and the error of the answer for each n, on one set of test samples."""
         rng = np.random.default_rng((unit["seed"], unit["d"], unit["K"], round(8 * unit["R"])))
         mixture = Mixture.draw(settings.n_labels, unit["d"], unit["K"], unit["R"], rng)
         truth = rng.integers(0, settings.n_labels, settings.n_test)

@@ -1,4 +1,4 @@
-"""The LSHTC protocol: a huge category graph reduced to supernodes, majority votes, and 5-NN."""
+"""The protocol of the LSHTC experiment: a huge category graph reduced to supernodes, votes, and 5-NN."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ _STREAM = 29
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; at most `target` supernodes, sizes count observed ones; n_test 0 tests all documents."""
+    """Settings of the experiment.
+
+    `target` is the largest number of supernodes, `sizes` are the numbers K of observed ones, and `n_test` is
+    the number of test documents, 0 for all.
+    """
 
     methods: tuple[str, ...] = tuple(_METHODS)
     sizes: tuple[int, ...] = (50, 100, 200, 300)
@@ -50,7 +54,7 @@ class Settings:
 
 
 class Supernodes(Experiment[Settings, Categories]):
-    """Half of the documents of observed supernodes train; all other documents are for testing."""
+    """Train on half of the documents of the observed supernodes, and test on other documents."""
 
     claim = Claim(
         name="supernodes",
@@ -89,7 +93,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return categories(settings.n_labels, settings.n_documents, 0)
 
     def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
-        """Summarize, push, draw K supernodes that have documents, train 5-NN, and measure every rule."""
+        """Summarize the graph, draw K supernodes with documents, train 5-NN, and measure every rule."""
         method: Any = unit["method"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share is in the table
@@ -117,7 +121,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return {**found, **shape, "collapsed": False}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with 5-NN for each method and K; show how unbalanced each summary is."""
+        """Compare Loki with 5-NN for each method and K; show the share of the largest supernode."""
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The counterexample: an under-confident model, for which the Fréchet mean is worse than argmax."""
+"""The counterexample: with an under-confident model, the Fréchet mean is worse than argmax."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _CORNERS = 4
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; sizes count observed positions, 4 stands for the corners. C = 0.01 flattens probabilities."""
+    """Settings of the experiment.
+
+    `sizes` are numbers K of observed positions; K = 4 stands for the corners, which are always measured.
+    `regularisation` is so small, C = 0.01, that the penalty flattens the probabilities.
+    """
 
     sizes: tuple[int, ...] = (9, 20)
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
@@ -32,7 +36,7 @@ class Settings:
 
 
 class UnderConfident(Experiment[Settings, None]):
-    """Digits on a grid with random observed positions, and a penalty that flattens probabilities."""
+    """Test digits on a grid, with random observed positions and a penalty that flattens probabilities."""
 
     claim = Claim(
         name="under-confident",
@@ -49,7 +53,7 @@ class UnderConfident(Experiment[Settings, None]):
         return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed, and for the corners; 4 as a size raises `InputError`."""
+        """Return one unit for each K and seed, the corners included; raise `InputError` if `sizes` has 4."""
         if _CORNERS in settings.sizes:
             raise InputError("sizes: 4 means the four corners, which are always measured; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
@@ -58,7 +62,7 @@ class UnderConfident(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Measure every rule with the unchanged model, and at the temperature that suits held-out images."""
+        """Measure every rule with the unchanged model, and at the temperature fitted on held-out images."""
         k, seed = unit["K"], unit["seed"]
         observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)
         labeled = digits_on_grid(observed, seed, n_images=settings.n_images)

@@ -1,4 +1,4 @@
-"""Zero-shot classification with all classes observed: the internal metric and external hierarchies."""
+"""Test zero-shot classification with all classes observed: the internal metric and hierarchies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ __all__ = ["EXPERIMENT", "Settings", "ZeroShotClaim"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings; temperatures divide the cosines, or the logarithms of probabilities from files."""
+    """Settings of the experiment.
+
+    `temperatures` divide the logits: the cosines, or the logarithms of the probabilities in files.
+    """
 
     seeds: tuple[int, ...] = tuple(range(20))
     temperatures: tuple[float, ...] = (0.05, 0.1)
@@ -34,7 +37,7 @@ class Settings:
 
 
 class ZeroShotClaim(OnZeroShotGlosses[Settings]):
-    """Cosines between texts as logits; the mean is computed in each available metric."""
+    """Take cosines between texts as logits, and compute the Fréchet mean in each available metric."""
 
     claim = Claim(
         name="zero-shot",
@@ -57,7 +60,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure every rule in every space, at each temperature."""
+        """At each temperature, measure every rule in every space."""
         found = self.trial(data, settings, unit["seed"])
         measured = {
             f"{name}, T = {t:g}": rule_errors(
@@ -69,7 +72,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         return {**measured, "checked_rows": sum(m["checked_rows"] for m in measured.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the internal metric and the hierarchies separately."""
+        """Judge the internal metric and the external hierarchies separately."""
         names = [name for name in results[0][1] if name != "checked_rows"]
         trials = {(name,): [result[name] for _, result in results] for name in names}
         internal = {key: found for key, found in trials.items() if key[0].startswith("internal")}

@@ -1,4 +1,4 @@
-"""Draw each kind of picture as SVG, without any library; the style sheet of the page gives the colors."""
+"""Draw each type of picture as SVG, without any library; the style sheet of the page sets the colors."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
 
 
 def marker(x: float, y: float, number: int) -> Element:
-    """Return the marker of series `number`; shapes differ, so series can be told apart without color."""
+    """Return the marker for a point of series `number`; its shape distinguishes series without color."""
     shape = number % 5
     if shape == 0:
         return element("circle", cx=x, cy=y, r=3.4)

@@ -15,7 +15,7 @@ _ORACLE = "an oracle, which knows the truth"
 
 
 def draw_differences(picture: Differences) -> Drawing:
-    """Draw one row for each setting; the style tells better, worse, undecided and oracle apart."""
+    """Draw one row for each setting; better, worse and undecided settings and oracles differ in style."""
     ends = [v for _, mean, low, high in picture.rows for v in (mean, low, high) if v is not None]
     x = Scale.over([*ends, 0.0], _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(picture.rows)

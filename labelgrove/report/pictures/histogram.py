@@ -1,4 +1,4 @@
-"""Draw how far answers are from the truth: one row of bars for each rule, over one axis of distances."""
+"""Draw how far answers are from the truth, as a row of bars for each rule over one axis of distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw which label answers each probability vector of three classes: a triangle divided into polygons."""
+"""Draw which label answers each probability vector of three classes, as a triangle cut into polygons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
-    """Draw each region with its name, if it fits; its color mixes those of the corners by its center."""
+    """Draw each region, with its name if there is room, in the color that the corners mix at its center."""
     drawing = Drawing(400, _BOTTOM + 28)
     for region in picture.regions:
         outline = [_place(weights) for weights in region.corners]

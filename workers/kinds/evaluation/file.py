@@ -1,4 +1,4 @@
-"""The file of an evaluation: the document of `adapter.evaluation.evaluate`, with its inputs."""
+"""Write and read the file of an evaluation: the document of `adapter.evaluation.evaluate` with its inputs."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def read_evaluation(artifacts: ArtifactStore, sha256: str) -> dict[str, Any]:
 
 
 def _renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document with other names for its rules."""
+    """Return the document with its rules renamed as `names` says."""
     rules = {names.get(rule, rule): found for rule, found in document["rules"].items()}
     return {**document, "rules": {rule: {**found, "rule": rule} for rule, found in rules.items()}}

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["LOOKED_UP", "gather"]
 
 LOOKED_UP = ("bundle", "array", "id_column")
-"""Parameters that only say how to read other parameters; they are removed after that."""
+"""Parameters that only say how to read other parameters; `gather` removes them."""
 
 
 def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files, and complete the request from the bundle or from the header of the outputs."""
+    """Publish the files of a request; complete it from the bundle or from the header of the outputs."""
     if "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
@@ -55,14 +55,14 @@ def _stored(
 
 
 def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
-    """Return the artifact of a truth, and the number of labels in it."""
+    """Return the digest of the artifact of a truth, and the number of labels in it."""
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
     return put_truth(artifacts, _location(asked, truth))
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the observed labels, named in the request or in its artifact; None if there are none."""
+    """Return the observed labels in the request or in the artifact that it names; None if it names none."""
     given = asked.get("observed")
     if is_digest(given):
         return read_keys(artifacts, given)
@@ -79,7 +79,11 @@ def _columns(
     given: Sequence[str] | None,
     classes: Sequence[str] | None,
 ) -> Sequence[str]:
-    """Return the labels of the columns, from request, header or bundle."""
+    """Return the label key of each column of the outputs.
+
+    They come from the request, else from the header of the outputs, else from the bundle. Raise `InputError`
+    if two of these disagree, or if none names the columns.
+    """
     header = outputs.columns
     if given is not None and header is not None and list(given) != list(header):
         raise InputError(
@@ -110,7 +114,7 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request, completed with a bundle's version and space, and the bundle's observed labels."""
+    """Return the request with the version and space of a bundle, and the observed labels of the bundle."""
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]

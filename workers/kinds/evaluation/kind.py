@@ -1,4 +1,4 @@
-"""The kind `evaluation`: answers to the outputs of a model compared with the truth, on one version."""
+"""The kind `evaluation`: compare the answers to the outputs of a model with the truth, on one version."""
 
 from __future__ import annotations
 
@@ -151,14 +151,18 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield blocks of rows, as long as the work is wanted."""
+    """Yield the rows in blocks; before each, `check` raises an error if the work is no longer wanted."""
     for start in range(0, len(rows), _ROWS):
         check()
         yield rows[start : start + _ROWS]
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Count a branch for each label; the seconds hold on trees, elsewhere a diameter's time is unknown."""
+    """Estimate the size and the time of an evaluation.
+
+    The document has at most one branch for each label. Seconds are given only on trees: elsewhere, the time
+    to find the diameter is unknown.
+    """
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)
     seconds = (n_labels + subject.n_edges) * OPENING_SECONDS
@@ -219,10 +223,10 @@ EVALUATION = JobKind(
     show=_show,
     describe=_describe,
 )
-"""The quality of the answers to the outputs of a model: `adapter.evaluation.evaluate` as a job.
+"""Measure how good the answers to the outputs of a model are: `adapter.evaluation.evaluate` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, ``truth`` and
 ``train_truth``, artifacts with a JSON list of keys; ``outputs``, an artifact that
-`workers.kinds.requestfiles.put_outputs` published; the rest as for `evaluate`, decimals as strings. The
-result is the document of the evaluation.
+`workers.kinds.requestfiles.put_outputs` published; and the other parameters of `evaluate`, decimals as
+strings. The result is the document of the evaluation.
 """

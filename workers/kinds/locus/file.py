@@ -1,4 +1,4 @@
-"""Loci as files: members, the uniquely reachable members, and the weights that reach each member."""
+"""Loci as files: the members, which of them are uniquely reachable, and a witness of each."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class StoredWitnesses(Witnesses):
     n_observed : int
         Length of each witness.
     of : ndarray of shape (n_members,), dtype=int64
-        Index of each member's witness among the different witnesses.
+        For each member, the index of its witness among the different witnesses.
     begin : ndarray of shape (n_distinct + 1,), dtype=int64
-        Where the entries of each different witness begin.
+        Position of the first entry of each different witness; at the end, the number of entries.
     columns : ndarray of shape (n_entries,), dtype=int32
-        The observed label of each entry.
+        The column of the observed label that each entry is about.
     weights : ndarray of shape (n_entries,), dtype=int64, or Texts
-        The weight of each entry; as hexadecimal text if a weight of the file exceeds 63 bits.
+        The weight of each entry; all as hexadecimal text if any weight of the file exceeds 63 bits.
     """
 
     def __init__(
@@ -106,7 +106,10 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield the columns of each witness with positive weight, and the weights; zeros take K times as long."""
+    """Yield the columns with positive weight of each witness, and their weights.
+
+    Going through the zeros too would take K times as long.
+    """
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
     else:
@@ -115,7 +118,7 @@ def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, 
 
 
 def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:
-    """Return the witnesses over `n_observed` labels from the arrays that `pack_witnesses` made.
+    """Return the witnesses over `n_observed` labels whose arrays `pack_witnesses` made.
 
     Raises
     ------
@@ -154,7 +157,7 @@ def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> Sto
 
 
 def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Packed:
-    """Return arrays and metadata of a locus.
+    """Return the arrays and the metadata of a file with a locus.
 
     Parameters
     ----------
@@ -167,8 +170,8 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
 
     Notes
     -----
-    The witnesses of an exact locus are not written on a tree with every label allowed, nor on a complete
-    graph, because computing them again is faster than reading them.
+    Two kinds of exact loci are written without witnesses: those on a tree with every label allowed, and those
+    on a complete graph. Computing these witnesses again is faster than reading them.
     """
     arrays, metadata = pack_space(graph, found.space)
     arrays |= {"observed": found.points, "index": found.index, "unique_index": found.unique_index}

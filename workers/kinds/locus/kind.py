@@ -1,4 +1,4 @@
-"""The kind `locus`: the labels that observed labels can reach, decided in parts of labels or of pairs."""
+"""The kind `locus`: find the labels that observed labels can reach, in parts of labels or of pairs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Cut long computations into parts."""
+    """Return the number of parts: several for a computation that takes long, else one."""
     n = subject.n_allowed(found)
     if found["method"] == "pairs":
         seconds = _n_pairs(found) * n * _SECONDS_PER_PAIR[subject.opened().is_weighted]
@@ -153,11 +153,12 @@ LOCUS = JobKind(
     show=_show,
     describe=_describe,
 )
-"""The labels that observed labels can reach: `ontology.geometry.locus` as a job.
+"""Find the labels that observed labels can reach: `ontology.geometry.locus` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
-list of keys, and their number ``n_observed``; ``method`` (exact, pairs); ``block``, the labels decided
-together; and ``parts``, the units that share the blocks, or the pairs of observed labels for the method
-pairs. ``parts`` is 1 on trees and complete graphs. The result, `workers.kinds.locus.file.read_locus`, is the
-same for any number of parts; another ``block`` may prove the same members by other weights.
+list of keys, and their number ``n_observed``; ``method`` (exact, pairs); ``block``, the number of labels
+decided together; and ``parts``, the number of units among which the blocks are divided, or the pairs of
+observed labels with the method pairs. ``parts`` is 1 on trees and complete graphs. The result,
+`workers.kinds.locus.file.read_locus`, is the same for any number of parts; another ``block`` may prove the
+same members by other weights.
 """

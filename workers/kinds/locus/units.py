@@ -1,4 +1,4 @@
-"""The computation of one unit of a locus: a share of the labels or pairs, or the union of all shares."""
+"""Compute one unit of a locus: a part of the labels or pairs, or the union of all parts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def execute(work: Work) -> Product:
 
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
-    """Take the pairs of one part, or all pairs."""
+    """Return the labels that pairs of observed labels reach: the pairs of this unit's part, or all pairs."""
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
     # all columns in every part: on some graphs only they decide in which unit distances are whole numbers
     distances = space.distances(cols=points)
@@ -105,10 +105,10 @@ def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
 
 
 def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: int) -> Locus:
-    """Decide the blocks of one part.
+    """Return the locus among the labels of one part, decided block by block.
 
-    Labels that are decided together decide which weights prove a member. The blocks are therefore the same,
-    however many of them make a unit.
+    The weights that prove a member depend on the labels decided together with it. Therefore the blocks do not
+    depend on the number of parts; a part is several blocks.
     """
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -127,7 +127,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
 
 
 def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any]) -> Locus:
-    """Return several loci over disjoint, ascending labels as one."""
+    """Return several loci over disjoint labels, given in ascending order, as one locus."""
     parts = list(decided)
     return Locus(
         space,
