@@ -578,10 +578,10 @@ class Adapter:
     def refresh(self) -> bool:
         """Look for a new bundle at the loaded address, and answer from it if there is one.
 
-        A name is looked up first: if it still means the current bundle, nothing is opened. The columns of the
-        model stay the same: each is matched by the key of its observed label. Calls in other threads are not
-        disturbed, and each uses either the old bundle or the new one; `pinned` keeps one bundle for several
-        calls.
+        If the address is a name, it is looked up first; nothing is opened if it still means the current
+        bundle. The columns of the model stay the same: each is matched by the key of its observed label.
+        Calls in other threads are not disturbed, and each uses either the old bundle or the new one; `pinned`
+        keeps one bundle for several calls.
 
         Returns
         -------

@@ -180,7 +180,7 @@ class State:
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the allowed labels that `chosen` means; keys keep their order."""
+        """Return the indices of the allowed labels in `chosen`; keys keep their order."""
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:

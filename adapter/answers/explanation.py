@@ -29,9 +29,10 @@ class Contribution:
     distance : float
         Distance from the answer to the observed label, in edge-weight units.
     pull : float
-        ``weight * distance ** beta``: its share of the variance at the answer.
+        ``weight * distance ** beta``: the amount that it adds to the variance of the answer.
     pull_at_argmax : float or None
-        Its share of the variance at the argmax label; None if the bundle has no distances from that label.
+        The amount that it adds to the variance of the argmax label; None if the bundle has no distances from
+        that label.
     """
 
     key: str

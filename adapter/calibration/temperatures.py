@@ -44,7 +44,7 @@ Blocks = Iterator[tuple[slice, NDArray[np.float64]]]
 
 @dataclass(frozen=True)
 class Measured:
-    """One value for each temperature.
+    """The values of the measures, one for each temperature.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ Describe = Callable[[int], str]
 """Takes the index of a label; returns text that distinguishes it from other labels of the same name."""
 
 Elsewhere = Callable[[str], str]
-"""Takes a text that means none of the labels; returns what it means elsewhere; empty if that is unknown."""
+"""Takes a text that means none of the labels; returns what it means elsewhere, or an empty text."""
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5

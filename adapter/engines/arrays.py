@@ -64,8 +64,8 @@ class ArrayAdapter:
 
     Notes
     -----
-    The constants are moved to a device when it is first used: O(n_labels + n_observed log n_observed) numbers
-    for trees and complete spaces, the matrix of distances for blocks.
+    The constants are moved to a device when the device is first used. For trees and complete spaces these are
+    O(n_labels + n_observed log n_observed) numbers, for blocks the matrix of distances.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 """The decision in a few array operations, for engines that cannot run our compiled kernels.
 
 `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share this module: the constants of an adapter
-(`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. It has no
-loops over samples or labels, and only the number of finalists depends on values.
+(`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. The
+arithmetic has no loops over samples or labels, and of its shapes only the number of finalists depends on the
+weights.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
 Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the

@@ -1,4 +1,4 @@
-"""The baselines: rules with which the Fréchet mean is compared.
+"""The baselines: rules that the Fréchet mean is compared with.
 
 ====================  =====================================================================================
 ``argmax``            the observed label with the largest probability, that is, with the least expected 0-1

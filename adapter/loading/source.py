@@ -62,7 +62,7 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Equal to an earlier mark only if the bundle is the same; empty if the bundle must be opened to know.
+        Equal to an earlier mark only if the bundle is the same; empty if this is unknown before it is opened.
     open : callable
         Opens the bundle.
     """
@@ -303,8 +303,8 @@ def open_bundle(
         was last read. By default the value of ``GROVE_OFFLINE`` (1 or 0; 0 unless set).
     verify : {"once", "always"}, default="once"
         Artifacts are compared with their digest, and checked by the rules of the format, when they arrive.
-        ``"once"``: not again while the device, inode, size and time of change of the file stay the same;
-        ``"always"``: again whenever they are opened.
+        ``"once"``: they are not checked again while the device, inode, size and time of last change of their
+        file stay the same; ``"always"``: they are checked again whenever they are opened.
     stale : {"warn", "refuse", "ignore"}, default="warn"
         For a name: whether to log a warning, raise `BundleError` or do nothing if the bundle was made from a
         version of the ontology other than the current one in the index.

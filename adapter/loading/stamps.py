@@ -54,7 +54,7 @@ class Stamps:
         return data
 
     def seen(self, path: Path) -> str | None:
-        """Return the current stamp of `path`; None if the file changed so recently that it proves nothing."""
+        """Return the current stamp of `path`; None if the file is missing or has changed too recently."""
         try:
             status = path.stat()
         except OSError:

@@ -150,7 +150,7 @@ def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows
     Raises
     ------
     WeightError
-        For a wrong shape, and for a dtype that is not one of real numbers.
+        For a wrong shape, and for cells that are not real numbers.
     BindingError
         As for `named_order`.
     """

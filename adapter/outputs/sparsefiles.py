@@ -37,7 +37,7 @@ def read_sparse(path: Path) -> SparseOutputs | Any | None:
     InputError
         For an archive that is damaged or too large when unpacked, and for a matrix that scipy refuses.
     MissingExtraError
-        For such a matrix without scipy.
+        For a matrix that scipy saved, if scipy is not installed.
 
     Examples
     --------

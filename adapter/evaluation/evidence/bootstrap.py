@@ -82,7 +82,7 @@ class PairedBootstrap:
         self._seed = seed
 
     def add(self, start: int, values: NDArray[np.float64]) -> None:
-        """Add the values, shape (m, n_values), of samples number ``start, start + 1, ...``."""
+        """Add the values, shape (m, n_values), of the samples with numbers ``start, start + 1, ...``."""
         counted = np.column_stack([values, np.ones(len(values))])
         if self._alone:
             self._sums[start : start + len(values)] += counted
@@ -110,8 +110,8 @@ class PairedBootstrap:
         extremes : ndarray of shape (n_contrasts, 2)
             The least and the largest possible value of each weighted sum for one sample.
         resamples : int
-            Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. With
-            fewer than ``2 / (1 - level) - 1``, no draw is far enough out, and the ends are the extremes.
+            Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. Fewer
+            than ``2 / (1 - level) - 1`` are too few for the level, and the ends are then the extremes.
         level : float
             Share of draws between the ends, such as 0.95; half of the other draws lie beyond each end.
         repeats : float, default=1

@@ -33,7 +33,7 @@ def expected_sq_distance(
     UnknownLabelError
         For labels outside the space; the message says how many there are.
     SpaceError
-        For truths without a column in the matrix of a space.
+        If `space` is a matrix that has no column for a truth.
     InputError
         For arrays of different lengths or without samples.
 
