@@ -125,7 +125,8 @@ _TABLE = (
     Rule("repeated-header", _ERROR_FIX, "the header is repeated inside the file", _LINE_OUT,
          "remove the line; files were probably joined"),
     Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",
-         "no action is needed; to have it read, give it a name that docs/formats.md lists"),
+         "no action is needed; to have the column or member read, rename it to a name that docs/formats.md "
+         "lists"),
     Rule("several-relations", _ERROR_WARN, "edges of several relations", "",
          "choose one with the option `relation`; the policy `warn` keeps the edges of all relations"),
     Rule("other-relation", _FIX_ERROR, "an edge whose relation differs from the option `relation`",
@@ -187,7 +188,8 @@ _TABLE = (
          "give each record its own id"),
     Rule("repeated-label", ("error", "warn", "fix"), "a label under several parents in a format for trees",
          "its later occurrences get the key `parent/label`",
-         "choose the policy `warn` for one label with several parents, or `fix` for several labels"),
+         "if these are one label with several parents, choose the policy `warn`; if they are different "
+         "labels, choose `fix`"),
     # WordNet database files.
     Rule("no-hierarchy", _ERROR, "adjectives and adverbs have no hypernyms", "",
          "read data.noun or data.verb"),
@@ -253,7 +255,7 @@ _TABLE = (
     Rule("indent-between", _ERROR_FIX, "an indentation that matches no level above it",
          "the line goes to the next outer level", "align the line with its siblings"),
     Rule("indent-mixed", _ERROR_FIX, "tabs, blanks and dashes mixed in indentation", _LINE_OUT,
-         "indent with only one of them"),
+         "indent with tabs, blanks or dashes only, not a mixture"),
     # JSON trees.
     Rule("json-syntax", _ERROR, "text that is not JSON; the text after it was not checked", "",
          "correct the text at this line"),

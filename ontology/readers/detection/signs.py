@@ -150,10 +150,12 @@ def is_marked_up(head: Head) -> bool:
 
 
 def has_headings(head: Head) -> bool:
-    """Return whether the text contains headings of two levels, or underlined headings.
+    """Return whether the text has `#` headings of at least two levels, or underlined headings.
 
-    Comments look like headings. With clean columns, or an outline without bullets, such lines count as
-    comments.
+    A line of four or more ``=`` always counts as the underline of a heading. Lines that start with ``#`` may
+    also be comments: they are taken for comments if the other lines all have the same number of cells (at
+    least two), or if these lines have no bullets and either have two words each or are partly indented, like
+    an outline.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
     in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)

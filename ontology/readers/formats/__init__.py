@@ -1,1 +1,1 @@
-"""Read each format, one file for each: the meaning of its lines, columns or objects."""
+"""Readers of the formats, one module per format; each gives the lines, columns or objects their meaning."""
