@@ -1,4 +1,4 @@
-"""Suggest known words that are spelled like an unknown one, as a list or as the end of a message."""
+"""Suggest known words that are spelled like an unknown word, as a list or as the end of a message."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ A policy says what happens for a defect:
 ``fix``
     The content is repaired by the rule in the table, and the defect is reported.
 
-``roots`` has its own policies (``virtual``, ``largest``, ``keep``). A code offers only policies that make
-sense for it: a graph cannot hold a self-loop, so ``self-loop`` has no ``warn``.
+The defect ``roots`` has its own policies (``virtual``, ``largest``, ``keep``). Every code offers only
+policies that are possible: a graph cannot contain a self-loop, so ``self-loop`` does not offer ``warn``.
 """
 
 from __future__ import annotations
@@ -295,11 +295,11 @@ CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
         "keep": "kept as they are",
     }
 )
-"""The action taken for ``roots`` under each of its own policies."""
+"""What a report says about the action taken for ``roots``, for each of its own policies."""
 
 
 def _reaches(policy: str, rule: Rule) -> bool:
-    """Return whether ``all`` sets a policy for a rule: ``fix`` skips defects that are only warned about."""
+    """Return whether ``all=POLICY`` changes the policy of a rule; ``all=fix`` leaves mere warnings alone."""
     return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
 
 
@@ -311,10 +311,10 @@ def resolve_policies(
     Parameters
     ----------
     chosen : mapping of code to policy, optional
-        The caller's policies. The code ``"all"`` sets every code that offers the policy, except codes that
-        are named themselves. ``all=fix`` does not change defects that are only warned about.
+        The caller's policies. The code ``"all"`` sets the policy of every code that offers it and is not
+        named itself. ``all=fix`` leaves out codes whose default is ``warn``.
     defaults : mapping of code to policy, optional
-        The format's policies; the caller's take precedence.
+        The policies of the format; those of the caller take precedence.
 
     Raises
     ------
