@@ -1,6 +1,6 @@
-"""Read the graph's nodes and relationships for results from its migrations, which alone declare them.
+"""Read the schema of results in the graph from the migrations, the only place that declares it.
 
-The embedded engine declares its tables with types, so its migrations are read for both engines.
+The migrations of the embedded engine declare tables with types, so they are read for both engines.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ class ResultSchema:
 
     Attributes
     ----------
+        Here a label is that of a node in the graph, such as ``Locus``.
+
     properties : mapping of str to mapping of str to type
-        By label, the properties of a node in addition to ``id`` and ``version``.
+        For each label, the properties of the node in addition to ``id`` and ``version``.
     links : mapping of str to mapping of str to mapping of str to type
-        By label, the types of relationships from the node to labels of the ontology, each with its
+        For each label, the types of relationships from the node to labels of the ontology; for each type, its
         properties.
     of_version : frozenset of str
-        Labels of the nodes with a relationship to their version: they compare versions and do not refer to
-        labels.
+        Labels of the nodes that have a relationship to their version instead of labels of the ontology.
     with_supernodes : frozenset of str
         Labels of the nodes that have supernodes.
     """

@@ -1,4 +1,4 @@
-"""Run one user query on a file, in the process that `ontology.graph.userqueries.sandbox` starts."""
+"""Run one user query on a graph file, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 
