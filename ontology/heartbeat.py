@@ -19,7 +19,7 @@ def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Eve
     Parameters
     ----------
     renew : callable
-        Renews the lease; returns whether it is still held.
+        Renews the lease; returns False if it is lost.
     lease_s : float
         Duration of the lease in seconds; it is renewed every third of it. After a renewal that raised, the
         next attempts follow ten times as fast, so that the lease survives a database that is away for almost

@@ -28,7 +28,7 @@ _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtyp
 
 
 class Texts(Sequence[str]):
-    """An immutable sequence of strings over one UTF-8 blob.
+    """An immutable sequence of strings, stored as one UTF-8 blob.
 
     Parameters
     ----------
@@ -313,9 +313,9 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers that sort like the text at `numbers`, eight bytes read as one number each.
+    """Return numbers that sort like the bytes in `numbers`, each of which was read from eight bytes of text.
 
-    Of each eight bytes the first `length` are kept, and zeros replace the others.
+    Only the first `length` of the eight bytes are kept; zeros replace the others.
     """
     if sys.byteorder == "little":
         numbers = numbers.byteswap()

@@ -315,7 +315,7 @@ class LabelGraph:
 
     @cached_property
     def primary_edge(self) -> NDArray[np.int64]:
-        """Edge index of each label's primary parent, -1 for roots; shape (n_labels,)."""
+        """Index of the edge from each label to its primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
             raise InputError("an undirected graph has no parents; use neighbors instead")
         first = np.full(self.n_labels, -1, dtype=np.int64)

@@ -68,7 +68,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. `GraphStore.begin_version` must be called before."""
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
@@ -108,7 +108,7 @@ class Engine(abc.ABC):
     # ---- operations with a default, which an engine may override -----------------------------------
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; missing or unused parameters raise `InputError`."""
+        """Run a query of `ontology.graph.namedqueries`; missing or unused parameters raise `InputError`."""
         return self.read(query_text(self.dialect, name, params), params)
 
     def version(self, digest: str) -> dict[str, Any] | None:

@@ -83,7 +83,7 @@ class GraphStore:
         self.engine.close()
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; missing or unused parameters raise `InputError`."""
+        """Run a query of `ontology.graph.namedqueries`; missing or unused parameters raise `InputError`."""
         return self.engine.run_named(name, **params)
 
     # ---- versions ----------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class GraphStore:
         return self.engine.batch_count(graph)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. `begin_version` must be called before."""
         self.engine.load_batch(graph, i)
 
     def counts(self, digest: str) -> tuple[int, int]:
@@ -139,7 +139,7 @@ class GraphStore:
         Raises
         ------
         NotFoundError
-            If the version has not begun.
+            If `begin_version` was not called for the version.
         GraphDamagedError
             If the graph has other numbers of labels or edges than `begin_version` recorded.
         """

@@ -33,7 +33,10 @@ ROWS_TOGETHER = 100_000
 
 
 def uid(digest: str, key: str) -> str:
-    """Return the identifier of a label across versions: 16 hex digits of the digest, a colon, the key."""
+    """Return an identifier of a label that is unique across versions.
+
+    It consists of 16 hexadecimal digits of the version's digest, a colon and the key.
+    """
     return f"{digest[:16]}:{key}"
 
 
@@ -166,12 +169,13 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
 
 
 def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -> bool:
-    """Return whether tables equal labels `start` to `stop` (exclusive) of a graph and the edges to parents.
+    """Return whether tables equal a part of a graph: some labels, and the edges from them to their parents.
 
     Parameters
     ----------
     graph : LabelGraph
     start, stop : int
+        The labels are those from index `start` to `stop` (exclusive).
     labels : pyarrow.Table
         Columns ``idx``, ``key``, ``name``, sorted by ``idx``.
     edges : pyarrow.Table

@@ -1,8 +1,8 @@
 """Find Cypher queries by name and dialect; each file contains one query.
 
 A file begins with one comment line that describes the query. ``queries/<dialect>/NAME.cypher`` takes
-precedence over ``queries/common/NAME.cypher``. Common files use only Cypher to which both engines give the
-same answer.
+precedence over ``queries/common/NAME.cypher``. Common files use only Cypher that both engines answer in the
+same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NamedQuery:
     Attributes
     ----------
     name, description, text : str
-        File name without suffix, its first line, and the Cypher.
+        Name of the file without its suffix, text of its first line, and the Cypher.
     parameters : frozenset of str
         Names of the parameters that the query uses; a call must give exactly these.
     """

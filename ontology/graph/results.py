@@ -56,7 +56,7 @@ class Supernodes:
     size : ndarray of shape (n_supernodes,), dtype=int64
         Number of labels in each supernode.
     of : ndarray of shape (n_labels,), dtype=int64
-        The supernode of each label.
+        Number of the supernode that contains each label.
     ends : ndarray of shape (n_adjacent, 2), dtype=int64
         Pairs of adjacent supernodes, the smaller number first.
     weight : ndarray of shape (n_adjacent,), dtype=float64

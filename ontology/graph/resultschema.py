@@ -29,12 +29,10 @@ class _Table:
 
 @dataclass(frozen=True)
 class ResultSchema:
-    """The part of the graph's schema for results.
+    """The part of the graph's schema for results; a label here is the label of a node, such as ``Locus``.
 
     Attributes
     ----------
-        Here a label is that of a node in the graph, such as ``Locus``.
-
     properties : mapping of str to mapping of str to type
         For each label, the properties of the node in addition to ``id`` and ``version``.
     links : mapping of str to mapping of str to mapping of str to type

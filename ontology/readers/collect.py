@@ -141,11 +141,11 @@ class Collector:
         self.labels.setdefault(key, line)
 
     def name(self, key: str, text: str, line: int) -> None:
-        """Give a label its name; of several names the smallest is kept, and each different one reported."""
+        """Give a label its name; if it already has another name, report this and keep the smaller name."""
         self._text("name", self.names, key, text, line)
 
     def define(self, key: str, text: str, line: int) -> None:
-        """Give a label its definition; of several the smallest is kept, and each different one reported."""
+        """Give a label its definition; if it already has another, report this and keep the smaller text."""
         self._text("definition", self.definitions, key, text, line)
 
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:

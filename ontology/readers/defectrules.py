@@ -286,7 +286,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _TABLE
 """Every rule by its code, in the order in which reports list them."""
 
 CAUSES_OF_ROOTS = ("parent-without-record", "direction-swapped")
-"""Defects that are most likely the cause of ``roots``, if both are found."""
+"""Defects that are most likely the cause of ``roots`` if they are found together with it."""
 
 CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
     {
@@ -299,7 +299,7 @@ CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
 
 
 def _reaches(policy: str, rule: Rule) -> bool:
-    """Return whether ``all=POLICY`` changes the policy of a rule; ``all=fix`` leaves mere warnings alone."""
+    """Return whether ``all=POLICY`` applies to a rule; ``all=fix`` skips rules whose default is ``warn``."""
     return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
 
 

@@ -86,8 +86,8 @@ class Report:
     format : str
         Name of the format that was used; ``"unknown"`` if the source matches no format.
     defects : tuple of Defect
-        Each kind once: errors first, then warnings, then repairs. Only the most likely causes of several
-        roots come before the defect ``roots``, whatever their severity.
+        Each kind once: errors first, then warnings, then repairs. The most likely causes of several roots
+        come before the defect ``roots``, even if they are less severe.
     counts : mapping of str to int
         ``labels``, ``edges`` and ``roots`` are the numbers in the graph; they are 0 if there is no graph, and
         ``roots`` also if it is undirected. ``error``, ``warn`` and ``info`` are the numbers of occurrences of

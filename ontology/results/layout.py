@@ -91,7 +91,7 @@ class ResultFile:
             )
 
     def text(self, name: str) -> str:
-        """Return a metadata field."""
+        """Return the metadata field `name` as text."""
         if name not in self.metadata:
             raise self.fault(f"metadata: {name!r} is missing")
         return self.metadata[name]
@@ -128,14 +128,17 @@ class ResultFile:
     def array(
         self, name: str, dtypes: DTypeLike | tuple[DTypeLike, ...], shape: tuple[int | None, ...] = (None,)
     ) -> NDArray[Any]:
-        """Return an array, checked to have one of `dtypes` and `shape`, where None stands for any length."""
+        """Return an array after checking that it has one of `dtypes` and `shape` (None: any length)."""
         try:
             return stored_array(self.arrays, name, dtypes, shape)
         except InputError as error:
             raise self.fault(str(error)) from None
 
     def index(self, name: str, n: int, *, ascending: bool = False) -> NDArray[np.int64]:
-        """Return an array of indices, checked to be distinct and below `n`, and `ascending` if requested."""
+        """Return an array after checking that it contains distinct indices below `n`.
+
+        If `ascending`, also check that they are in ascending order.
+        """
         index = self.array(name, np.int64)
         if len(index) and (index.min() < 0 or index.max() >= n):
             raise self.fault(f"{name}: an index is outside 0..{n - 1}")

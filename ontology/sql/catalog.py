@@ -192,7 +192,7 @@ class Catalog:
     # ---- reading -----------------------------------------------------------------------------------
 
     def currents(self) -> dict[str, str | None]:
-        """Return every name ever used, sorted, with the digest of its current version; None if deleted."""
+        """Return every name ever used, sorted, with the digest of its current version or None."""
         with reading(self.engine) as connection:
             rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}

@@ -66,7 +66,7 @@ def named_digests(connection: Connection) -> Iterator[str]:
 
 
 def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
-    """Return the SQL condition that some bundle is the artifact in the column `sha256`."""
+    """Return the SQL condition that the column `sha256` contains the digest of a named bundle."""
     return select(_bundle.name).where(_bundle.sha256 == sha256).exists()
 
 

@@ -67,7 +67,10 @@ class Connection(psycopg.Connection[Any]):
         return super().wait(self._within(limit, gen), *args, **options)
 
     def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass on a generator's events; close the connection if nothing becomes ready for `seconds`."""
+        """Yield what a generator of the driver yields, and pass the answers back to it.
+
+        If the server is silent for `seconds`, close the connection and raise `OperationalError`.
+        """
         try:
             awaited = next(gen)
             silent_since = time.monotonic()

@@ -127,9 +127,10 @@ class Copies(ABC):
 
     @abstractmethod
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
-        """Return the content of the artifact `digest`: its copy, if the sha256 of that is right.
+        """Return the content of the artifact `digest` from its copy.
 
-        Otherwise call `fetch`, which reads the original, and return its content.
+        If there is no copy with the right sha256, call `fetch`, which reads the original, and return what it
+        returns.
         """
 
     @abstractmethod
@@ -199,7 +200,7 @@ class ArtifactStore:
         return read_safetensors(self.content(digest), name=self._shown(digest))
 
     def read_file(self, name: str) -> bytes:
-        """Return the content of a file in the store's folder that is not an artifact, by its relative path."""
+        """Return the content of a file in the store that is not an artifact, by its relative path."""
         with self._faults(f"{self.where}/{name}"):
             return bytes(self.storage.read(PurePosixPath(name)))
 
@@ -240,7 +241,7 @@ class ArtifactStore:
             return self.storage.modified(_content_path(digest))
 
     def delete_unless_modified(self, digest: str, since: float) -> bool:
-        """Remove the file if it was last written or touched before `since`; return whether it was so."""
+        """Remove the file if it was last written or touched before `since`; return whether it was."""
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             return self.storage.delete_unless_modified(_content_path(digest), since)
         return False

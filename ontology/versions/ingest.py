@@ -144,8 +144,9 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
     """Record that `snapshot` will be registered as a version of `name` later; this is step 2 only.
 
-    The record keeps its artifacts from garbage collection, and the parts in the graph from being dropped as
-    unknown. If somebody is changing the name, nothing is recorded; the later `register` records the same.
+    Because of the record, its artifacts are not collected as garbage, and the parts of it that are already in
+    the graph are not dropped. If somebody is changing the name, nothing is recorded; the later `register`
+    records the same.
     """
     try:
         with holding(workspace.stores, name) as lease:

@@ -100,7 +100,7 @@ def unpacked(
 def put_snapshot(
     artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
 ) -> Snapshot:
-    """Store a graph and its definitions as artifacts; equal content is the same artifacts."""
+    """Store a graph and its definitions as artifacts; storing the same content again adds nothing."""
     arrays = _put(artifacts, *graph.to_arrays())
     described = _put(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)

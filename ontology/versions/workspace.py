@@ -29,7 +29,7 @@ __all__ = ["Workspace"]
 class Workspace:
     """The catalog, artifacts and graph of one deployment; a context manager.
 
-    Each part is opened when it is first used. To read a snapshot, for example, opens only catalog and
+    Each part is opened when it is first used. Reading a snapshot, for example, opens only catalog and
     artifacts.
 
     Attributes

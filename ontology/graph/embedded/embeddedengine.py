@@ -1,7 +1,7 @@
 """Run the embedded graph on the engine ladybug, in immutable generations of one file.
 
-The graph can always be rebuilt from the snapshots. Without an error, ladybug gives wrong answers after COPY
-unless two rules are kept: keys are unique and the ends of edges exist before it, and it reads only Parquet
+The graph can always be rebuilt from the snapshots. Two rules for COPY prevent answers that are wrong without
+any error: keys must be unique and both ends of every edge must exist before it, and it reads only Parquet
 files.
 """
 

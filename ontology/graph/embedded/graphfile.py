@@ -45,7 +45,7 @@ _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Files in which Linux gives the memory limit of a container, for the two versions of control groups."""
 
 _WIPES_OUTLIVED = 3
-"""How often a reader tries to open the graph, which a rebuild may wipe between its check and its opening."""
+"""How often a reader tries to open the graph, because a rebuild may wipe it just before."""
 
 
 class GraphFile:

@@ -187,7 +187,7 @@ def _is_of_no_kind(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the engine's internal ids, with nodes and edges in the same form as on Neo4j."""
+    """Return a value without internal ids; nodes and edges have the same form on both engines."""
     if isinstance(value, dict):
         if "_NODES" in value:
             return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}

@@ -16,7 +16,7 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
 
 Columns = Callable[[int, int], Mapping[str, list[Any]]]
-"""Takes ``start`` and ``stop``; returns these rows of a table (``stop`` excluded), one list per column."""
+"""Takes ``start`` and ``stop``; returns rows ``start`` to ``stop`` (exclusive), one list for each column."""
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:

@@ -109,7 +109,7 @@ class Neo4jEngine(Engine):
         return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i`, labels before edges; see `Engine.load_batch`."""
+        """Load batch `i`, which contains labels or edges; see `batch_count` and `Engine.load_batch`."""
         of_labels = -(-graph.n_labels // LABELS_PER_BATCH)
         if i < of_labels:
             name = str(self.known_version(graph.digest)["ontology"])

@@ -214,7 +214,7 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the driver's types, nodes and edges in the same form as the embedded engine."""
+    """Return a value without types of the driver; nodes and edges have the same form on both engines."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

@@ -1,1 +1,4 @@
-"""Readers of the formats, one module per format; each gives the lines, columns or objects their meaning."""
+"""Readers of the formats, one module per format.
+
+Each gives the lines, columns or objects of its format their meaning.
+"""

@@ -193,7 +193,8 @@ class _Reader:
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
         """Count the relation of a record, and return whether its edge is wanted.
 
-        It is if no relation was requested, or this one; an unwanted edge is reported.
+        The edge is wanted if no relation was requested, or if the record has the requested one. An unwanted
+        edge is reported.
         """
         if layout.relation is None:
             return True

@@ -44,7 +44,7 @@ HEADER_WORDS = {
 """The role of each word in a header; `word_role` ignores case, blanks, ``_`` and ``-``."""
 
 _ENDS = (("child", "parent"), ("key", "parent"), ("key", "neighbor"), ("name", "parent"), ("first", "second"))
-"""Pairs of roles that are the two ends of an edge; the first pair applies of which a header names both."""
+"""Pairs of roles that can be the two ends of an edge; the first pair that a header contains is used."""
 
 _END_ROLES = frozenset({"parent", "child", "neighbor", "first", "second"})
 

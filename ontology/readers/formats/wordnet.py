@@ -40,7 +40,7 @@ _UP, _DOWN = ("@", "@i"), ("~", "~i")
 def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
     """Return the folder of the installed WordNet, or None.
 
-    The folder is the first that contains ``data.noun`` of ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict`` and
+    It is the first folder with a file ``data.noun`` among ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict`` and
     the usual folders of packages. On Debian, ``apt-get install wordnet-base`` installs WordNet.
     """
     env = os.environ if env is None else env
@@ -187,8 +187,5 @@ class _Reader:
 
 
 def _frames_match(cells: list[str]) -> bool:
-    """Return whether cells are a count and as many triples ``+ frame word`` as it says.
-
-    They are the cells after the pointers of a verb.
-    """
+    """Return whether the cells after a verb's pointers are a count and that many triples ``+ frame word``."""
     return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])

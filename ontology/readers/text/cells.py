@@ -37,7 +37,7 @@ def sample_delimiter(lines: Sequence[str]) -> str:
 
 
 def split_cells(line: str, delimiter: str) -> list[str] | None:
-    """Return the cells of a line without quotes around them, blanks included; None for an open quote.
+    """Return the cells of a line, unquoted but with their blanks; None if a quote is not closed.
 
     >>> split_cells('"a ""b"", c",d', "comma"), split_cells('"a,b', "comma"), split_cells(" a  b ", "space")
     (['a "b", c', 'd'], None, ['a', 'b'])
