@@ -66,7 +66,7 @@ class Texts(Sequence[str]):
         return len(self.offsets) - 1
 
     def text_fault(self) -> str | None:
-        """Return why the entries are not text, as in a forged file, or None if they are.
+        """Return why the entries are not valid UTF-8, as may be so in a forged file; None if they are.
 
         The reason begins with the name of the array, ``blob`` or ``offsets``.
         """
