@@ -34,7 +34,7 @@ LENGTH_RULE = (
     "an edge length must be positive and finite, within 1e-75..1e75, and all lengths must add up to at most "
     "1e78: choose another unit"
 )
-"""The ending of messages about an edge length that breaks a rule."""
+"""The rule of edge lengths and the next step, with which messages about a bad edge length end."""
 
 _LONGEST_WAY = 1e78  # its square leaves room for weights that sum to 1e150
 
@@ -53,7 +53,10 @@ def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
 
 
 def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
-    """Return one value for each of `n` pairs, `default` for all when none is given."""
+    """Return `given` as an array of `n` numbers, one for each pair; `default` for every pair if it is None.
+
+    `name` is the name of the argument in messages. Values of another type or number raise `InputError`.
+    """
     if given is None:
         return np.full(n, default, dtype=dtype)
     try:
@@ -66,9 +69,10 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return the index of an edge length that breaks a rule, and the length formatted for a message; or None.
+    """Return the index of an edge length that breaks a rule and its text for a message; None if none does.
 
-    Each length must be within `LENGTHS`, and their sum at most 1e78, so that no path is longer than that.
+    Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
+    longer than that; if the sum is larger, the index of the longest edge is returned.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))
@@ -81,7 +85,7 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
 
 
 def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    """Refuse edge lengths that are not positive, finite and within `LENGTHS`, and name the first."""
+    """Raise `InputError` if the lengths break the rules of `length_fault`; the message names the pair."""
     fault = length_fault(weight)
     if fault is not None:
         i, what = fault
@@ -95,7 +99,10 @@ def deduplicate(
     rank: NDArray[np.int32],
     ordered: list[str],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Keep one edge for each pair, with the pair's smallest rank; sort the edges by (child, parent)."""
+    """Return one edge for each pair, with the pair's smallest rank, sorted by (child, parent).
+
+    A pair with two lengths raises `InputError`. `ordered` contains the keys, for its message.
+    """
     by = np.lexsort((rank, parent, child))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
     again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
@@ -113,7 +120,10 @@ def deduplicate(
 def preorder(
     n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
 ) -> NDArray[np.int32]:
-    """Return the preorder over primary parents, children by key, of labels numbered by key; refuse cycles."""
+    """Return the labels in preorder over primary parents, siblings by key; a cycle raises `InputError`.
+
+    Labels are numbered by key; `ordered` contains the keys, for the message.
+    """
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)
     by = np.lexsort((parent, rank, child))[::-1]
@@ -133,7 +143,11 @@ def preorder(
 
 
 def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
-    """Peel labels without children until none is left (Kahn's algorithm); the remaining ones hold a cycle."""
+    """Raise `InputError` if there is a cycle; the message shows the keys of one.
+
+    Labels without children are removed again and again (Kahn's algorithm). If some cannot be removed, they
+    contain a cycle.
+    """
     waiting = np.bincount(parent, minlength=n)  # children not yet peeled
     alive = np.ones(n, dtype=bool)
     for _ in range(_BULK_ROUNDS):  # whole levels at a time: enough for a real hierarchy
@@ -177,7 +191,10 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
 
 
 def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the labels breadth first, from the smallest key of each component, neighbors by key."""
+    """Return the labels in breadth-first order.
+
+    The search begins at the smallest key of each component, and visits neighbors in the order of their keys.
+    """
     ends = np.concatenate([low, high])
     others = np.concatenate([high, low])
     by = np.lexsort((others, ends))

@@ -4,7 +4,7 @@
 
     GroveError
     ├── InputError (ValueError)              an argument breaks a rule
-    │   ├── UnknownLabelError (LookupError)  a key that the label space does not hold
+    │   ├── UnknownLabelError (LookupError)  a key that is not in the label space
     │   ├── WeightError                      rows of weights or probabilities
     │   ├── BindingError                     model columns that cannot be tied to labels
     │   ├── SpaceError                       a metric space that cannot be built or used
@@ -13,7 +13,7 @@
     │   └── QueryRefusedError                Cypher that the guard refuses
     ├── DefectsError                         an ontology file with defects; carries the report
     ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
-    ├── ConflictError                        somebody else holds it, or it changed meanwhile
+    ├── ConflictError                        somebody else is at work, or something changed meanwhile
     │   └── LeaseLostError                   work whose lease went to another worker
     ├── ArtifactError                        bytes that do not match their digest
     │   └── BundleError                      a bundle that is stale, foreign or of a newer format
@@ -23,7 +23,7 @@
     ├── QueryFailedError                     a store rejected a query that the guard accepted
     │   └── QueryTimeoutError (TimeoutError)
     ├── ServiceError (ConnectionError)       a server that cannot be reached
-    │   └── TransientError                   worth trying again as it is
+    │   └── TransientError                   a temporary fault; the same call may succeed later
     ├── PlatformError                        an operating system without a required feature
     └── MissingExtraError (ImportError)      an optional package that is not installed
 
@@ -78,7 +78,7 @@ class InputError(GroveError, ValueError):
 
 
 class UnknownLabelError(InputError, LookupError):
-    """A key that the label space does not hold."""
+    """A key that is not in the label space."""
 
 
 class WeightError(InputError):
@@ -91,7 +91,7 @@ class BindingError(InputError):
     Attributes
     ----------
     unknown : tuple of str
-        The columns that match no label, in their order; empty where the fault is another one.
+        The columns that match no label, in their order; empty if the error has another cause.
     """
 
     def __init__(self, message: str, unknown: Sequence[str] = ()) -> None:
@@ -109,7 +109,7 @@ class SettingsError(InputError):
     Attributes
     ----------
     variable : str
-        Name of the variable at fault; empty where there is none.
+        Name of the variable that breaks the rule; empty if it is not a single variable.
     """
 
     def __init__(self, message: str, variable: str = "") -> None:
@@ -118,7 +118,7 @@ class SettingsError(InputError):
 
 
 class ShrinkError(InputError):
-    """A new version with less than half of the labels of the current one, which nobody allowed."""
+    """A new version with less than half of the labels of the current one, ingested without permission."""
 
 
 class QueryRefusedError(InputError):
@@ -154,11 +154,11 @@ class NotFoundError(GroveError, LookupError):
 
 
 class ConflictError(GroveError):
-    """Somebody else holds the requested thing, or it changed meanwhile."""
+    """Somebody else is working on the requested thing, or it changed meanwhile."""
 
 
 class LeaseLostError(ConflictError):
-    """Work whose lease went to another worker: stop, publish nothing."""
+    """Work whose lease went to another worker; the loser must stop, and publish nothing."""
 
 
 class ArtifactError(GroveError):
@@ -215,7 +215,7 @@ class MissingExtraError(GroveError, ImportError):
 
 
 DEPLOYMENT_FAULTS: Final = (OSError, MigrationError)
-"""Faults of servers, disks and schemas, never of a request: a caller that can wait tries again."""
+"""Errors that come from servers, disks and schemas, never from a request; a caller may wait and try again."""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

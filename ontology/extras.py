@@ -1,8 +1,8 @@
-"""Return the command that installs an extra, or a newer version, from where this installation came.
+"""Find the command that installs an extra, or a newer version, from the source of this installation.
 
-A command that gives only the project's name is right for an installation from a package index. For any other
-installation it finds no project of that name, or a different one. Installers record where a distribution came
-from (PEP 610).
+``pip install labelgrove`` suits an installation from a package index. If labelgrove was installed from a
+folder, file or repository, the index may have no project of that name, or a different one. Installers record
+where a distribution came from (PEP 610).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NAME = "labelgrove"
 def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation.
 
-    An installation from an index is named by its name, any other one by its folder, file or repository. If
-    that folder or file no longer exists, the command names the packages of the extra instead.
+    The command gives the name of the project if it was installed from an index, and otherwise the folder,
+    file or repository. If that folder or file no longer exists, it gives the packages of the extra instead.
     """
     found = _distribution()
     target = _target(found, f"[{extra}]")
@@ -35,7 +35,7 @@ def install_command(extra: str) -> str:
 
 
 def upgrade_command(extra: str = "") -> str:
-    """Return the command that replaces this installation by a newer version, if there is one."""
+    """Return the command that upgrades this installation to the newest version, with an extra if given."""
     brackets = f"[{extra}]" if extra else ""
     target = _target(_distribution(), brackets) or shlex.quote(_NAME + brackets)
     return f"pip install --upgrade {target}"
@@ -51,7 +51,10 @@ def _distribution() -> Distribution | None:
 
 
 def _target(found: Distribution | None, brackets: str) -> str | None:
-    """Return the argument for ``pip install``; None if the folder or file it came from no longer exists."""
+    """Return the argument for ``pip install``: the name, folder, file or repository of this installation.
+
+    It is None if that folder or file no longer exists. `brackets` is the extra in brackets, or empty.
+    """
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 

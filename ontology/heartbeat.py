@@ -1,4 +1,4 @@
-"""Keep a lease: renew it three times in its duration, and more often while renewals fail."""
+"""Keep a lease: renew it three times within its duration, and more often while renewals fail."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ _log = logging.getLogger(__name__)
 
 
 def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Event, warning: str) -> None:
-    """Renew a lease until its work has ended or the lease is lost; runs as the body of a thread.
+    """Renew a lease until its work has ended or the lease is lost; this is the main function of a thread.
 
     Parameters
     ----------
     renew : callable
-        Renews the lease; returns whether it is still held.
+        Renews the lease; returns False if it is lost.
     lease_s : float
-        Duration of the lease in seconds; it is renewed three times in this time. A renewal that raises is
-        repeated ten times as often, so that a database that is away for almost a whole lease does no harm.
+        Duration of the lease in seconds; it is renewed every third of it. After a renewal that raised, the
+        next attempts follow ten times as fast, so that the lease survives a database that is away for almost
+        its whole duration.
     ended : Event
         Set when the work has ended.
     warning : str
-        Text that the log gives before the error, at the first failure of several in a row.
+        Text that is logged before the error; of several failures in a row, only the first is logged.
 
     Notes
     -----
-    No error ends the thread: the fault may pass before the lease ends, and a fence keeps the result right.
+    Errors do not end the thread, because their cause may pass before the lease ends. If the lease does end, a
+    fence keeps the result right: commits of this holder are refused.
     """
     failed = False
     while not ended.wait(lease_s / (30 if failed else 3)):

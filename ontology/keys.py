@@ -1,8 +1,8 @@
-"""Hold label keys and names as bytes, without a Python string for each.
+"""Store label keys and names as bytes, without a Python string for each.
 
-A table is one UTF-8 blob and the offsets of its entries. In this form 325,056 keys open from a memory map in
-microseconds, and each is decoded on use. `Keys` adds the permutation that sorts the entries by their bytes,
-and finds a key by binary search.
+A table consists of one UTF-8 blob and the offsets of its entries. It opens from a memory map in microseconds,
+even with 325,056 keys; each entry is decoded when it is used. `Keys` adds the permutation that sorts the
+entries by their bytes, and finds a key by binary search.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from labelgrove.ontology.store.safetensors_file import stored_array
 __all__ = ["Keys", "Texts", "is_name_of", "stored_texts"]
 
 _MOST_COMPARED = 5_000
-"""The largest number of keys that are searched for similar spellings."""
+"""Largest table whose keys are searched for a spelling similar to an unknown key."""
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
 
 class Texts(Sequence[str]):
-    """An immutable sequence of strings over one UTF-8 blob.
+    """An immutable sequence of strings, stored as one UTF-8 blob.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Texts(Sequence[str]):
         return len(self.offsets) - 1
 
     def text_fault(self) -> str | None:
-        """Return why the entries are not text, as in a forged file, or None if they are.
+        """Return why the entries are not valid UTF-8, as may be so in a forged file; None if they are.
 
         The reason begins with the name of the array, ``blob`` or ``offsets``.
         """
@@ -163,12 +163,12 @@ class Keys(Texts):
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
     def order_fault(self) -> str | None:
-        """Return why binary search would fail, which a forged file can cause; None if it works.
+        """Return why binary search would fail, as it may in a forged file; None if it works.
 
         Notes
         -----
-        Keys are compared eight bytes at a time, as one number. Keys whose first `_WORDS` numbers are equal
-        are compared as bytes.
+        Eight bytes at a time are compared as one number. Keys whose first `_WORDS` numbers are equal are
+        then compared as bytes.
         """
         n = len(self)
         if n and not (self.order.min() >= 0 and self.order.max() < n):
@@ -205,14 +205,17 @@ class Keys(Texts):
         )
 
     def subset(self, indices: NDArray[np.int64]) -> Keys:
-        """Return the table of the keys at `indices`, each once, in the given order, without decoding."""
+        """Return the table of the keys at `indices`, in the given order, without decoding.
+
+        The indices must be distinct.
+        """
         place = np.full(len(self), -1, dtype=np.int32)
         place[indices] = np.arange(len(indices), dtype=np.int32)
         order = place[self.order]
         return Keys(*self._gathered(indices), order[order >= 0])
 
     def find(self, key: str) -> int:
-        """Return the index of `key`, or -1; O(log n) without decoding the table."""
+        """Return the index of `key`, or -1 if it is absent; O(log n), without decoding the table."""
         if self._index is not None:
             return self._index.get(key, -1)
         try:
@@ -241,14 +244,16 @@ class Keys(Texts):
     def indices(
         self, keys: Iterable[str], names: Callable[[], Sequence[str]] | None = None
     ) -> NDArray[np.int64]:
-        """Return the indices of `keys`, in the given order; one error names all absent keys.
+        """Return the indices of `keys`, in the given order.
 
-        If the first absent key is the name of a label, the error gives that label's key. `names` is called
+        If keys are absent, one `UnknownLabelError` lists the first five. If the first of them is the name of
+        a label, the message gives that label's key; `names` returns the names of all labels, and is called
         only for this.
 
         Notes
         -----
-        For many keys, the table is decoded once and a dictionary kept; a few keys are searched one by one.
+        If more than 2,048 keys are requested, the whole table is decoded into a dictionary, which is kept;
+        fewer keys are searched one by one.
         """
         wanted = list(keys)
         if self._index is None and len(wanted) > 2048:
@@ -282,7 +287,9 @@ class Keys(Texts):
 
 
 def is_name_of(keys: Sequence[str]) -> str:
-    """Return a message's text: a word is not a key, but it is the name of the labels with these keys.
+    """Return the part of a message which says that a word is not a key but the name of labels.
+
+    `keys` are the keys of these labels.
 
     >>> is_name_of(["n02084071", "n10114209"])
     "is the name of 'n02084071', 'n10114209': give keys"
@@ -291,12 +298,12 @@ def is_name_of(keys: Sequence[str]) -> str:
 
 
 def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
-    """Return the table that a file holds under `prefix`.
+    """Return the table in the arrays ``PREFIX.blob`` and ``PREFIX.offsets`` of a file.
 
     Raises
     ------
     InputError
-        If an array is missing, has another form, or does not hold text.
+        If an array is missing, has another dtype or shape, or does not contain text.
     """
     blob = stored_array(arrays, f"{prefix}.blob", np.uint8)
     table = Texts(blob, stored_array(arrays, f"{prefix}.offsets", np.int64))
@@ -306,7 +313,10 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers that sort as the first `length` bytes of these; zeros replace the other bytes."""
+    """Return numbers that sort like the bytes in `numbers`, each of which was read from eight bytes of text.
+
+    Only the first `length` of the eight bytes are kept; zeros replace the others.
+    """
     if sys.byteorder == "little":
         numbers = numbers.byteswap()
     numbers &= _KEPT[np.clip(length, 0, 8)]

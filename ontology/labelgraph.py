@@ -1,4 +1,4 @@
-"""LabelGraph: immutable labels and weighted edges in canonical order, named by a content digest.
+"""LabelGraph: immutable labels and weighted edges in canonical order, named by the digest of their content.
 
 In directed graphs, canonical order is a preorder over primary parents, with children by key. In undirected
 graphs it is breadth first from the smallest key of each component, with neighbors by key. Grids are in
@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_TAG", "MAX_COMPLETE", "LabelGraph"]
 
 FORMAT_TAG = "labelgrove/labelgraph/1"
-"""Increased when a rule that enters the digest changes; stored versions keep their digest."""
+"""Name of the format of digests and snapshots.
+
+The number is increased when a rule that affects the digest changes; stored versions keep their digest.
+"""
 
 MAX_COMPLETE = 4000
-"""Number of labels of the largest complete graph whose edges are stored."""
+"""Number of labels in the largest complete graph that `LabelGraph.complete` builds."""
 
 
 class LabelGraph:
@@ -51,12 +54,12 @@ class LabelGraph:
     Attributes
     ----------
     keys : Keys, length n_labels
-        Label keys in canonical order; ``keys[i]``, ``keys.index(key)``.
+        Label keys in canonical order; use ``keys[i]`` and ``keys.index(key)``.
     names : Texts, length n_labels
-        Display names; the key where no name was given.
+        Display names; a label that was given no name has its key.
     directed : bool
-        Directed graphs point from child to parent and have no cycle; undirected ones store the smaller index
-        first.
+        Edges of directed graphs point from child to parent and form no cycle. For each edge of an undirected
+        graph, `edge_child` is the smaller index.
     layout : str
         ``"hierarchy"``, ``"undirected"``, ``"grid:9,9"`` or ``"complete"``.
     edge_child, edge_parent : ndarray of shape (n_edges,), dtype=int32
@@ -117,8 +120,8 @@ class LabelGraph:
         pairs : iterable of (str, str)
             Child and parent of each edge; its two ends if `directed` is False. Repeated pairs count once.
         weights : iterable of float, optional
-            Length of each edge; 1 by default. Lengths are within 1e-75..1e75 and sum to at most 1e78, so that
-            their squares keep full precision.
+            Length of each edge; 1 by default. Each must be within 1e-75..1e75 and their sum at most 1e78, so
+            that squared distances keep full precision.
         names : mapping of key to name, optional
             Names of some or all labels.
         ranks : iterable of int, optional
@@ -126,18 +129,18 @@ class LabelGraph:
         directed : bool, default=True
             Whether edges point from child to parent.
         labels : iterable of str, optional
-            Labels that may have no edge.
+            Further labels, needed only for labels without an edge.
 
         Raises
         ------
         InputError
-            For an empty graph, a self-loop, a cycle (named), a bad key, weight or rank, one pair with two
-            weights, or a name given to an unknown label.
+            For an empty graph, a self-loop, a cycle (the message shows it), a bad key, weight or rank, a pair
+            with two weights, or a name given to an unknown label.
 
         Notes
         -----
-        O((n_labels + n_edges) log) time. Validation is complete: every space for this kind of graph accepts
-        the result (distances need a connected graph).
+        O(m log m) time, where m is ``n_labels + n_edges``. Nothing is left to check: every metric space for
+        this kind of graph accepts the result if it is connected.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -188,8 +191,8 @@ class LabelGraph:
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = "weight") -> LabelGraph:
         """Build from a networkx graph; arcs of a `DiGraph` must point from child to parent.
 
-        Node attributes ``name`` and edge attributes named by `weight` and ``rank`` are kept. Nodes that are
-        not strings are refused, because the caller has to choose their text.
+        The node attribute ``name`` and the edge attributes ``rank`` and `weight` (the name of an attribute)
+        are kept. Nodes that are not strings are refused, because the caller has to choose their text.
         """
         for node in graph.nodes:
             if not isinstance(node, str):
@@ -228,8 +231,8 @@ class LabelGraph:
     def complete(cls, n: int) -> LabelGraph:
         """Build the complete graph on `n` labels with keys ``"0"`` to ``"n-1"`` and unit edges.
 
-        Above 4,000 labels, use `ontology.geometry.CompleteSpace`, which stores no edges: they take too much
-        memory.
+        For more than 4,000 labels the edges would take too much memory: use
+        `ontology.geometry.CompleteSpace`, which does not store edges.
         """
         if not 1 <= n <= MAX_COMPLETE:
             raise InputError(f"n: {n} is outside 1..{MAX_COMPLETE}; for more labels use CompleteSpace(keys)")
@@ -265,7 +268,10 @@ class LabelGraph:
         directed: bool,
         layout: str,
     ) -> LabelGraph:
-        """Move edges between keys in byte order to edges between canonical indices."""
+        """Build a graph from edges between labels numbered by key: renumber them in canonical order.
+
+        `ordered` contains the keys in byte order, `order` the same numbers in canonical order.
+        """
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         child, parent = place[child], place[parent]
@@ -309,7 +315,7 @@ class LabelGraph:
 
     @cached_property
     def primary_edge(self) -> NDArray[np.int64]:
-        """Edge index of each label's primary parent, -1 for roots; shape (n_labels,)."""
+        """Index of the edge from each label to its primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
             raise InputError("an undirected graph has no parents; use neighbors instead")
         first = np.full(self.n_labels, -1, dtype=np.int64)
@@ -362,12 +368,12 @@ class LabelGraph:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """Number of each label's connected component, edges taken both ways; shape (n_labels,)."""
+        """Number of each label's connected component, whatever the directions; shape (n_labels,)."""
         return _frozen(connected(self.n_labels, self.edge_child, self.edge_parent))
 
     @property
     def n_components(self) -> int:
-        """Number of connected components, edges taken both ways."""
+        """Number of connected components, whatever the directions of edges."""
         return int(self.components.max()) + 1
 
     @property
@@ -382,7 +388,10 @@ class LabelGraph:
         return tuple(map(int, rest.split(","))) if kind == "grid" else None
 
     def descendants(self, key: str) -> tuple[str, ...]:
-        """Return the keys below `key` over all edges, and `key` itself, in canonical order; O(n_edges)."""
+        """Return `key` and the keys of all labels below it, in canonical order; O(n_edges).
+
+        All edges are followed, not only those to primary parents.
+        """
         if not self.directed:
             raise InputError("descendants: an undirected graph has no descendants")
         start = self.keys.index(key)
@@ -422,7 +431,7 @@ class LabelGraph:
         )
 
     def edges(self) -> Iterator[tuple[str, str, float, int]]:
-        """Yield (child key, parent key, weight, rank) in canonical order."""
+        """Yield (child key, parent key, weight, rank) of each edge, in the order of the edge arrays."""
         keys = list(self.keys)
         columns = (self.edge_child, self.edge_parent, self.edge_weight, self.edge_rank)
         for c, p, w, r in zip(*(a.tolist() for a in columns), strict=True):
@@ -447,14 +456,17 @@ class LabelGraph:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> LabelGraph:
-        """Open a snapshot made by `to_arrays`; the arrays are used as they are (memory maps included).
+        """Open a snapshot made by `to_arrays`; the arrays are not copied, so they may be memory maps.
 
         Raises
         ------
         ArtifactError
-            For a newer format, and for arrays that do not hold a label graph. Two facts are not computed
-            again, because callers that read the bytes check their sha256: that there is no cycle, and that
-            the digest fits the arrays.
+            For another format, and for arrays that are not a label graph.
+
+        Notes
+        -----
+        It is not checked that there is no cycle, nor that the digest fits the arrays: callers that read the
+        bytes check their sha256.
         """
         if metadata.get("format") != FORMAT_TAG:
             raise ArtifactError(
@@ -470,7 +482,7 @@ class LabelGraph:
 
     @cached_property
     def _key_position(self) -> NDArray[np.int32]:
-        """Position of each label in the byte order of keys; the inverse of ``keys.order``."""
+        """Position of each label when keys are sorted by their bytes; the inverse of ``keys.order``."""
         position = np.empty(self.n_labels, dtype=np.int32)
         position[self.keys.order] = np.arange(self.n_labels, dtype=np.int32)
         return position

@@ -1,7 +1,7 @@
 """Import the names of a package on first use; its stub says which module defines each name.
 
-The stub ``__init__.pyi`` holds one line for each name, ``from home import name as name``, which type checkers
-and editors read as well (as in SPEC 1 of scientific-python).
+The stub ``__init__.pyi`` has a line ``from module import name as name`` for each name. Type checkers and
+editors read the same stub (as in SPEC 1 of scientific-python).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the numbered migrations: next to the package in a checkout, inside it when installed."""
+"""Find the folder of the numbered migrations: next to the package in a checkout, inside it when installed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["migrations_folder"]
 
 
 def migrations_folder() -> Path:
-    """Return the folder that holds ``cypher/`` and ``sql/``.
+    """Return the folder that contains ``cypher/`` and ``sql/``.
 
-    A checkout keeps it as ``migrations/`` next to the package, a wheel as ``labelgrove/_migrations``. An
-    installation with neither raises `MigrationError`.
+    In a checkout it is ``migrations/`` next to the package, in a wheel ``labelgrove/_migrations``. If there
+    is neither, `MigrationError` is raised.
     """
     package = Path(__file__).absolute().parents[1]
     folders = (package.parent / "migrations", package / "_migrations")

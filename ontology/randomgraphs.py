@@ -1,7 +1,7 @@
 """Draw seeded random label graphs: the families that the examples of prediction regions and selection use.
 
-Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. The graphs are drawn by
-networkx, with the generator of Python's standard library, seeded with `seed`.
+Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. Networkx draws the
+graphs, with a random generator of Python's standard library that the argument `seed` initializes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
 
 
 def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> LabelGraph:
-    """Draw a small-world graph: a ring of near neighbors, each edge rewired with probability `p`.
+    """Draw a small-world graph: labels on a ring, joined to near neighbors; some edges are then rewired.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     k : int, default=5
         Each label is joined to ``k // 2`` neighbors on either side; 5 therefore means 4 neighbors.
     p : float, default=0.8
-        Probability that an edge is rewired.
+        Probability that an edge is rewired, that is, joined to a random label at one end.
     seed : int, default=0
 
     Returns

@@ -1,4 +1,4 @@
-"""Read settings from the environment: where each service is. The defaults need no server."""
+"""Read settings from the environment: the URL of each service, and limits. The defaults need no server."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ _OF_KUBERNETES = re.compile(
 class Settings:
     """The URLs of one deployment, and how its workers are monitored.
 
-    Every field reads ``GROVE_<FIELD>`` or, for secrets kept in files, ``GROVE_<FIELD>_FILE``. Passwords are
-    part of the URLs, and are masked in `repr` and in every message.
+    The value of each field comes from the variable ``GROVE_<FIELD>``, or from the file that the variable
+    ``GROVE_<FIELD>_FILE`` names, which suits secrets. Passwords are part of the URLs; they are masked in
+    `repr` and in every message.
 
     Attributes
     ----------
     home : Path
-        Folder of the embedded default; ``$XDG_DATA_HOME/labelgrove`` unless set.
+        Folder of the graph, catalog and artifacts that have no URL of their own. By default it is
+        ``$XDG_DATA_HOME/labelgrove``.
     graph_url : str
         ``embedded:FOLDER`` or ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``).
     database_url : str
@@ -48,25 +50,27 @@ class Settings:
     artifacts_url : str
         A folder, ``file://`` or any fsspec URL such as ``s3://bucket/prefix``.
     broker_url : str or None
-        Redis of the Celery workers; None: there is no server and work runs in this process.
+        Redis server of the Celery workers. If None, there is no such server, and jobs run in this process.
     cache_url : str or None
-        A second Redis, which keeps copies of artifacts; None: copies are only in a folder of `home`.
+        A second Redis server, which keeps copies of artifacts. If None, only a folder of `home` keeps them.
     offline : bool
         Whether to take bundles only from this machine.
     keep_jobs_days : int
         Days after which a finished job is forgotten, unless a bundle or a schedule still needs it.
     keep_results : int
-        Number of results of each kind and version of an ontology that stay in the graph; the newest are kept.
+        Number of results that stay in the graph, for each kind of job and version; the newest are kept.
     unit_time_limit_s : int
         Seconds after which a Celery worker gives a unit back, to be run again.
     graph_pool_mb : int or None
-        Largest buffer pool of the embedded graph, in MiB; None: twice the size of its file, within bounds.
+        Largest buffer pool of the embedded graph, in MiB. If None, it is twice the size of the graph's file,
+        within bounds.
     log_format : str
         Format of the workers' log: ``text``, or ``json`` for one object per line.
     metrics_port : int or None
-        Port where a worker answers Prometheus; None: no port. 0 takes any free port, which the log names.
+        Port where a worker serves its metrics to Prometheus. If None, it serves none; 0 takes any free port,
+        which the log names.
     metrics_address : str
-        Address where it listens; only this machine can reach the default.
+        Address of that port; only this machine can reach the default.
 
     Examples
     --------
@@ -96,8 +100,8 @@ class Settings:
         Raises
         ------
         SettingsError
-            For a malformed setting, naming the variable and the rule; for variables that are not settings,
-            naming the nearest setting.
+            For a malformed setting, with the variable and the rule; for variables that are not settings, with
+            the most similar setting of each.
         """
         env = os.environ if env is None else env
         check_variables(env)
@@ -137,10 +141,11 @@ class Settings:
 
 
 def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that look like settings and are not, each with advice.
+    """Return the variables that begin like settings but are none, with advice on each.
 
-    A misspelled setting would leave its default in force, for example a separate database on this machine.
-    Variables of tests, docker-compose.yml and Kubernetes begin like settings too, and are left out.
+    If a misspelled setting were ignored, its default would apply, for example a separate database on this
+    machine. Variables of tests, docker-compose.yml and Kubernetes also begin like settings; they are not
+    returned.
 
     >>> list(unknown_variables({"GROVE_DATABSE_URL": "postgresql://db/grove", "GROVE_HOME": "/srv/grove"}))
     ['GROVE_DATABSE_URL']
@@ -291,7 +296,7 @@ def _whole_or(env: Mapping[str, str], name: str, least: int, most: int, *, defau
 
 
 def _is_ambiguous(url: str) -> bool:
-    """Return whether parsers would disagree where the host of `url` begins."""
+    """Return whether `url` has an extra ``@``, so that parsers disagree about where its host begins."""
     rest = url.partition("://")[2]
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     return bool(authority) and rest.count("@") > ("@" in authority)

@@ -1,7 +1,7 @@
 """Check the arrays of a snapshot against the rules of docs/artifact-format.md.
 
-Two checks would walk the whole graph and are left to the callers that need them: that there is no cycle, and
-that the digest in the metadata fits the arrays.
+Two checks would have to visit the whole graph, and are left to the callers that need them: that there is no
+cycle, and that the digest in the metadata fits the arrays.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SnapshotChecker:
         return digest
 
     def layout(self, n_labels: int, n_edges: int) -> str:
-        """Return the layout, which must fit the sizes."""
+        """Return the layout, checked to fit the numbers of labels and edges."""
         layout = self._metadata.get("layout", "")
         if layout in ("hierarchy", "undirected"):
             return layout
@@ -85,7 +85,7 @@ class SnapshotChecker:
         return keys
 
     def names(self, keys: Keys) -> Texts:
-        """Return the table of names; the keys if there are no names."""
+        """Return the table of names; it is `keys` if the snapshot has no names."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return keys
         names = self._table("names")

@@ -1,4 +1,4 @@
-"""Suggest known words that are spelled like an unknown one, as a list or as the end of a message."""
+"""Suggest known words that are spelled like an unknown word, as a list or as the end of a message."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def listed_close(words: Sequence[str]) -> str:
-    """Return the end of a message that lists the words close to an unknown one; nothing if there are none.
+    """Return the end of a message that lists words close to an unknown word; empty if there are none.
 
     >>> listed_close(["oak"]), listed_close([])
     ("; close to it: 'oak'", '')

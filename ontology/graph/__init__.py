@@ -1,15 +1,15 @@
-"""The graph of labels: one contract, two engines, and Cypher in named files.
+"""The graph of labels: the same operations on two engines, with their Cypher in named files.
 
-`open_graph` opens the store that the settings name, and imports only the driver of its engine. Imports go
-down::
+`open_graph` opens the store that the settings name, and imports only the driver of its engine. A module
+imports only modules on lines below its own::
 
     graphstore                  the queries on a graph of labels, the same on every engine
-    resultstore  ancestors      results of jobs; the way up from a label
+    resultstore  ancestors      results of jobs; the labels above a label
     neo4j  embedded             the engines, and the program that answers one user query on each
     engine  userqueries         the operations of an engine; which queries users may run, and how they run
     labeltables  results        labels as tables of rows; results of jobs as nodes
     namedqueries  migrate       Cypher in files
-    answer  cyphertokens        the answer to a query; the tokens of one
+    answer  cyphertokens        the answer to a query; the tokens of a query
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ["GraphStore", "Rows", "open_graph"]
 
 
 def open_graph(settings: Settings) -> GraphStore:
-    """Open the graph store that ``settings.graph_url`` names; connect on first use.
+    """Open the graph store that ``settings.graph_url`` names; the store connects when it is first used.
 
     Parameters
     ----------
     settings : Settings
-        ``embedded:FOLDER`` or a Bolt URL such as ``bolt://user:password@host:7687``.
+        The settings, with ``embedded:FOLDER`` or a Bolt URL such as ``bolt://user:password@host:7687``.
 
     Raises
     ------

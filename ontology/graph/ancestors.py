@@ -1,7 +1,7 @@
 """Find the labels above a label of a hierarchy, level by level.
 
-The work grows with the number of labels above, not with the ontology: a tree of millions of labels has a few
-dozen levels.
+The time grows with the number of labels above, not with the size of the ontology: a tree of millions of
+labels has only a few dozen levels.
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ from typing import Any
 __all__ = ["Climb", "climb", "lowest_common", "tree_path"]
 
 Label = dict[str, Any]
-"""``idx, key, name, depth, leaf``."""
+"""The properties ``idx, key, name, depth, leaf`` of a label."""
 
 ParentsOf = Callable[[Sequence[str]], Iterable[Mapping[str, Any]]]
-"""Returns the edges from labels to their parents: ends ``below`` and ``uid``, ``weight``, and the parent."""
+"""Takes uids of labels; returns the edges to their parents.
+
+Each edge has ``below`` (uid of the label), ``uid`` (of the parent), ``weight``, and the properties of the
+parent.
+"""
 
 
 @dataclass
 class Climb:
-    """A label and all labels above it by uid, nearest (fewest edges) first.
+    """A label, called its start, and all labels above it.
 
     Attributes
     ----------
     labels : dict of uid to label
-        The labels; the climb begins at the first one.
+        The start, then the labels above it, those reached over the fewest edges first.
     hops : dict of uid to int
-        Fewest edges up to each label.
+        Fewest edges from the start up to each label.
     up : dict of uid to list of (uid, float)
-        Parents of each label that has any, with the lengths of the edges.
+        Parents of each label that has any, with the lengths of the edges to them.
     """
 
     labels: dict[str, Label] = field(default_factory=dict)
@@ -44,7 +48,7 @@ class Climb:
 
 
 def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
-    """Return `label` and all labels above it; takes one call of `parents_of` for each level."""
+    """Return `label` and all labels above it; `parents_of` is called once for each level."""
     found = Climb({uid: label}, {uid: 0})
     level = [uid]
     while level:
@@ -61,16 +65,17 @@ def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
 
 
 def lowest_common(one: Climb, other: Climb) -> list[Label]:
-    """Return the labels in both climbs that are not above another label in both climbs."""
+    """Return the labels common to both climbs, without those that are above another common label."""
     common = one.labels.keys() & other.labels.keys()
     higher = {parent for uid in common for parent, _ in one.up.get(uid, ())}
     return [one.labels[uid] for uid in common - higher]
 
 
 def tree_path(start: Climb, end: Climb) -> list[Label]:
-    """Return the path between the first labels of two climbs that are chains; ``distance`` is from the start.
+    """Return the labels on the path from the start of one climb to the start of another; both are chains.
 
-    Empty if no label is above both.
+    Each label has its ``distance`` from the beginning of the path. The path is empty if the climbs have no
+    common label.
     """
     meeting = next((uid for uid in start.labels if uid in end.labels), None)
     if meeting is None:

@@ -1,7 +1,7 @@
 """Split a Cypher text into tokens, so that words in strings and comments are not taken for keywords.
 
-The rules hold for both engines: a string ends at an unescaped quote of its own kind, a name in backticks at a
-single backtick, a line comment at a line feed or carriage return. Block comments do not nest.
+Both engines follow the same rules. A string ends at an unescaped quote of its own kind, a name in backticks
+at a single backtick, a line comment at a line feed or carriage return. Block comments do not nest.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parameters(cypher: str) -> frozenset[str]:
 
 
 def statements(cypher: str) -> list[str]:
-    """Split a file of statements at its semicolons; omit statements that contain only comments."""
+    """Return the statements of a text, split at semicolons; parts that contain only comments are left out."""
     found, begin, filled = [], 0, False
     for token in tokenize(cypher):
         if token.text == ";":

@@ -1,4 +1,4 @@
-"""Define `Engine`: the few operations of a Cypher database on which `GraphStore` is built."""
+"""Define `Engine`: the few operations of a Cypher database that `GraphStore` needs."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ Run = Callable[..., Rows]
 """Runs a named query inside a transaction: ``run(name, **parameters)``."""
 
 Removal = tuple[str, Mapping[str, Any]]
-"""A named query that removes up to ``$limit`` rows and returns their number, and its other parameters."""
+"""The name of a query that removes up to ``$limit`` rows and returns how many, and its other parameters."""
 
 
 class Engine(abc.ABC):
-    """A Cypher database that holds versions of labels and results of jobs.
+    """A Cypher database with versions of labels and results of jobs.
 
-    Arguments and results are plain values: strings, numbers, lists and dictionaries, never a driver's own
-    objects. Safe for threads. A process that forks can continue to use its engine; the child opens its own
-    connections.
+    Arguments and results are plain values: strings, numbers, lists and dictionaries, never objects of a
+    driver. Several threads may use one engine. After a fork, parent and child may both continue to use it;
+    the child opens its own connections.
     """
 
     dialect: ClassVar[str]
     """``"neo4j"`` or ``"embedded"``."""
 
     may_be_edited: ClassVar[bool]
-    """Whether somebody can change a version by hand, without this engine."""
+    """Whether users can change versions in the database with other programs."""
 
     # ---- operations that each engine implements ----------------------------------------------------
 
     @abc.abstractmethod
     def migrate(self) -> list[str]:
-        """Apply the missing migrations and return their versions; ``[]`` when repeated.
+        """Apply the missing migrations and return their version numbers; ``[]`` if none is missing.
 
         Raises `MigrationError` if a newer labelgrove wrote the graph.
         """
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return ``engine``, ``version`` and ``where`` (passwords masked), after reaching the engine."""
+        """Connect to the engine, and return its ``engine``, ``version`` and ``where`` (passwords masked)."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -68,18 +68,18 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. `GraphStore.begin_version` must be called before."""
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
-        """Write a checked result; its relationship to the job is written last. Safe to repeat.
+        """Write a result that has been checked; the relationship from its job comes last. Safe to repeat.
 
         Raises `NotFoundError` if its version is not ready.
         """
 
     @abc.abstractmethod
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Repeat each step until it finds nothing more to remove; take steps in the given order."""
+        """Do the steps in the given order, and repeat each one until it finds nothing more to remove."""
 
     @abc.abstractmethod
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
@@ -89,13 +89,13 @@ class Engine(abc.ABC):
     def read_version(self, digest: str) -> tuple[Any, Any]:
         """Return the labels and the edges of a version as Arrow tables, with rows in any order.
 
-        Labels have ``place`` (the identifier that edges use for their ends), ``idx``, ``key`` and ``name``;
-        edges have ``child``, ``parent``, ``weight`` and ``rank``.
+        Labels have the columns ``place``, ``idx``, ``key`` and ``name``; edges have ``child``, ``parent``,
+        ``weight`` and ``rank``. The two ends of an edge are given by the ``place`` of the labels.
         """
 
     @abc.abstractmethod
     def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges up from labels: ``below``, ``uid``, ``weight`` and the parent's properties."""
+        """Return the edges from labels to their parents; see `ontology.graph.ancestors.ParentsOf`."""
 
     @abc.abstractmethod
     def transact(self, work: Callable[[Run], Result]) -> Result:
@@ -108,7 +108,7 @@ class Engine(abc.ABC):
     # ---- operations with a default, which an engine may override -----------------------------------
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; missing or unused parameters raise `InputError`."""
+        """Run a query of `ontology.graph.namedqueries`; missing or unused parameters raise `InputError`."""
         return self.read(query_text(self.dialect, name, params), params)
 
     def version(self, digest: str) -> dict[str, Any] | None:
@@ -124,7 +124,7 @@ class Engine(abc.ABC):
         return version
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Count the labels and edges that the graph holds for a version."""
+        """Count the labels and edges of a version in the graph."""
         labels = self.run_named("count_labels", version=digest).rows[0][0]
         edges = self.run_named("count_edges", version=digest).rows[0][0]
         return int(labels), int(edges)
@@ -135,13 +135,13 @@ class Engine(abc.ABC):
         return graph_from_tables(digest, layout, *self.read_version(digest))
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Describe how a version differs from the one that was loaded; see `GraphStore.difference`."""
+        """Describe how a stored version differs from what was loaded; see `GraphStore.difference`."""
         found = self.read_back(digest).digest
         return "" if found == digest else f"the stored graph has digest {found}"
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
-    """Return the jobs that a result is linked to; a result with a job is complete.
+    """Return the ids of the jobs that a result is linked to; if there is one, the result is complete.
 
     Raises `NotFoundError` if its version is not ready.
     """

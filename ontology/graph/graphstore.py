@@ -1,7 +1,7 @@
 """Define `GraphStore`: the operations on a graph database, the same on Neo4j and on the embedded engine.
 
-Each query is written once, here, with the few operations of an `Engine`. Arguments and results are plain
-values: strings, numbers, lists and dictionaries, never a driver's own objects.
+Each operation is written once, here, with the few operations of an `Engine`. Arguments and results are plain
+values: strings, numbers, lists and dictionaries, never objects of a driver.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class GraphStore:
     """A graph of labels in versions that exist next to each other.
 
     A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
-    `mark_ready`, `publish`. A version is named by its digest: two ontologies with the same content share it,
-    and the property ``ontology`` of its labels is the name under which it was loaded first.
+    `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content share it;
+    the property ``ontology`` of its labels is the name under which it was loaded first.
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ class GraphStore:
 
     Notes
     -----
-    Safe for threads. A process that forks can continue to use its store; the child opens its own connections.
+    Several threads may use one store. After a fork, parent and child may both continue to use it; the child
+    opens its own connections.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -66,11 +67,11 @@ class GraphStore:
         return self.engine.dialect
 
     def migrate(self) -> list[str]:
-        """Apply the missing migrations and return their versions; see `Engine.migrate`."""
+        """Apply the missing migrations and return their version numbers; see `Engine.migrate`."""
         return self.engine.migrate()
 
     def describe(self) -> dict[str, Any]:
-        """Return ``engine``, ``version`` and ``where`` (passwords masked), after reaching the engine."""
+        """Connect to the engine, and return its ``engine``, ``version`` and ``where`` (passwords masked)."""
         return self.engine.describe()
 
     def wipe(self) -> bool:
@@ -82,7 +83,7 @@ class GraphStore:
         self.engine.close()
 
     def run_named(self, name: str, /, **params: Any) -> Rows:
-        """Answer a named query; missing or unused parameters raise `InputError`."""
+        """Run a query of `ontology.graph.namedqueries`; missing or unused parameters raise `InputError`."""
         return self.engine.run_named(name, **params)
 
     # ---- versions ----------------------------------------------------------------------------------
@@ -125,11 +126,11 @@ class GraphStore:
         return self.engine.batch_count(graph)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i` of `graph`; safe to repeat. The version must have begun."""
+        """Load batch `i` of `graph`; safe to repeat. `begin_version` must be called before."""
         self.engine.load_batch(graph, i)
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Count the labels and edges that the store holds for a version."""
+        """Count the labels and edges of a version in the graph."""
         return self.engine.counts(digest)
 
     def mark_ready(self, digest: str) -> None:
@@ -138,9 +139,9 @@ class GraphStore:
         Raises
         ------
         NotFoundError
-            If the version has not begun.
+            If `begin_version` was not called for the version.
         GraphDamagedError
-            If the counted labels or edges differ from the announced numbers.
+            If the graph has other numbers of labels or edges than `begin_version` recorded.
         """
         version = self.engine.version(digest)
         if version is None:
@@ -163,15 +164,15 @@ class GraphStore:
         name, digest : str
             Ontology and version.
         fence : int, at least 0
-            Number of the publication; it increases with each. A late publication with a lower number changes
+            Number that increases with each publication. A late publication with a lower number changes
             nothing.
 
         Raises
         ------
         NotFoundError
-            If the version is not there or not ready.
+            If the version is absent or not ready.
         ConflictError
-            If another version was published with this fence or a higher one.
+            If another version has already been published with this fence or a higher one.
         """
         version = self.engine.version(digest)
         if version is None or version["state"] != "ready":
@@ -197,7 +198,7 @@ class GraphStore:
             self.engine.transact(work)
 
     def current(self, name: str) -> str | None:
-        """Return the digest of the CURRENT version of an ontology, or None."""
+        """Return the digest of the CURRENT version of an ontology; None if it has none."""
         held = self.run_named("published", name=name).dicts()
         return held[0]["digest"] if held else None
 
@@ -206,12 +207,10 @@ class GraphStore:
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
-        """Remove a version, its labels and its results; an absent one is not an error.
+        """Remove a version, its labels and its results; an absent version is not an error.
 
-        The version is first marked as no longer ready, so that a partly removed version is never taken for
-        complete.
-
-        Raises `ConflictError` while it is the CURRENT version of an ontology.
+        The version is first marked as not ready, so that it is never taken for complete when only a part is
+        left. The CURRENT version of an ontology raises `ConflictError`.
         """
         if self.engine.version(digest) is None:
             return
@@ -223,7 +222,7 @@ class GraphStore:
         )
 
     def drop_ontology(self, name: str) -> None:
-        """Remove the name of an ontology from the graph; an absent one is not an error.
+        """Remove the name of an ontology from the graph; an absent name is not an error.
 
         Its versions remain until `drop_version`, because another name may share them.
         """
@@ -231,7 +230,7 @@ class GraphStore:
             self.engine.transact(lambda run: run("drop_ontology", name=name))
 
     def read_back(self, digest: str) -> LabelGraph:
-        """Return the stored graph of a version; its digest is computed, never copied.
+        """Return the stored graph of a version; its digest is computed from the stored labels and edges.
 
         Raises
         ------
@@ -243,14 +242,15 @@ class GraphStore:
         return self.engine.read_back(digest)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Describe how a stored version differs from the one that was loaded; empty if it does not.
+        """Describe how a stored version differs from the graph that was loaded; empty if it does not.
 
         Parameters
         ----------
         digest : str
             The version.
         graph : LabelGraph, optional
-            The expected graph, if the caller has it; without it, the digest is compared.
+            The graph that was loaded, if the caller has it. Without it, the digest of the stored graph is
+            compared with `digest`.
 
         Raises
         ------
@@ -262,7 +262,7 @@ class GraphStore:
     # ---- results of jobs ---------------------------------------------------------------------------
 
     def write_result(self, result: GraphResult) -> None:
-        """Write a result in the graph; see `ResultStore.write`."""
+        """Write a result of a job to the graph; see `ResultStore.write`."""
         self._results.write(result)
 
     def results(self, digest: str | None = None) -> list[dict[str, Any]]:
@@ -270,13 +270,13 @@ class GraphStore:
         return self._results.listed(digest)
 
     def drop_results(self, ids: Iterable[str]) -> None:
-        """Remove results, and the remains of earlier drops; see `ResultStore.drop`."""
+        """Remove results of jobs; see `ResultStore.drop`."""
         self._results.drop(ids)
 
     # ---- queries -----------------------------------------------------------------------------------
 
     def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
-        """Find labels by a part of their name (ignoring case and character width) or key (as written).
+        """Find labels by a part of their name, ignoring case and character width, or of their key.
 
         Returns
         -------
@@ -292,7 +292,7 @@ class GraphStore:
         return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
 
     def label(self, digest: str, key: str) -> dict[str, Any]:
-        """Return ``idx, key, name, depth, leaf`` of a label; an absent one raises `UnknownLabelError`."""
+        """Return ``idx, key, name, depth, leaf`` of a label; an unknown key raises `UnknownLabelError`."""
         found = self.run_named("label", uid=uid(digest, key)).dicts()
         if found:
             return found[0]
@@ -300,31 +300,31 @@ class GraphStore:
         raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
 
     def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return every label above `key`, ordered by idx, with ``hops`` (fewest edges up to it)."""
+        """Return every label above `key`, ordered by idx; ``hops`` is the fewest edges from `key` to it."""
         self._refuse_undirected(digest, "ancestors")
         found = self._climb(digest, key)
         rows = (found.labels[above] | {"hops": hops} for above, hops in found.hops.items() if hops)
         return sorted(rows, key=_by_index)
 
     def children(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return the labels whose parent is `key`, by idx, with ``weight`` and ``rank`` of the edge."""
+        """Return the children of `key`, ordered by idx, with ``weight`` and ``rank`` of their edges."""
         self._refuse_undirected(digest, "children")
         self.label(digest, key)
         return self.run_named("children", uid=uid(digest, key)).dicts()
 
     def path(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return a shortest path from `a` to `b`, edges taken both ways, as a list of labels in order.
+        """Return the labels on a shortest path from `a` to `b`; the directions of edges do not matter.
 
         Returns
         -------
         list of dict
-            Labels with ``distance``: the sum of the edge lengths so far. Empty if there is no path. Of
-            several shortest paths, the one with the smallest idx at each step.
+            Labels in the order of the path, each with ``distance``, the length of the path from `a` to it.
+            Empty if there is no path. Of several shortest paths, the one with the smallest idx at each step.
 
         Notes
         -----
-        In trees, the ancestors of the two labels are looked up. Any other graph is read completely and
-        searched as arrays: O(n_edges log n_labels).
+        If no label has several parents, only the ancestors of `a` and `b` are looked up. Any other graph is
+        read completely and searched in memory: O(n_edges log n_labels).
         """
         if self._is_forest(digest):
             start, end = self._climb(digest, a), self._climb(digest, b)
@@ -339,10 +339,10 @@ class GraphStore:
         return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
 
     def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the common ancestors of `a` and `b` without a common ancestor below them, ordered by idx.
+        """Return the common ancestors of `a` and `b` that are not above another one, ordered by idx.
 
-        Here a label counts as its own ancestor. In a tree there is at most one result; in a hierarchy where
-        labels have several parents there may be more.
+        Here a label counts as its own ancestor. A tree has at most one such ancestor; where labels have
+        several parents, there may be more.
         """
         self._refuse_undirected(digest, "ancestors")
         return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
@@ -364,8 +364,8 @@ class GraphStore:
         cypher : str
             One statement; see `ontology.graph.userqueries.guard`.
         params : mapping of str to plain value, optional
-            Values of the ``$names`` in it. Unused parameters are allowed, because callers always give
-            ``$version``.
+            Values of the parameters ``$name`` in the statement. Unused parameters are allowed, because
+            callers always give ``$version``.
         timeout_s : float, default=30
             Time limit in seconds, including the fetching of rows.
         max_rows : int, default=1000
@@ -373,10 +373,14 @@ class GraphStore:
 
         Raises
         ------
-        QueryRefusedError, InputError
-            If the guard refuses it; if a parameter is missing.
-        QueryTimeoutError, QueryFailedError
-            If it runs too long; if the engine rejects it, or the answer exceeds 64 MiB.
+        QueryRefusedError
+            If the guard refuses the statement.
+        InputError
+            If a parameter is missing, or a limit or a value is not allowed.
+        QueryTimeoutError
+            If the statement runs too long.
+        QueryFailedError
+            If the engine rejects the statement, or the answer exceeds 64 MiB.
         """
         if not (math.isfinite(timeout_s) and timeout_s > 0):
             raise InputError(f"timeout_s: {timeout_s} must be a positive number of seconds")
@@ -428,12 +432,12 @@ class GraphStore:
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return a sort key by idx; labels that were drawn by hand may have no idx and come last."""
+    """Return a sort key by idx; labels that users drew by hand may have no idx, and come last."""
     return row["idx"] is None, row["idx"] or 0
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:
-    """Refuse parameter values that the two engines would not treat alike."""
+    """Raise `InputError` for values of parameters that the two engines would treat differently."""
     for name, value in params.items():
         try:
             json.dumps(
@@ -449,7 +453,7 @@ def _check_plain(params: Mapping[str, Any]) -> None:
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield the values in a plain value: the entries of lists, and of lists inside them."""
+    """Yield the entries of a list, also of lists inside it; a value that is not a list is yielded itself."""
     if isinstance(value, (list, tuple)):
         for entry in value:
             yield from _entries(entry)

@@ -1,4 +1,4 @@
-"""Convert a LabelGraph to columns of a graph store, and back."""
+"""Convert a LabelGraph to the columns of a graph store's tables, and back."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ __all__ = [
 ]
 
 MAX_KEY_BYTES = 4096
-"""Longest label key, in bytes, that the indexes of both engines can hold."""
+"""Length in bytes of the longest label key that the indexes of both engines accept."""
 
 ROWS_TOGETHER = 100_000
-"""Number of table rows that are in memory as Python objects at the same time."""
+"""Largest number of table rows that are Python objects at the same time."""
 
 
 def uid(digest: str, key: str) -> str:
-    """Return the identifier of a label across versions: 16 hex digits of the digest, a colon, the key."""
+    """Return an identifier of a label that is unique across versions.
+
+    It consists of 16 hexadecimal digits of the version's digest, a colon and the key.
+    """
     return f"{digest[:16]}:{key}"
 
 
@@ -50,7 +53,7 @@ def fold(text: str) -> str:
 
 
 def check_keys(graph: LabelGraph) -> None:
-    """Refuse a graph with a key that is too long for an index."""
+    """Raise `InputError` if a key of the graph is longer than `MAX_KEY_BYTES`."""
     lengths = np.diff(graph.keys.offsets)
     longest = int(lengths.argmax())
     if lengths[longest] > MAX_KEY_BYTES:
@@ -84,9 +87,10 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
 
 
 def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any]]:
-    """Return the ends (as uids) and properties of edges `start` to `stop` (exclusive), a list for each.
+    """Return the columns of edges `start` to `stop` (exclusive), one list for each.
 
-    An undirected edge runs from the smaller index to the larger.
+    The columns are ``child`` and ``parent`` (uids of the ends), ``weight`` and ``rank``. An undirected edge
+    goes from the smaller index to the larger.
     """
     part = slice(start, stop)
     child, parent = graph.edge_child[part], graph.edge_parent[part]
@@ -100,7 +104,7 @@ def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any
 
 
 def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> LabelGraph:
-    """Build the graph from a store's tables; its digest is computed from them.
+    """Build the graph from a store's tables; the digest of the result is computed from its content.
 
     Parameters
     ----------
@@ -109,10 +113,11 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
     layout : str
         As `LabelGraph.layout`.
     labels : pyarrow.Table
-        Columns ``place`` (of any type), ``idx``, ``key``, ``name``, with rows in any order. The graph takes
-        the labels in the order of ``idx``, which may have gaps if somebody removed labels by hand.
+        Columns ``place`` (of any type, distinct), ``idx``, ``key``, ``name``, with rows in any order. The
+        labels of the graph are in the order of ``idx``, which has gaps if somebody removed labels by hand.
     edges : pyarrow.Table
-        Columns ``child`` and ``parent`` (places of labels), ``weight``, ``rank``, with rows in any order.
+        Columns ``child`` and ``parent`` (each the ``place`` of a label), ``weight``, ``rank``, with rows in
+        any order.
 
     Raises
     ------
@@ -122,7 +127,8 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
 
     Notes
     -----
-    No label becomes a Python object: in addition to the tables, this takes about as much memory as the graph.
+    Labels are not turned into Python objects. In addition to the tables, this takes about as much memory as
+    the graph.
     """
     import pyarrow
     import pyarrow.compute as pc
@@ -163,16 +169,18 @@ def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> Labe
 
 
 def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -> bool:
-    """Return whether tables equal labels `start` to `stop` (exclusive) of a graph, and their edges up.
+    """Return whether tables equal a part of a graph: some labels, and the edges from them to their parents.
 
     Parameters
     ----------
     graph : LabelGraph
     start, stop : int
+        The labels are those from index `start` to `stop` (exclusive).
     labels : pyarrow.Table
-        Columns ``idx``, ``key``, ``name``, by idx.
+        Columns ``idx``, ``key``, ``name``, sorted by ``idx``.
     edges : pyarrow.Table
-        Columns ``child`` and ``parent`` (by idx), ``weight``, ``rank``, with rows in any order.
+        Columns ``child`` and ``parent`` (each the ``idx`` of a label), ``weight``, ``rank``, with rows in any
+        order.
     """
     first, last = np.searchsorted(graph.edge_child, (start, stop))
     if (labels.num_rows, edges.num_rows) != (stop - start, last - first):
@@ -196,7 +204,7 @@ def no_graph(digest: str, reason: object) -> GraphDamagedError:
 
 
 def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return blob and offsets of an array of large binaries."""
+    """Return the blob and offsets of `Texts`, from an Arrow array of type ``large_binary``."""
     if column.null_count:
         raise InputError("a label has no key")
     _, offsets, blob = column.buffers()
@@ -206,7 +214,7 @@ def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _ends(column: Any, place: Any) -> NDArray[np.int32]:
-    """Return the label index of each edge's end."""
+    """Return the index of the label at one end of each edge, given the places of all labels."""
     import pyarrow.compute as pc
 
     index = pc.index_in(column, value_set=place)

@@ -1,7 +1,7 @@
 """Read the migrations of a graph's schema: numbered Cypher files, each applied once and recorded by checksum.
 
-``migrations/cypher/<dialect>/V0001__what_it_does.cypher`` holds statements that end with semicolons. A store
-records version and checksum of every file it has applied as ``(:_Migration {version, checksum})``.
+``migrations/cypher/<dialect>/V0001__what_it_does.cypher`` contains statements that end with semicolons. A
+store records every file that it has applied as a node ``(:_Migration {version, checksum})``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Migration:
     Attributes
     ----------
     version, name : str
-        ``"0001"`` and the words after it.
+        The number in the file's name, such as ``"0001"``, and the words after it.
     checksum : str
         sha256 of the file's text with line feeds as line endings.
     statements : tuple of str
@@ -40,12 +40,12 @@ class Migration:
     statements: tuple[str, ...]
 
     def record(self) -> dict[str, str]:
-        """Return the graph's record of the migration: the parameters of ``record_migration``."""
+        """Return the parameters of the query ``record_migration``, which records that it was applied."""
         return {"version": self.version, "name": self.name, "checksum": self.checksum}
 
 
 def migrations(dialect: str) -> list[Migration]:
-    """Return the migrations of `dialect` in order; gaps, repeats and foreign names raise `MigrationError`."""
+    """Return the migrations of `dialect` in order; gaps, repeats and bad names raise `MigrationError`."""
     folder = migrations_folder() / "cypher" / dialect
     found: list[Migration] = []
     for path in sorted(folder.glob("*.cypher")):
@@ -65,9 +65,21 @@ def migrations(dialect: str) -> list[Migration]:
 
 
 def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Migration]:
-    """Return the migrations that a graph with the `recorded` checksums still lacks.
+    """Return the migrations that have not been applied to a graph.
 
-    A recorded version that is unknown here raises `MigrationError`: a newer labelgrove wrote the graph.
+    Parameters
+    ----------
+    dialect : str
+        The dialect of the graph's engine.
+    recorded : mapping of str to str
+        Checksum of each migration that the graph records, by version.
+    where : str
+        The graph, for the message.
+
+    Raises
+    ------
+    MigrationError
+        If a recorded version is unknown here, because a newer labelgrove wrote the graph.
     """
     known = migrations(dialect)
     unknown = sorted(recorded.keys() - {m.version for m in known})
@@ -80,5 +92,5 @@ def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Mi
 
 
 def changed_versions(dialect: str, recorded: Mapping[str, str]) -> list[str]:
-    """Return the versions whose file has changed since it was applied."""
+    """Return the versions of the recorded migrations whose files have changed since they were applied."""
     return [m.version for m in migrations(dialect) if recorded.get(m.version, m.checksum) != m.checksum]

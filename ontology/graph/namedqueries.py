@@ -1,7 +1,8 @@
-"""Find named Cypher queries: each file holds one query, found by name and dialect.
+"""Find Cypher queries by name and dialect; each file contains one query.
 
 A file begins with one comment line that describes the query. ``queries/<dialect>/NAME.cypher`` takes
-precedence over ``queries/common/NAME.cypher``; common files use only Cypher that both engines answer alike.
+precedence over ``queries/common/NAME.cypher``. Common files use only Cypher that both engines answer in the
+same way.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class NamedQuery:
     Attributes
     ----------
     name, description, text : str
-        File name without suffix, its first line, and the Cypher.
+        Name of the file without its suffix, text of its first line, and the Cypher.
     parameters : frozenset of str
-        Names of exactly the parameters that a call must give.
+        Names of the parameters that the query uses; a call must give exactly these.
     """
 
     name: str
@@ -67,7 +68,7 @@ def query_names(dialect: str) -> list[str]:
 
 
 def check_parameters(needed: Collection[str], given: Collection[str], *, where: str) -> None:
-    """Refuse missing and unused parameters; one of the engines would silently return no rows."""
+    """Raise `InputError` for missing and unused parameters, for which one engine would return no rows."""
     missing, extra = sorted(set(needed) - set(given)), sorted(set(given) - set(needed))
     if missing or extra:
         parts = [

@@ -1,4 +1,4 @@
-"""Describe results of jobs as nodes and relationships of the graph, which stores take and check."""
+"""Describe results of jobs as nodes and relationships of the graph, and check them against its schema."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Links:
     type : str
         Type of the relationships, such as ``REACHES``.
     index : ndarray of shape (n,), dtype=int64
-        Canonical index of each label; no label twice.
+        Index of each label in canonical order; all different.
     properties : mapping of str to ndarray of shape (n,)
-        Properties of each relationship: those that the schema declares for this type.
+        Values of each property that the schema declares for this type, one for each relationship.
     """
 
     type: str
@@ -56,7 +56,7 @@ class Supernodes:
     size : ndarray of shape (n_supernodes,), dtype=int64
         Number of labels in each supernode.
     of : ndarray of shape (n_labels,), dtype=int64
-        The supernode of each label.
+        Number of the supernode that contains each label.
     ends : ndarray of shape (n_adjacent, 2), dtype=int64
         Pairs of adjacent supernodes, the smaller number first.
     weight : ndarray of shape (n_adjacent,), dtype=float64
@@ -82,15 +82,15 @@ class GraphResult:
     label : str
         Label of the node, one of the schema's labels for results, such as ``Locus``.
     id : str
-        Digest of the artifact: jobs with the same content share one node.
+        Digest of the artifact with the result; jobs with the same result share one node.
     properties : mapping
-        Properties of the node in addition to ``id`` and ``version``: exactly those that the schema declares.
+        Properties of the node, exactly those that the schema declares in addition to ``id`` and ``version``.
     links : sequence of Links
         Relationships to labels.
     supernodes : Supernodes, optional
-        Required if the schema declares supernodes for the result's label, and refused otherwise.
+        Required if the schema declares supernodes for `label`, and refused otherwise.
     created : str, optional
-        When the job was requested, ISO 8601 in UTC.
+        Time when the job was requested, as ISO 8601 in UTC.
     """
 
     job: str
@@ -122,7 +122,10 @@ class ResultTable:
     _links: Links | None = None
 
     def columns(self, start: int, stop: int) -> dict[str, list[Any]]:
-        """Return rows `start` to `stop` (exclusive): ``source``, ``target``, properties, a list each."""
+        """Return rows `start` to `stop` (exclusive), as one list for each column.
+
+        The columns are ``source``, ``target`` and the properties.
+        """
         stop = min(stop, self.n_rows)
         part, digest = slice(start, stop), self._result.graph.digest
         if self._links is not None:
@@ -168,7 +171,10 @@ class ResultTable:
 
 
 def result_tables(result: GraphResult) -> Iterator[ResultTable]:
-    """Yield the relationships of a result by type; types that others depend on come first."""
+    """Yield the relationships of a result, one table for each type.
+
+    Supernodes (``HAS``) come before the relationships that start at supernodes.
+    """
     for links in result.links:
         yield ResultTable(links.type, len(links.index), result, links)
     if result.label in result_schema().of_version:

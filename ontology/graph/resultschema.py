@@ -1,6 +1,6 @@
-"""Read the graph's nodes and relationships for results from its migrations, which alone declare them.
+"""Read the schema of results in the graph from the migrations, the only place that declares it.
 
-The embedded engine declares its tables with types, so its migrations are read for both engines.
+The migrations of the embedded engine declare tables with types, so they are read for both engines.
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ class _Table:
 
 @dataclass(frozen=True)
 class ResultSchema:
-    """The part of the graph's schema for results.
+    """The part of the graph's schema for results; a label here is the label of a node, such as ``Locus``.
 
     Attributes
     ----------
     properties : mapping of str to mapping of str to type
-        By label, the properties of a node in addition to ``id`` and ``version``.
+        For each label, the properties of the node in addition to ``id`` and ``version``.
     links : mapping of str to mapping of str to mapping of str to type
-        By label, the types of relationships from the node to labels of the ontology, each with its
+        For each label, the types of relationships from the node to labels of the ontology; for each type, its
         properties.
     of_version : frozenset of str
-        Labels of the nodes with a relationship to their version: they compare versions and do not refer to
-        labels.
+        Labels of the nodes that have a relationship to their version instead of labels of the ontology.
     with_supernodes : frozenset of str
         Labels of the nodes that have supernodes.
     """

@@ -13,31 +13,31 @@ __all__ = ["ResultStore", "removals"]
 _DROPPED_TOGETHER = 1_000
 
 _NO_VERSION = ""
-"""Version of results that are being dropped; it identifies the remains of an interrupted drop."""
+"""Property ``version`` of results that are being dropped; by it, what an interrupted drop left is found."""
 
 
 class ResultStore:
-    """Results in the graph of an engine.
+    """Results of jobs in the graph of an engine.
 
-    A result is complete once ``(:Job)-[:PRODUCED]->(result)`` leads to it. This relationship is written last,
-    and removed before any other part of the result. A reader who starts from the job therefore never finds a
-    part of a result.
+    A result is complete if there is a relationship ``(:Job)-[:PRODUCED]->(result)``. It is written last, and
+    removed before any other part of the result. A reader who starts from the job therefore never finds an
+    incomplete result.
 
-    A drop separates the result from its version first and removes its node last. If it is interrupted, the
-    next drop finds and completes it, whatever results that drop is for.
+    A drop first separates the result from its version, and removes its node last. If a drop is interrupted,
+    the next drop of any results finds and removes what is left.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def write(self, result: GraphResult) -> None:
-        """Write a result to the graph; safe to repeat, and it completes an interrupted earlier attempt.
+        """Write a result to the graph; safe to repeat, also after an interrupted attempt.
 
         Parameters
         ----------
         result : GraphResult
-            Its version must be ready in this graph. A complete result is left as it is, because its id names
-            its content.
+            The result; its version must be ready in this graph. If it is already complete there, it is left
+            as it is, because its id is a digest of its content.
 
         Raises
         ------
@@ -65,9 +65,9 @@ class ResultStore:
         return self._engine.run_named("results", version=digest).dicts()
 
     def drop(self, ids: Iterable[str]) -> None:
-        """Remove results, their supernodes, and jobs without other results; safe to repeat.
+        """Remove results, their supernodes, and jobs that have no results left; safe to repeat.
 
-        Also remove what interrupted earlier drops left.
+        What earlier interrupted drops have left is removed too.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class ResultStore:
             self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
     def steps_dropping(self, version: str) -> list[Removal]:
-        """Return the steps that remove the results of a version, and the remains of earlier drops."""
+        """Return the steps that remove the results of a version, and what interrupted drops have left."""
         return removals([*self._ids(version), *self._half_dropped()])
 
     def _ids(self, version: str) -> list[str]:
@@ -90,9 +90,10 @@ class ResultStore:
 
 
 def removals(ids: Sequence[str]) -> list[Removal]:
-    """Return the steps that remove these results, beginning with their relationships to version and jobs.
+    """Return the steps that remove results; they begin with the relationships to version and jobs.
 
-    Only results that the first step marked are removed; one that is written again meanwhile remains.
+    Only results that the first step has marked are removed, so a result that is written again meanwhile
+    remains.
     """
     if not ids:
         return []

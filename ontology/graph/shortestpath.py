@@ -1,4 +1,4 @@
-"""Find shortest paths over the edges of a label graph, taken both ways."""
+"""Find shortest paths in a label graph; the directions of its edges do not matter."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ __all__ = ["shortest_path"]
 
 
 def shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
-    """Return (index, distance from `start`) along a shortest path; empty if there is no path.
+    """Return (index, distance from `start`) of each label on a shortest path; empty if there is no path.
 
-    Of several shortest paths, it is the one with the smallest index at each step. O(n_edges log n_labels).
+    Of several shortest paths, the one with the smallest index at each step is returned. O(n_edges log
+    n_labels).
 
     >>> shortest_path(LabelGraph.grid((2, 2)), 0, 3)
     [(0, 0.0), (1, 1.0), (3, 2.0)]

@@ -1,8 +1,8 @@
-r"""Readers: one file per source format, each returning a LabelGraph and every defect with file and line.
+r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-Imports go down: `request` (the arguments of a read) uses `detection` (which format a file is in); `detection`
-uses `formats` (the meaning of lines, columns and objects); `formats` use `collect` and `text` (bytes to
-checked lines).
+Imports go in one direction: `request` (the arguments of a read) imports `detection` (which format a file is
+in), which imports `formats` (one module per format: the meaning of its lines, columns or objects), which
+import `collect` (what a reader found) and `text` (from bytes to checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,16 +51,16 @@ class ReadResult:
     Attributes
     ----------
     graph : LabelGraph or None
-        The graph; None if a defect prevented it.
+        The graph; None if a defect of severity error was found.
     report : Report
         Every defect, with file and line.
     definitions : dict of key to text
         Definitions of labels, if the format has them.
     classes : tuple of str or None
-        Sorted keys of the labels that are classes, if a labels file names them.
+        Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
     reading : (str, str) or None
-        Fingerprint of the reading, and the digest of its graph. Set by `ontology.versions.sources.read_once`,
-        if the source was the same before and after the reading.
+        The `fingerprint` of the source and the digest of its graph; set by
+        `ontology.versions.sources.read_once` if the source did not change while it was read.
     """
 
     graph: LabelGraph | None
@@ -103,7 +103,8 @@ def read(
     format : str, optional
         Name of a format of `formats`; by default recognized from the file's name and first lines.
     direction : {"parent-child", "child-parent", "undirected"}, optional
-        Edge lists: the meaning of the first two columns; by default the header's words, or else parent-child.
+        Edge lists: the meaning of the first two columns. By default the words of the header decide; without a
+        header it is parent-child.
     policies : mapping of code to policy, optional
         What happens for each defect; ``{"all": "fix"}`` makes all possible repairs. docs/formats.md lists all
         policies.
@@ -114,7 +115,7 @@ def read(
     delimiter : {"space", "tab", "comma", "semicolon"}, optional
         Edge lists: the delimiter; by default recognized from the first lines.
     relation : str, optional
-        Edge lists with a column ``relation``: the relation whose edges count; all of them by default.
+        Edge lists with a column ``relation``: the relation whose edges are kept; by default all edges are.
     labels : path, optional
         Category hierarchies: the file that names the classes.
     part : {"noun", "verb"}, optional
@@ -184,15 +185,16 @@ def read(
 
 
 def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
-    """Return a digest of what a reading depends on: the source's bytes, the options and this version.
+    """Return a digest of all that determines a reading: the source's bytes, the options, this version.
 
-    Options and errors are as for `read`, except ``strict``. The source is read once and not parsed.
+    Options and errors are those of `read`, but ``strict`` is not an option. The source is read once, and not
+    parsed.
     """
     return ask(path, **options).fingerprint()
 
 
 def _summary(report: Report) -> str:
-    """Return the error message for a read with defects: the first kinds, each with its first place."""
+    """Return the message of a `DefectsError`: the first three kinds of errors, each with its first place."""
     errors = report.errors
     parts = []
     for defect in errors[:3]:

@@ -1,4 +1,4 @@
-"""Build a LabelGraph from a reader's findings, and report the defects that only the whole source shows."""
+"""Build a LabelGraph from what a reader collected, and report defects that only the whole source shows."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     Parameters
     ----------
     found : Collector
-        The collector that the format's reader filled; its recorder takes the defects and has the policies.
+        The collector that the format's reader filled. Its recorder knows the policies, and takes the defects.
     root : str
         Key of the virtual root.
     direction_is_open : bool
-        Whether the format does not determine which column is the parent.
+        Whether the source may have its parents and children swapped, because its format allows either order.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     Raises
     ------
     InputError
-        If the policy demands a virtual root for an undirected graph.
+        If the policy requests a virtual root for an undirected graph.
 
     Notes
     -----
-    O((n_labels + n_edges) log) and the bounded search of `drop_shortcuts`. The result does not depend on the
-    order of lines.
+    O(m log m) time, where m is ``n_labels + n_edges``, plus the search of `drop_shortcuts`, which is limited.
+    The result does not depend on the order of lines.
     """
     recorder = found.recorder
     if not found.directed and recorder.policy("roots") == "virtual":
@@ -93,7 +93,10 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
 
 
 def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
-    """Return a graph in the layout that its source states; report a digest that differs from the stated."""
+    """Return the graph in the layout that its source states; None if a defect of severity error remains.
+
+    A digest that differs from the one that the source states is reported.
+    """
     regular = _regular(found.layout, graph.n_labels)
     if regular is not None and _undirected(regular).digest == graph.digest:
         graph = regular
@@ -103,7 +106,7 @@ def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
 
 
 def _regular(layout: str | None, n_labels: int) -> LabelGraph | None:
-    """Return the grid or complete graph of this layout; None if it cannot have `n_labels` labels."""
+    """Return the grid or complete graph that `layout` names; None if that has not `n_labels` labels."""
     if layout == "complete" and n_labels <= MAX_COMPLETE:
         return LabelGraph.complete(n_labels)
     if layout is not None and re.fullmatch(r"grid:[1-9]\d{0,9}(,[1-9]\d{0,9}){0,31}", layout):
@@ -120,7 +123,10 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 
 
 def _numbered(found: Collector) -> Edges:
-    """Return the edges between numbered labels, with the first line that names each label."""
+    """Return the edges between labels numbered by key, and the first line that names each label.
+
+    A label that the source declares has the line of its declaration instead.
+    """
     keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}
     n = len(found.child)
@@ -146,13 +152,13 @@ def _numbered(found: Collector) -> Edges:
 
 
 def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Return `column` with the given values written into it; the others keep the default."""
+    """Write `values` into `column` at the indices that are their keys, and return it."""
     column[list(values)] = list(values.values())
     return column
 
 
 def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
-    """Report keys that cannot or should not be accepted; remove keys with a NUL."""
+    """Report keys that are too long, contain strange characters or look alike; remove keys with a NUL."""
     kept = np.ones(edges.n_labels, dtype=bool)
     forms: dict[str, int] = {}
     for i, key in enumerate(edges.keys):

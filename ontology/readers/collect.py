@@ -1,4 +1,4 @@
-"""Collect the findings of a format's reader: edges with their lines, labels, names, definitions."""
+"""Collect what the reader of a format finds: edges with their lines, labels, names, definitions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class Options:
     Attributes
     ----------
     direction : {"parent-child", "child-parent", "undirected"} or None
-        The meaning of the first two columns of an edge list; None: the header's words, or else parent-child.
+        The meaning of the first two columns of an edge list. If None, the words of the header decide; without
+        a header it is parent-child.
     header : bool or None
         Whether an edge list starts with a header; None: recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
         Column delimiter of an edge list; None: recognized from its first lines.
     relation : str or None
-        The relation of an edge list whose edges count; None: all.
+        The only relation whose edges are kept, in an edge list with relations. If None, all edges are kept.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
@@ -76,7 +77,7 @@ class Collector:
     Attributes
     ----------
     file : str
-        The file that holds the edges, as reports show it.
+        Path of the file with the edges, as reports show it.
     recorder : Recorder
         Takes the defects.
     child, parent : list of str
@@ -136,15 +137,15 @@ class Collector:
         self.line.extend(range(first_line, first_line + len(children)))
 
     def describe(self, key: str, line: int) -> None:
-        """Record that the source describes the label `key`; see `report_undescribed`."""
+        """Record that a line of the source describes the label `key`; see `report_undescribed`."""
         self.labels.setdefault(key, line)
 
     def name(self, key: str, text: str, line: int) -> None:
-        """Give a label its name; of several names the smallest counts, and each change is reported."""
+        """Give a label its name; if it already has another name, report this and keep the smaller name."""
         self._text("name", self.names, key, text, line)
 
     def define(self, key: str, text: str, line: int) -> None:
-        """Give a label its definition; of several texts the smallest counts, and each change is reported."""
+        """Give a label its definition; if it already has another, report this and keep the smaller text."""
         self._text("definition", self.definitions, key, text, line)
 
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:
@@ -154,7 +155,7 @@ class Collector:
             texts[key] = min(before, text)
 
     def report_unnamed(self) -> None:
-        """Report labels whose records give no name."""
+        """Report declared labels without a name."""
         for key, line in self.labels.items():
             if key not in self.names:
                 self.defect("missing-name", line, key)
@@ -175,9 +176,10 @@ class Collector:
             self.defect("parent-without-record", line, f"{parent}{named}")
 
     def report_decimals(self, known: Container[str]) -> None:
-        """Report parents that are decimal spellings of `known` labels, and replace them by these labels.
+        """Report parents such as ``1.0`` if ``1`` is one of the `known` labels, and put it in their place.
 
-        If a column of integers has empty cells, pandas and spreadsheets write 1 as ``1.0``.
+        Pandas and spreadsheets write 1 as ``1.0`` if a column of integers has empty cells. If the policy
+        ``decimal-parent`` is ``warn``, the parents are not replaced.
         """
         keeps = self.recorder.policy("decimal-parent") == "warn"
         for i, parent in enumerate(self.parent):
@@ -190,10 +192,11 @@ class Collector:
                     self.parent[i] = whole
 
     def place(self, label: str, parent: str | None, line: int) -> str:
-        """Add a label of a tree format, in which each label occurs once, and return its key.
+        """Add a label below its parent, and return its key; for formats in which each label occurs once.
 
-        A label that already occurs under another parent is reported. If the policy ``repeated-label`` is
-        ``fix``, it gets the key ``parent/label``; otherwise it is one label with several parents.
+        A label that has already occurred under another parent is reported. If the policy ``repeated-label``
+        is ``fix``, the new occurrence becomes a label with the key ``parent/label``; otherwise both
+        occurrences are one label with several parents.
         """
         key = label
         before = self._parent_of.setdefault(label, parent)
@@ -211,7 +214,7 @@ class Collector:
 
 
 def parse_weight(text: str) -> tuple[float, str | None]:
-    """Parse an edge length: return (weight, None), or (nan, defect code) for any other text.
+    """Return (length, None) for the text of a valid edge length, and (nan, defect code) for any other text.
 
     >>> parse_weight("2.5"), parse_weight("1e999")[1], parse_weight("-0")[1], parse_weight("1_0")[1]
     ((2.5, None), 'weight-not-finite', 'weight-not-positive', 'weight-not-a-number')

@@ -9,8 +9,8 @@ A policy says what happens for a defect:
 ``fix``
     The content is repaired by the rule in the table, and the defect is reported.
 
-``roots`` has its own policies (``virtual``, ``largest``, ``keep``). A code offers only policies that make
-sense for it: a graph cannot hold a self-loop, so ``self-loop`` has no ``warn``.
+The defect ``roots`` has its own policies (``virtual``, ``largest``, ``keep``). Every code offers only
+policies that are possible: a graph cannot contain a self-loop, so ``self-loop`` does not offer ``warn``.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ _TABLE = (
     Rule("repeated-header", _ERROR_FIX, "the header is repeated inside the file", _LINE_OUT,
          "remove the line; files were probably joined"),
     Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",
-         "no action is needed; to have it read, give it a name that docs/formats.md lists"),
+         "no action is needed; to have the column or member read, rename it to a name that docs/formats.md "
+         "lists"),
     Rule("several-relations", _ERROR_WARN, "edges of several relations", "",
          "choose one with the option `relation`; the policy `warn` keeps the edges of all relations"),
     Rule("other-relation", _FIX_ERROR, "an edge whose relation differs from the option `relation`",
@@ -187,7 +188,8 @@ _TABLE = (
          "give each record its own id"),
     Rule("repeated-label", ("error", "warn", "fix"), "a label under several parents in a format for trees",
          "its later occurrences get the key `parent/label`",
-         "choose the policy `warn` for one label with several parents, or `fix` for several labels"),
+         "if these are one label with several parents, choose the policy `warn`; if they are different "
+         "labels, choose `fix`"),
     # WordNet database files.
     Rule("no-hierarchy", _ERROR, "adjectives and adverbs have no hypernyms", "",
          "read data.noun or data.verb"),
@@ -253,7 +255,7 @@ _TABLE = (
     Rule("indent-between", _ERROR_FIX, "an indentation that matches no level above it",
          "the line goes to the next outer level", "align the line with its siblings"),
     Rule("indent-mixed", _ERROR_FIX, "tabs, blanks and dashes mixed in indentation", _LINE_OUT,
-         "indent with only one of them"),
+         "indent with tabs, blanks or dashes only, not a mixture"),
     # JSON trees.
     Rule("json-syntax", _ERROR, "text that is not JSON; the text after it was not checked", "",
          "correct the text at this line"),
@@ -284,7 +286,7 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.code: rule for rule in _TABLE
 """Every rule by its code, in the order in which reports list them."""
 
 CAUSES_OF_ROOTS = ("parent-without-record", "direction-swapped")
-"""Defects that are most likely the cause of ``roots``, if both are found."""
+"""Defects that are most likely the cause of ``roots`` if they are found together with it."""
 
 CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
     {
@@ -293,11 +295,11 @@ CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
         "keep": "kept as they are",
     }
 )
-"""The action taken for ``roots`` under each of its own policies."""
+"""What a report says about the action taken for ``roots``, for each of its own policies."""
 
 
 def _reaches(policy: str, rule: Rule) -> bool:
-    """Return whether ``all`` sets a policy for a rule: ``fix`` skips defects that are only warned about."""
+    """Return whether ``all=POLICY`` applies to a rule; ``all=fix`` skips rules whose default is ``warn``."""
     return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
 
 
@@ -309,10 +311,10 @@ def resolve_policies(
     Parameters
     ----------
     chosen : mapping of code to policy, optional
-        The caller's policies. The code ``"all"`` sets every code that offers the policy, except codes that
-        are named themselves. ``all=fix`` does not change defects that are only warned about.
+        The caller's policies. The code ``"all"`` sets the policy of every code that offers it and is not
+        named itself. ``all=fix`` leaves out codes whose default is ``warn``.
     defaults : mapping of code to policy, optional
-        The format's policies; the caller's take precedence.
+        The policies of the format; those of the caller take precedence.
 
     Raises
     ------

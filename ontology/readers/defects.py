@@ -31,9 +31,9 @@ class Defect:
     count : int
         Number of occurrences.
     examples : tuple of (file, line, text)
-        The first 20; lines count from 1, and 0 stands for the file as a whole.
+        The first 20 occurrences; lines are numbered from 1, and 0 means the file as a whole.
     places : tuple of (file, line)
-        Where each occurrence is; if the report is of an earlier reading, only the places of the examples.
+        The place of each occurrence. In a stored report, only the places of the examples.
     message, remedy : str
         Description, and how to correct the file.
     """
@@ -62,7 +62,7 @@ class Defect:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Defect:
-        """Return the defect that `to_dict` described, with only the places of its examples."""
+        """Return the defect from the values of `to_dict`, with only the places of its examples."""
         examples = tuple((e["file"], e["line"], e["text"]) for e in values["examples"])
         named = {name: values[name] for name in ("code", "severity", "policy", "count", "message", "remedy")}
         return cls(**named, examples=examples, places=tuple((file, line) for file, line, _ in examples))
@@ -86,11 +86,12 @@ class Report:
     format : str
         Name of the format that was used; ``"unknown"`` if the source matches no format.
     defects : tuple of Defect
-        Errors first, then warnings, then repairs; each kind once. The most likely cause of several roots
-        comes before ``roots``, whatever its severity.
+        Each kind once: errors first, then warnings, then repairs. The most likely causes of several roots
+        come before the defect ``roots``, even if they are less severe.
     counts : mapping of str to int
-        ``labels``, ``edges`` and ``roots`` of the graph, 0 without a graph (``roots`` also if it is
-        undirected); ``error``, ``warn``, ``info``: number of occurrences of each severity.
+        ``labels``, ``edges`` and ``roots`` are the numbers in the graph; they are 0 if there is no graph, and
+        ``roots`` also if it is undirected. ``error``, ``warn`` and ``info`` are the numbers of occurrences of
+        each severity.
     """
 
     source: str
@@ -114,12 +115,12 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
-        """Return the report that `to_dict` described; a defect has only the places of its examples."""
+        """Return the report from the values of `to_dict`; defects have only the places of their examples."""
         defects = tuple(map(Defect.from_dict, values["defects"]))
         return cls(values["source"], values["format"], defects, dict(values["counts"]))
 
     def shortened(self) -> Report:
-        """Return the report with only the places of the examples, which is the stored form."""
+        """Return the report in its stored form, with only the places of the examples."""
         return replace(self, defects=tuple(defect.shortened() for defect in self.defects))
 
     def __repr__(self) -> str:
@@ -172,7 +173,7 @@ class Recorder:
         return self._policies[code]
 
     def add(self, code: str, file: str, line: int, text: str) -> None:
-        """Record an occurrence of `code` at ``file:line``, showing `text`."""
+        """Record an occurrence of the defect `code` at ``file:line``; `text` is its excerpt in the report."""
         found = self._found.setdefault(code, _Found())
         found.places.append((file, line))
         if len(found.texts) < _KEPT_TEXTS:

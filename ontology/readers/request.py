@@ -1,4 +1,4 @@
-"""Resolve a request to the readers: which file, in which format, with which options and policies."""
+"""Turn the arguments of a read into a request: the file, its format, the options and the policies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from labelgrove.ontology.readers.text.head import Head, head
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
 READER_VERSION = 5
-"""Increased when any reader may give another result for a file; files are then read again."""
+"""Version of the readers, increased when any of them may give another result; files are then read again."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,15 @@ class Format:
     Attributes
     ----------
     name : str
-        As in ``--format NAME``.
+        The name, as in ``--format NAME``.
     title : str
         Description in one line.
+    reader : callable
+        Reads the file at a path into a collector, with the caller's options.
     options : tuple of str
-        Keyword arguments of `read` that it takes; every format takes ``root``.
+        Keyword arguments of `read` that it takes; every format also takes ``root``.
     policies : mapping of code to policy
-        Defaults that differ from the table of rules.
+        Default policies of the format, where they differ from those of the rules.
     """
 
     name: str
@@ -84,7 +86,7 @@ FORMATS = {
 
 
 _NARROWER = {"json": "export"}
-"""Formats whose names also cover a narrower format, if the file is in it."""
+"""For a general format, the special format that is used instead if the file is in it."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Request:
     Attributes
     ----------
     source, file : Path
-        The given path, and the file that it leads to.
+        The given path, and the file to read: the path itself, or a file in it if it is a WordNet folder.
     format : Format
         The format to read it in.
     look : Look or None
@@ -122,13 +124,13 @@ class Request:
 
     @property
     def has_foreign_labels(self) -> bool:
-        """Whether the file that should name the classes looks like something else."""
+        """Whether the file that should name the classes looks like another kind of file."""
         return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        It includes the file's name, because some formats are recognized from it, but not its folder.
+        The name of each file is included, because some formats are recognized from it; its folder is not.
         """
         options = self.options
         decides = {
@@ -158,7 +160,10 @@ def ask(
     part: str | None = None,
     root: str = "root",
 ) -> Request:
-    """Return the request from the arguments of `ontology.readers.read`; raise their errors."""
+    """Return the request that the arguments of `ontology.readers.read` describe.
+
+    Bad arguments raise the errors that are listed there.
+    """
     source = Path(path)
     options = Options(
         direction, header, delimiter, relation, None if labels is None else Path(labels), part or "noun", root

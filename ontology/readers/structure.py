@@ -1,4 +1,4 @@
-"""Check the shape of a hierarchy: loops, roots and parts, shortcuts, a swapped direction."""
+"""Check the shape of a hierarchy: loops, several roots or parts, shortcuts, swapped parents and children."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Edges:
     Attributes
     ----------
     file : str
-        The file that holds the edges.
+        Path of the file with the edges.
     keys : list of str
         Every label, sorted.
     first_line : ndarray of shape (n_labels,), dtype=int64
@@ -72,7 +72,7 @@ class Edges:
         )
 
     def restrict(self, labels: NDArray[np.bool_]) -> Edges:
-        """Return the part with the labels of a mask and every edge between them."""
+        """Return the labels that a mask selects, and all edges between them."""
         if labels.all():
             return self
         number = np.cumsum(labels) - 1
@@ -87,12 +87,13 @@ class Edges:
 
 
 def break_loops(edges: Edges, recorder: Recorder) -> Edges:
-    """Report each loop by the edge that closes it, and return the other edges.
+    """Report each edge that closes a loop, and return the other edges.
 
-    A strongly connected component of several labels is walked from parents to children, depth first and by
-    key. The walk begins at the smallest key among the labels with a parent outside the component; if there is
-    none, at its smallest key. An edge back to a label on the walk closes a loop. The result depends only on
-    keys, never on the order of lines. O(n_labels + n_edges).
+    A depth-first walk visits each strongly connected component of several labels, from parents to children,
+    with children by key. It begins at the smallest key among the labels that have a parent outside the
+    component; if there is no such label, at the smallest key of all. An edge to a label on the current path
+    of the walk closes a loop. The result depends only on keys, never on the order of lines.
+    O(n_labels + n_edges).
     """
     component = strongly_connected(edges.n_labels, edges.parent, edges.child)
     size = np.bincount(component)
@@ -125,7 +126,11 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
 def _back_edges(
     start: int, child: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> Iterator[tuple[int, list[int], int]]:
-    """Yield (edge, first labels of the loop from the top down, its length) for each back edge of a walk."""
+    """Yield (edge, the first labels of its loop from the top down, length of the loop).
+
+    There is one item for each edge that closes a loop in the depth-first walk from `start`. The children of a
+    label ``v`` are ``child[begin[v]:begin[v + 1]]``.
+    """
     place = {start: 0}  # label -> position on the walk, -1 once left
     walk = [start]
     ahead = [int(begin[start])]
@@ -148,10 +153,10 @@ def _back_edges(
 
 
 def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
-    """Report several roots or parts and apply the policy ``roots``.
+    """Report several roots or parts, and apply the policy of the defect ``roots``.
 
-    ``virtual`` puts the label `root` above every root. ``largest`` keeps the part with most labels; among
-    equal parts, the one with the smallest key.
+    ``virtual`` adds the label `root` as the parent of every root. ``largest`` keeps only the part with the
+    most labels; among parts of equal size, the one with the smallest key.
     """
     component = connected(edges.n_labels, edges.child, edges.parent)
     _, first, size = np.unique(component, return_index=True, return_counts=True)
@@ -201,7 +206,11 @@ def _with_root(edges: Edges, tops: NDArray[np.int64], recorder: Recorder, root: 
 
 
 def check_direction(edges: Edges, recorder: Recorder) -> None:
-    """Report swapped columns: a hierarchy has more leaves than roots, and shares parents, not children."""
+    """Report that parents and children are probably swapped.
+
+    This is so if there are more roots than leaves, and more labels with several parents than labels with
+    several children.
+    """
     parents = np.bincount(edges.child, minlength=edges.n_labels)
     children = np.bincount(edges.parent, minlength=edges.n_labels)
     roots, leaves = int((parents == 0).sum()), int((children == 0).sum())
@@ -217,8 +226,8 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    The search goes up from labels with several parents only, and only as far as the height of the highest
-    parent. After 1,000,000 steps in total it stops, and a defect reports this.
+    Ancestors are searched only from labels with several parents, and only up to the level of the highest of
+    these parents. After 1,000,000 steps in total the search stops, which is reported as a defect.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)
@@ -257,7 +266,7 @@ def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _levels(edges: Edges, n_parents: NDArray[np.int64]) -> list[int]:
-    """Return the number of edges on the longest path up from each label; the graph has no loop."""
+    """Return the number of edges on the longest path from each label up to a root; there must be no loop."""
     order = np.argsort(edges.parent, kind="stable")
     begin = np.searchsorted(edges.parent[order], np.arange(edges.n_labels + 1)).tolist()
     children = edges.child[order].tolist()

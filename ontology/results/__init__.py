@@ -1,8 +1,8 @@
-"""Read and write results as files: the version and space that every result file states, and documents.
+"""Read and write the files of results: documents, and the facts that all other result files have in common.
 
-A document is a JSON file. Every other result is one safetensors file: arrays of indices into the canonical
-order of one version of an ontology, and metadata that state the version, the space and how exact the result
-is (docs/jobs.md). Each kind of job packs and reads its own results (``workers.kinds``).
+A document is a JSON file. Every other result is one safetensors file. Its arrays contain indices into the
+canonical order of one version of an ontology; its metadata name the version, the space and how exact the
+result is (docs/jobs.md). Each kind of job packs and reads its own results (``workers.kinds``).
 """
 
 from __future__ import annotations

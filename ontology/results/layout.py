@@ -1,4 +1,4 @@
-"""Pack the facts that every result file has in common, and open a result checked against its ontology."""
+"""Pack the facts that all result files have in common; open a result and check it against its ontology."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ResultFile:
     Parameters
     ----------
     artifacts : ArtifactStore
-        The store that holds the result.
+        The store that contains the result.
     digest : str
         The sha256 of the result.
     graph : LabelGraph
@@ -72,7 +72,8 @@ class ResultFile:
     NotFoundError
         If there is no such artifact.
     ArtifactError
-        For another format or another ontology; and in each method, for a part that is missing or damaged.
+        If the format or the ontology is another one. Each method raises it too, if its part of the file is
+        missing or damaged.
     """
 
     def __init__(self, artifacts: ArtifactStore, digest: str, graph: LabelGraph, file_format: str) -> None:
@@ -90,7 +91,7 @@ class ResultFile:
             )
 
     def text(self, name: str) -> str:
-        """Return a metadata field."""
+        """Return the metadata field `name` as text."""
         if name not in self.metadata:
             raise self.fault(f"metadata: {name!r} is missing")
         return self.metadata[name]
@@ -127,14 +128,17 @@ class ResultFile:
     def array(
         self, name: str, dtypes: DTypeLike | tuple[DTypeLike, ...], shape: tuple[int | None, ...] = (None,)
     ) -> NDArray[Any]:
-        """Return an array of one of these dtypes and of this shape, in which None is any length."""
+        """Return an array after checking that it has one of `dtypes` and `shape` (None: any length)."""
         try:
             return stored_array(self.arrays, name, dtypes, shape)
         except InputError as error:
             raise self.fault(str(error)) from None
 
     def index(self, name: str, n: int, *, ascending: bool = False) -> NDArray[np.int64]:
-        """Return an array of distinct indices below `n`."""
+        """Return an array after checking that it contains distinct indices below `n`.
+
+        If `ascending`, also check that they are in ascending order.
+        """
         index = self.array(name, np.int64)
         if len(index) and (index.min() < 0 or index.max() >= n):
             raise self.fault(f"{name}: an index is outside 0..{n - 1}")
@@ -145,7 +149,7 @@ class ResultFile:
 
     @property
     def allowed(self) -> NDArray[np.int64]:
-        """Indices of the allowed labels; the file has them only if not all labels are allowed."""
+        """Indices of the allowed labels; the file contains them only if some labels are not allowed."""
         allowed = self.index("labels.allowed", self._graph.n_labels, ascending=True)
         if not len(allowed):
             raise self.fault("labels.allowed: empty; a space has at least one label")

@@ -1,9 +1,9 @@
-"""The catalog: the record of which ontologies, versions, artifacts and bundles exist, and of who loads what.
+"""The catalog: the record of which ontologies, versions, artifacts and bundles exist, and who changes them.
 
-All SQL of the catalog is here. Each name is protected by a lease and a fence in its ontology row. The lease
-keeps two ingests of one name from working against each other. The fence is compared in every write: it keeps
-the result correct even if a holder continues after its lease was taken over. Times are seconds since 1970 by
-the database's clock.
+All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`). The row
+of each ontology name contains a lease and a fence. The lease keeps two ingests of one name from working
+against each other. Every write compares the fence, so that the result is correct even if a holder continues
+after its lease was taken over. Times are seconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ __all__ = [
 ]
 
 LEASE_SECONDS = 60.0
-"""Seconds for which a name stays held without renewal; holders renew it three times in this span."""
+"""Seconds after which a lease ends if it is not renewed; holders renew it three times in this time."""
 
 INDEX_FORMAT = "labelgrove/index/1"
 
 _OF_READINGS = ("reading", "report_json", "read_at")
-"""Columns about the reading that gave a version; reports may be long, so they are read only where needed."""
+"""Columns about the reading of a version's source, selected only when needed, because reports are long."""
 
 _ontology = Table(
     "ontology",
@@ -131,7 +131,7 @@ upkeep_table = Table(  # work that one process does for all others: see `ontolog
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to change one ontology name, until it expires or is released."""
+    """The right to change the ontology of one name, until it expires or is released."""
 
     name: str
     fence: int
@@ -168,7 +168,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A named bundle: the artifact that adapters load for ``ontology/name``."""
+    """A named bundle: the name ``ontology/name`` and the artifact that adapters load for it."""
 
     ontology: str
     name: str
@@ -178,12 +178,12 @@ class Bundle:
 
 
 class Catalog:
-    """The record of what exists, by digest; every method is one transaction.
+    """The record of ontologies, versions, artifacts and bundles; every method is one transaction.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        From `ontology.sql.database.create_engine`, with its schema checked.
+        An engine of `ontology.sql.database.create_engine`, whose schema has been checked.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -192,7 +192,7 @@ class Catalog:
     # ---- reading -----------------------------------------------------------------------------------
 
     def currents(self) -> dict[str, str | None]:
-        """Return every name ever used, sorted, with its current digest or None."""
+        """Return every name ever used, sorted, with the digest of its current version or None."""
         with reading(self.engine) as connection:
             rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}
@@ -202,7 +202,7 @@ class Catalog:
         return [name for name, digest in self.currents().items() if digest is not None]
 
     def current(self, name: str) -> str | None:
-        """Return the current digest of `name`, or None."""
+        """Return the digest of the current version of `name`; None if it has none."""
         with reading(self.engine) as connection:
             return connection.scalar(select(_ontology.c.current_version).where(_ontology.c.name == name))
 
@@ -217,8 +217,7 @@ class Catalog:
         Raises
         ------
         NotFoundError
-            For a name without a current version, or a digest that it does not have; the message lists known
-            ones.
+            If the name has no current version, or no version with that digest; the message lists what exists.
         InputError
             If several digests begin with `digest`.
         """
@@ -247,9 +246,10 @@ class Catalog:
         raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
-        """Return the ready version of `name` from a reading, the report as JSON, and the time of the reading.
+        """Return the version of `name` that came from a reading, the report as JSON, and when it was read.
 
-        None if that reading gave no version, or if a later reading gave the same version.
+        `fingerprint` identifies the reading. Return None if no ready version came from it. A version records
+        only its last reading, so an earlier reading that gave the same version is not found.
         """
         columns = version_table.c
         this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
@@ -271,7 +271,10 @@ class Catalog:
             return [Bundle(**row._mapping) for row in connection.execute(statement)]
 
     def index_document(self, name: str) -> dict[str, Any] | None:
-        """Return the content of ``index/<name>.json`` (docs/artifact-format.md); None after deletion."""
+        """Return the content of ``index/<name>.json`` (docs/artifact-format.md).
+
+        Return None if `name` has no current version.
+        """
         with reading(self.engine) as connection:
             found = _versions(
                 connection,
@@ -298,14 +301,14 @@ class Catalog:
     # ---- leases ------------------------------------------------------------------------------------
 
     def acquire(self, name: str, *, above: int = 0) -> Lease:
-        """Take the lease of `name` and increase its fence to a number above `above`.
+        """Take the lease of `name`, and increase its fence to a number above `above`.
 
-        A lease is taken over if it expired, or if its holder was a process of this host that has ended.
+        A lease that has expired is taken over; so is the lease of a process of this host that has ended.
 
         Raises
         ------
         ConflictError
-            If somebody holds it; the message names host, process and time.
+            If somebody else has the lease; the message names the host, the process and the time.
         """
         check_name(name)
         owner = f"{socket.gethostname()}:{os.getpid()}"
@@ -339,12 +342,12 @@ class Catalog:
         return Lease(name, fence, owner)
 
     def renew(self, lease: Lease) -> None:
-        """Extend `lease`; one that was taken over raises `LeaseLostError`."""
+        """Extend `lease`; a lease that was taken over raises `LeaseLostError`."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
 
     def release(self, lease: Lease) -> None:
-        """Give `lease` back; does nothing if it was taken over."""
+        """Give `lease` back; a lease that was taken over is left alone."""
         with writing(self.engine) as connection:
             connection.execute(
                 update(_ontology)
@@ -370,10 +373,10 @@ class Catalog:
     ) -> Version:
         """Record a version as loading, with its load batches; an existing version keeps its state.
 
-        `snapshot` and `definitions` are (sha256, size in bytes). Definitions and source are not part of the
-        digest, and replace those that an earlier ingest of the same content recorded. `read_by` is the
-        reading from which all of it came, as (fingerprint, report as JSON). Without `read_by`, a version
-        whose definitions change loses the record of its reading, which would not give them.
+        `snapshot` and `definitions` are (sha256, size in bytes) of artifacts. Definitions and source are not
+        part of the digest, and replace those that an earlier ingest of the same content recorded. `read_by`
+        is the reading of the source, as (fingerprint, report as JSON). If it is not given and the definitions
+        change, the record of an earlier reading is removed, because that reading gave other definitions.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
@@ -419,16 +422,17 @@ class Catalog:
             )
 
     def restart_batches(self, lease: Lease, version: Version, n_batches: int) -> None:
-        """Record every load batch of `version` as pending, because the graph lacks recorded batches."""
+        """Record every load batch of `version` as pending, because the graph has lost batches."""
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(delete(_load_batch).where(_load_batch.c.version_id == version.id))
             _add_batches(connection, version.id, n_batches)
 
     def commit(self, lease: Lease, version: Version) -> str | None:
-        """Make `version` ready and current, in one fenced transaction: the commit point of an ingest.
+        """Make `version` ready and current, in one transaction that compares the fence.
 
-        Returns the digest of the version that was current before, or None.
+        At this moment an ingest takes effect. Return the digest of the version that was current before; None
+        if there was none.
         """
         with writing(self.engine) as connection:
             _hold(connection, lease)
@@ -466,7 +470,10 @@ class Catalog:
             connection.execute(delete(version_table).where(version_table.c.ontology == lease.name))
 
     def set_bundle(self, name: str, bundle: str, *, sha256: str, size: int, version: str) -> None:
-        """Let ``name/bundle`` name the artifact `sha256`, made from the version with digest `version`."""
+        """Make ``name/bundle`` the name of the artifact `sha256`, which has `size` bytes.
+
+        `version` is the digest of the version from which the bundle was made; it must be recorded.
+        """
         check_name(bundle, "bundle")
         values = {"sha256": sha256, "version": version, "created_at": now()}
         with writing(self.engine) as connection:
@@ -498,7 +505,7 @@ def _reading_values(
     definitions: tuple[str, int] | None,
     read_by: tuple[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the new values of a version's columns about its reading."""
+    """Return the columns about the reading that must change when a version is recorded again."""
     columns = version_table.c
     before = connection.execute(
         select(columns.definitions_sha256, columns.reading).where(
@@ -519,7 +526,10 @@ def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
 
 
 def _hold(connection: Connection, lease: Lease) -> None:
-    """Extend the lease inside the caller's transaction, whose end unlocks the row."""
+    """Extend the lease within the caller's transaction, so that its row is locked until the transaction ends.
+
+    A lease that was taken over raises `LeaseLostError`.
+    """
     held = connection.execute(
         update(_ontology)
         .where(
@@ -549,7 +559,7 @@ def _add_batches(connection: Connection, version_id: int, n_batches: int) -> Non
 
 
 def _is_gone(owner: str) -> bool:
-    """Return whether `owner` was a process of this host that has ended; an unknown owner counts as alive."""
+    """Return whether `owner` was a process of this host and has ended; any other owner counts as alive."""
     host, _, pid = owner.rpartition(":")
     if host != socket.gethostname() or not pid.isdigit():
         return False

@@ -1,8 +1,8 @@
 """The SQL database of catalog and ledger: engine, transactions, clock and schema version.
 
 SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks. Transactions that
-may write begin with ``BEGIN IMMEDIATE``, because a read transaction that later writes can fail at once,
-without the wait. A file that cannot be written can still be read (`ontology.sql.sqlite`). PostgreSQL is
+may write begin with ``BEGIN IMMEDIATE``: a transaction that begins by reading and writes later could fail
+without this wait. A file that cannot be written can still be read (`ontology.sql.sqlite`). PostgreSQL is
 accessed through psycopg (`ontology.sql.postgresql`). Faults of server and disk are raised as our own errors,
 with passwords masked (`ontology.sql.database_faults`).
 """
@@ -78,7 +78,7 @@ _MIGRATION_LOCK = 7_018_153_370  # any fixed number; makes two upgrades of one P
 
 
 class now(FunctionElement[float]):
-    """The database server's clock in seconds since 1970, for use inside a statement.
+    """The time of the database's clock in seconds since 1970, as an expression of a statement.
 
     PostgreSQL uses its own clock, never a worker's; SQLite uses the clock of its host.
 
@@ -101,7 +101,7 @@ def _now_sqlite(_element: now, _compiler: Any, **_options: Any) -> str:
 
 
 def upsert(connection: Connection, table: sqlalchemy.Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT into `table` that has ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
+    """Return an INSERT with the methods ``on_conflict_do_nothing`` and ``on_conflict_do_update``."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
@@ -111,8 +111,8 @@ def upsert(connection: Connection, table: sqlalchemy.Table) -> sqlite.Insert | p
 def create_engine(url: str) -> Engine:
     """Open the database at `url`, ``sqlite:////path`` or ``postgresql+psycopg://...``.
 
-    The folder of a SQLite file is created. The first statement connects. It raises `ServiceError` if a server
-    does not answer within 10 s; so do later statements if the server stops answering
+    The folder of a SQLite file is created. The first statement connects, and raises `ServiceError` if a
+    server does not answer within 10 s. Later statements raise it too, if the server stops answering
     (`ontology.sql.postgresql`).
     """
     parsed = _parsed(url)
@@ -149,7 +149,10 @@ class _Pool(sqlalchemy.QueuePool):
 
 
 def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
-    """Leave out the traceback of a Ctrl-C that reached the pool: it goes on to the command, which says so."""
+    """Return False for the log record of a Ctrl-C that reached the pool, so that it is not logged.
+
+    The interrupt itself is raised further, to the command, which reports it.
+    """
     return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
@@ -158,14 +161,17 @@ logging.getLogger(f"{__name__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that may write: committed at the end, rolled back on an error."""
+    """Open a transaction that may write; the end of the block commits it, and an error rolls it back."""
     with engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that only reads; on SQLite it does not take the write lock."""
+    """Open a transaction that only reads; on SQLite it does not take the write lock.
+
+    A SQLite file that is read without locks, and was written to meanwhile, raises `TransientError`.
+    """
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection, connection.begin():
         yield connection
         driver = connection.connection.driver_connection
@@ -175,10 +181,10 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def autocommitting(engine: Engine) -> Iterator[Connection]:
-    """Open a connection on which every statement is a separate transaction, committed when it returns.
+    """Open a connection on which every statement is a transaction of its own, committed when it returns.
 
-    This saves PostgreSQL the two round trips of BEGIN and COMMIT. Read all rows of a statement before the
-    next.
+    This saves the two round trips of BEGIN and COMMIT to a PostgreSQL server. All rows of a statement must be
+    read before the next statement.
     """
     alone = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(labelgrove_begin=None, **alone) as connection:
@@ -187,9 +193,9 @@ def autocommitting(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def patient(connection: Connection) -> Iterator[None]:
-    """Let the statements of a block take as long as they need, for example those over all units of a job.
+    """Remove the time limit of the statements in a block, for example of those about all units of a job.
 
-    Outside such a block, a PostgreSQL server that is silent for too long counts as lost
+    Outside such a block, the connection to a PostgreSQL server that is silent for too long is given up
     (`ontology.sql.postgresql`).
     """
     if connection.dialect.name != "postgresql":
@@ -202,7 +208,7 @@ def patient(connection: Connection) -> Iterator[None]:
 
 
 def describe(engine: Engine) -> dict[str, str | float]:
-    """Return the server's ``version``, ``seconds`` (its time) and SQLite's ``journal`` mode."""
+    """Return ``version`` of the database, ``seconds`` (its time) and, for SQLite, its ``journal`` mode."""
     facts: dict[str, str | float] = {}
     with reading(engine) as connection:
         facts["seconds"] = connection.execute(sqlalchemy.select(now())).scalar_one()
@@ -215,7 +221,7 @@ def describe(engine: Engine) -> dict[str, str | float]:
 
 
 def try_writing(engine: Engine) -> None:
-    """Write to every table without changing a row, to raise any fault that prevents writing."""
+    """Write to every table without changing a row, so that any fault that prevents writing is raised."""
     none = sqlalchemy.false()
     with engine.connect() as connection, connection.begin() as transaction:
         for table in metadata.sorted_tables:
@@ -228,7 +234,7 @@ def try_writing(engine: Engine) -> None:
 
 
 def find_damage(engine: Engine) -> str | None:
-    """Return the first fault in the pages of a SQLite file, or None; reads the whole file."""
+    """Read a whole SQLite file and return its first fault; None if it has none, and for PostgreSQL."""
     if engine.dialect.name != "sqlite":
         return None
     with reading(engine) as connection:
@@ -261,7 +267,10 @@ def _connect_postgresql(_dialect: Any, _record: Any, arguments: Any, parameters:
 
 
 def _try_rested(connection: Any, record: Any, _proxy: Any) -> None:
-    """Let the pool connect again and drop its older connections, if this one broke while unused."""
+    """Test a connection that was not used for a while, before the pool lends it again.
+
+    If it is broken, the pool drops all connections that are older than this moment, and connects again.
+    """
     from labelgrove.ontology.sql.postgresql import is_alive
 
     if not record.info:  # a new connection: its first statement reports faults
@@ -275,7 +284,7 @@ def _connect_sqlite(_dialect: Any, _record: Any, arguments: Any, parameters: dic
 
 
 def _forget_unwritable(connection: Any, record: Any) -> None:
-    """Let the next transaction test again whether the file can be written."""
+    """Drop a connection that can only read, so that the next one tests again whether the file is writable."""
     if connection is not None and connection.unwritable is not None:
         record.invalidate()
 
@@ -287,7 +296,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _translate(context: ExceptionContext) -> None:
-    """Raise our own error for faults of the server or the disk; errors in statements remain SQLAlchemy's."""
+    """Raise our own error for a fault of the server or the disk; leave errors in statements as they are."""
     original, driver = context.original_exception, context.dialect.loaded_dbapi
     if isinstance(original, driver.Error):
         where = "at the given URL" if context.engine is None else _shown(context.engine)
@@ -299,7 +308,7 @@ def _translate(context: ExceptionContext) -> None:
 
 
 def _no_room(connection: Connection | None) -> BaseException | None:
-    """Return the fault of a SQLite file that can only be read because its disk is full, or None."""
+    """Return the error because of which a SQLite file can only be read, if its disk is full; else None."""
     if connection is None or connection.invalidated or connection.dialect.name != "sqlite":
         return None
     driver: Any = connection.connection.driver_connection
@@ -310,7 +319,7 @@ def _no_room(connection: Connection | None) -> BaseException | None:
 
 
 def schema_state(engine: Engine) -> tuple[str | None, str]:
-    """Return the schema revision of the database (None: empty) and the newest one known here."""
+    """Return the schema revision of the database, None if it is empty, and the newest revision known here."""
     with reading(engine) as connection:
         found = None
         if sqlalchemy.inspect(connection).has_table("alembic_version"):
@@ -319,10 +328,11 @@ def schema_state(engine: Engine) -> tuple[str | None, str]:
 
 
 def check_schema(engine: Engine) -> None:
-    """Check that the database has the schema of this version.
+    """Check that the database has the schema that this version of labelgrove needs.
 
-    SQLite, which has one owner, is upgraded here. An empty or older PostgreSQL database raises
-    `MigrationError`, which names the command to run; so does a schema of a newer version on either database.
+    An empty or older SQLite database, which has only one owner, is upgraded here. An empty or older
+    PostgreSQL database raises `MigrationError`, which names the command that upgrades it. A newer schema
+    raises `MigrationError` for both.
     """
     found, head = schema_state(engine)
     if found == head:
@@ -340,8 +350,8 @@ def check_schema(engine: Engine) -> None:
 def upgrade(engine: Engine, revision: str | None = None) -> str:
     """Upgrade the schema to `revision`, by default the newest, in one transaction; return that revision.
 
-    Concurrent upgrades take turns, and a second run changes nothing. A schema of a newer version raises
-    `MigrationError`.
+    Concurrent upgrades wait for each other, and a second one changes nothing. A schema of a newer version
+    raises `MigrationError`.
     """
     import alembic.command
     import alembic.config

@@ -1,11 +1,11 @@
 """Translate faults of the database into our own errors: recognize the fault, and say what to do about it.
 
-PostgreSQL identifies a fault by five characters (SQLSTATE), SQLite by a number. Message texts differ between
-versions and languages, and are read only where there is nothing else: a failed connection attempt has no
-SQLSTATE, and SQLite has one number for all errors in statements. No driver is imported.
+PostgreSQL identifies a fault by five characters (SQLSTATE), SQLite by a number. The texts of messages differ
+between versions and languages. They are read only if there is nothing else: a failed attempt to connect has
+no SQLSTATE, and SQLite has one number for all errors in statements. No driver is imported.
 
-An error in a statement is not translated: it is a defect of ours, and keeps the driver's error and its
-traceback.
+An error in a statement is not translated: it is a defect of labelgrove, for which the driver's error and its
+traceback are needed.
 """
 
 from __future__ import annotations
@@ -111,10 +111,10 @@ _CLASSES: Final[dict[str, _Fault]] = {
     "F0": _BROKEN,
     "XX": _BROKEN,
 }
-"""Meanings of the first two characters, for codes that are not listed in full."""
+"""Faults by the first two characters of the SQLSTATE, for codes that are not listed in full."""
 
 _OF_THE_STATEMENT: Final = {"0Z", "20", "21", "22", "23", "24", "25", "2B", "34", "3B", "42", "44"}
-"""Classes of errors in a statement."""
+"""First two characters of the SQLSTATEs that are errors in a statement."""
 
 _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
     (re.compile(pattern, re.I), fault)
@@ -126,7 +126,7 @@ _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
         (r"starting up|shutting down|recovery mode", _SQLSTATES["57P03"]),
     )
 )
-"""Patterns of the messages with which a server rejects a client."""
+"""Faults by a pattern in the message with which a server rejects a connection."""
 
 _SQLITE: Final[dict[int, _Fault]] = {
     3: (ServiceError, "give this user the right to read and write the file and its folder"),  # PERM
@@ -153,7 +153,7 @@ _SQLITE: Final[dict[int, _Fault]] = {
     26: _DAMAGED,  # NOTADB
     4874: _NO_ROOM,  # IOERR_SHMSIZE: no room for the adjacent file that readers need
 }
-"""Faults by extended or primary code; both are part of SQLite's interface."""
+"""Faults by SQLite's extended or primary result code; both kinds are documented and stable."""
 
 _SQLITE_SCHEMA: Final = re.compile(r"no such (table|column|index)|has no column named")
 
@@ -168,7 +168,7 @@ def database_fault(error: BaseException, where: str, *, connected: bool, lost: b
     where : str
         Name of the database in messages, without passwords.
     connected : bool
-        Whether there was a connection; without one, the error cannot be in a statement.
+        Whether there was a connection. If there was none, the error cannot be in a statement.
     lost : bool
         Whether the connection can no longer be used.
 

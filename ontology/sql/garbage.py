@@ -1,8 +1,8 @@
-"""Support garbage collection in the catalog: which artifacts are named, and which process collects.
+"""Support garbage collection in the catalog: which artifacts are referenced, and which process collects.
 
-A row of the ``artifact`` table stays after the last reference to its file is dropped, until the grace period
-of the collection ends. `let_go` writes the row in the transaction that drops the reference, so that the grace
-period begins then.
+When the last reference to an artifact is dropped, its row in the table ``artifact`` stays until a grace
+period has ended. `let_go` updates the time of the row in the transaction that drops the reference, because
+the grace period begins then.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ _artifact, _bundle, _version, _upkeep = (
 )
 
 _NAMED = (_version.snapshot_sha256, _version.definitions_sha256, _bundle.sha256)
-"""All columns where the catalog names an artifact; versions that are loading count like all others."""
+"""All columns in which the catalog names an artifact; versions that are still loading are included."""
 
 
 def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
-    """Return whether `task` is due; if it is, it becomes due again after about `every_s`, varied at random.
+    """Return whether `task` is due and this process must do it.
 
-    Of all processes that ask, only one gets True. The first call of all starts the wait.
+    Of all processes that ask, only one gets True; the task is then due again after about `every_s` seconds,
+    varied at random by a quarter. The very first call for a task returns False, and the wait begins.
     """
     pause = every_s * random.uniform(0.75, 1.25)
     this = _upkeep.task == task
@@ -59,18 +60,21 @@ def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
 
 
 def named_digests(connection: Connection) -> Iterator[str]:
-    """Yield the artifacts that bundles and versions (also loading ones) name."""
+    """Yield the digest of each artifact that a bundle or a version, even a loading one, names."""
     for column in _NAMED:
         yield from connection.execute(select(column).where(column.is_not(None))).scalars()
 
 
 def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
-    """Return the condition that a bundle's name means the artifact in a column of the enclosing statement."""
+    """Return the SQL condition that the column `sha256` contains the digest of a named bundle."""
     return select(_bundle.name).where(_bundle.sha256 == sha256).exists()
 
 
 def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
-    """Start the grace period of artifacts, selected as (sha256, size), because a reference is dropped."""
+    """Start the grace period of artifacts, because the caller drops references to them.
+
+    `results` selects the artifacts as (sha256, size).
+    """
     row = results.distinct().subquery().c
     names = ["sha256", "size", "kind", "created_at", "touched_at"]
     rows = select(row[0], row[1], literal("result"), now(), now()).where(row[0].is_not(None))
@@ -82,7 +86,7 @@ def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
 
 
 def let_go_since(connection: Connection, digests: Collection[str], seconds: float) -> set[str]:
-    """Return those of `digests` to which a reference was added or dropped in the last `seconds`."""
+    """Return those of `digests` that gained or lost a reference within the last `seconds`."""
     query = select(_artifact.sha256).where(
         _artifact.sha256.in_(digests), _artifact.touched_at >= now() - seconds
     )
@@ -90,12 +94,15 @@ def let_go_since(connection: Connection, digests: Collection[str], seconds: floa
 
 
 def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
-    """Return the recorded artifacts that nothing in the catalog has named for `seconds`."""
+    """Return the digests of recorded artifacts that nothing in the catalog has named for `seconds`."""
     return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
 
 
 def forget_artifacts(connection: Connection, digests: Collection[str], seconds: float) -> int:
-    """Drop the rows of deleted files, unless named or touched meanwhile; return how many were dropped."""
+    """Drop the rows of artifacts whose files were deleted; return how many were dropped.
+
+    A row that has been named or touched within the last `seconds` stays.
+    """
     doomed = delete(artifact_table).where(_artifact.sha256.in_(digests), *_unnamed(seconds))
     return connection.execute(doomed).rowcount
 

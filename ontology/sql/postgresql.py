@@ -1,9 +1,9 @@
 """Connect to PostgreSQL without ever waiting forever.
 
 Some faults give no signal: a network that drops packets, a load balancer whose server is gone, a process
-stopped in the middle of a transaction. Therefore each side has a time limit. The operating system probes idle
-and unacknowledged connections (`LIMITS`). The server ends transactions that do nothing, and thereby frees
-their locks. The client gives up if no part of an answer arrives within `ANSWER_S`.
+stopped in the middle of a transaction. Therefore there are time limits on each side (`LIMITS`). The operating
+system tests connections that are idle or whose data are not acknowledged. The server ends transactions that
+do nothing, which frees their locks. The client gives up if no part of an answer arrives within `ANSWER_S`.
 """
 
 from __future__ import annotations
@@ -48,26 +48,29 @@ LIMITS: Final[Mapping[str, Any]] = {
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that is closed, with an `OperationalError`, when an answer stops coming.
+    """A connection that closes and raises `OperationalError` if the server is silent for too long.
 
     Attributes
     ----------
     answer_s : float
-        Seconds without a byte after which the connection is given up.
+        Seconds without a byte after which the connection is given up; NaN means `ANSWER_S`.
     heard_at : float
-        Time of the last answer on the monotonic clock.
+        Time of the last answer on the monotonic clock, in seconds.
     """
 
     answer_s: float = math.nan
     heard_at: float = -math.inf
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Run a generator of the driver, which yields the events it waits for, within the time limit."""
+        """Run a generator of the driver within the time limit; it yields the events that it waits for."""
         limit = ANSWER_S if math.isnan(self.answer_s) else self.answer_s
         return super().wait(self._within(limit, gen), *args, **options)
 
     def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass on a generator's events; close the connection if nothing becomes ready for `seconds`."""
+        """Yield what a generator of the driver yields, and pass the answers back to it.
+
+        If the server is silent for `seconds`, close the connection and raise `OperationalError`.
+        """
         try:
             awaited = next(gen)
             silent_since = time.monotonic()
@@ -88,9 +91,9 @@ class Connection(psycopg.Connection[Any]):
 def is_alive(connection: Connection, *, rested_s: float) -> bool:
     """Return whether an unused connection can be used again; close it if it cannot.
 
-    The server is contacted only if the last answer is older than `rested_s`, or if something arrived
-    unrequested since, which is how a server announces that it ends. The round trip takes as long as a
-    statement.
+    The server is contacted only if the last answer is more than `rested_s` seconds old, or if something has
+    arrived since then without a request, because a server announces its end in this way. Contacting it takes
+    one round trip.
     """
     try:
         unasked = select.poll()
@@ -107,7 +110,7 @@ def is_alive(connection: Connection, *, rested_s: float) -> bool:
 
 @contextmanager
 def unhurried(connection: Any) -> Iterator[None]:
-    """Let statements on a `Connection` take as long as they need, for example those of a migration."""
+    """Remove the time limit of statements on a `Connection` in a block, for example for a migration."""
     before, connection.answer_s = connection.answer_s, math.inf
     try:
         yield

@@ -1,7 +1,7 @@
 """Read a few rows of the database quickly for interactive use: without SQLAlchemy and without a long wait.
 
-All other code uses `ontology.sql.database`, which takes time to load, creates and checks the schema, and
-waits longer for a server. This module reads what exists, and gives up after a few seconds.
+All other code uses `ontology.sql.database`, which takes time to import, creates and checks the schema, and
+waits longer for a server. This module only reads tables that exist, and gives up after a few seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SQLITE = "sqlite:///"
 
 
 def read_rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
-    """Return the rows of one reading statement.
+    """Return the rows of one statement that only reads.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def read_rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
     Raises
     ------
     Exception
-        Any error of the driver, if there is no database, no such table or no answer in time.
+        Any error of the driver, for example if there is no database, no such table or no answer in time.
     """
     if database_url.startswith(_SQLITE):
         return _from_sqlite(Path(unquote(database_url.removeprefix(_SQLITE))), statement)

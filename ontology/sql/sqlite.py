@@ -1,8 +1,8 @@
 """Connect to a SQLite file, even to a file that cannot be written.
 
-SQLite keeps two other files next to a file in WAL mode, even to read it. They cannot be created on a
-read-only or full disk, or in another user's folder. Unless a writer has already created them, the one file
-holds the whole database. It is then read without locks, and afterwards checked for writes during the read.
+In WAL mode, SQLite needs two other files next to the database, even to read it. On a read-only or full disk,
+or in another user's folder, they cannot be created. If no writer has created them, the database is one file,
+which is then read without locks; a check after each read shows whether somebody wrote to it meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ class Connection(sqlite3.Connection):
     Attributes
     ----------
     unwritable : sqlite3.Error or None
-        Why the file can only be read, in which case every write raises; None otherwise.
+        The error that showed that the file can only be read; every write then raises. None for a file that
+        can be written.
+    read_as : (Path, tuple of int) or None
+        Path and state of the file when it was opened, if it is read without locks.
     """
 
     unwritable: sqlite3.Error | None = None
@@ -42,7 +45,11 @@ class Connection(sqlite3.Connection):
         return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
 
     def is_consistent(self) -> bool:
-        """Return whether all data read were in the file at one moment, which locks ensure otherwise."""
+        """Return whether all data that were read were in the file at the same moment.
+
+        With locks this is always so. A file that is read without locks must not have changed since it was
+        opened.
+        """
         if self.read_as is None:
             return True
         path, stamp = self.read_as
@@ -50,7 +57,9 @@ class Connection(sqlite3.Connection):
 
 
 def connect(path: Path, **options: Any) -> Connection:
-    """Connect to the file at `path`, only to read if it cannot be written; options as for `sqlite3.connect`.
+    """Connect to the file at `path`; a file that cannot be written is opened for reading only.
+
+    `options` are those of `sqlite3.connect`.
 
     Raises
     ------
@@ -95,7 +104,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Any:
 
 
 def _has_log(path: Path) -> bool:
-    """Return whether part of the database is in the adjacent log, or about to be."""
+    """Return whether part of the database may be in the log file next to it."""
     log = path.with_name(f"{path.name}-wal")
     try:
         return log.stat().st_size > 0

@@ -3,13 +3,12 @@
 ::
 
     <root>/sha256/ab/ab12...  content, 64 hexadecimal digits
-    <root>/index/<name>.json  the current meaning of an ontology's name, replaced as a whole
+    <root>/index/<name>.json  the current version and bundles of an ontology, replaced as a whole
 
 A file appears under its name only when it is complete and on disk: it is written under a temporary name,
-fsynced and renamed, and the folder is fsynced. Size and sha256 are checked on every read. A local store is a
-folder (`ontology.store.localfolder`). Any other URL is accessed through fsspec
-(`ontology.store.remotefolder`), and needs a service whose PUT of one object is atomic, as on ``s3://`` and
-``gs://``.
+fsynced and renamed, and the folder is fsynced. The sha256 is checked on every read. A local store is a folder
+(`ontology.store.localfolder`). Any other URL is accessed through fsspec (`ontology.store.remotefolder`), and
+needs a service whose PUT of one object is atomic, such as ``s3://`` and ``gs://``.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _storage_at(url: str) -> Storage:
 
 
 def check_name(name: str, what: str = "ontology") -> str:
-    """Return `name` if it may name an ontology or a bundle, else raise `InputError` with the rule.
+    """Return `name` if it is a valid name of an ontology or bundle; otherwise raise `InputError`.
 
     >>> check_name("wordnet-3.0")
     'wordnet-3.0'
@@ -108,7 +107,10 @@ def check_name(name: str, what: str = "ontology") -> str:
 
 
 def check_digest(data: bytes | mmap.mmap, digest: str, shown: str, advice: str) -> None:
-    """Raise `ArtifactError`, which ends with `advice`, if the content of `shown` has another sha256."""
+    """Raise `ArtifactError` if `data` has another sha256 than `digest`.
+
+    The message begins with `shown`, the address of the data, and ends with `advice`.
+    """
     found = hashlib.sha256(data).hexdigest()
     if found != digest:
         raise ArtifactError(
@@ -117,19 +119,23 @@ def check_digest(data: bytes | mmap.mmap, digest: str, shown: str, advice: str) 
 
 
 class Copies(ABC):
-    """Copies of artifacts that are nearer than the storage and are read instead, such as a cache."""
+    """Copies of artifacts that are read instead of the originals because they are nearer, such as a cache."""
 
     @abstractmethod
     def local_path(self, digest: str) -> Path:
-        """Return the path that the copy of an artifact has or would have on this machine."""
+        """Return the path of an artifact's copy on this machine, whether or not there is a copy."""
 
     @abstractmethod
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
-        """Return the content named `digest`: a copy that matches its digest, or else what `fetch` returns."""
+        """Return the content of the artifact `digest` from its copy.
+
+        If there is no copy with the right sha256, call `fetch`, which reads the original, and return what it
+        returns.
+        """
 
     @abstractmethod
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Take note of the document of the index that was just read; None if there is none of this name."""
+        """Keep a copy of the index document of `name`, which was just read; None if there is no document."""
 
 
 class ArtifactStore:
@@ -145,7 +151,7 @@ class ArtifactStore:
     storage : Storage
         The place of the files.
     copies : Copies, optional
-        Where artifacts are read from if possible. Everything except reading goes to `storage`.
+        Copies from which artifacts are read if possible. Every other operation uses `storage`.
     """
 
     def __init__(self, storage: Storage, copies: Copies | None = None) -> None:
@@ -159,25 +165,28 @@ class ArtifactStore:
 
     @property
     def folder(self) -> Path | None:
-        """The folder on this machine that is the store, or None for a remote store."""
+        """The folder of the store on this machine; None for a remote store."""
         return self.storage.folder
 
     # ---- content -----------------------------------------------------------------------------------
 
     def put_bytes(self, data: bytes) -> str:
-        """Publish `data` and return its sha256; publishing it again updates its time and repairs it."""
+        """Write `data` to the store and return its sha256.
+
+        If it is there already, it is written again, which updates its time and repairs a damaged file.
+        """
         return self._put([memoryview(data)])
 
     def put_arrays(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
-        """Publish a safetensors file in canonical bytes and return its sha256."""
+        """Write arrays and metadata as a canonical safetensors file, and return its sha256."""
         return self._put(safetensors_chunks(arrays, metadata))
 
     def read_bytes(self, digest: str) -> bytes:
-        """Return the content named `digest`; content with another digest raises `ArtifactError`."""
+        """Return the content of the artifact `digest`; a damaged file raises `ArtifactError`."""
         return bytes(self.content(digest))
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the same as `read_bytes`; in a local store as a memory map, not a copy."""
+        """Return the same content as `read_bytes`, but from a local store as a memory map."""
         path = _content_path(digest)
         stored = partial(self._stored, path)
         return stored() if self._copies is None else self._copies.content(digest, stored)
@@ -185,18 +194,18 @@ class ArtifactStore:
     def open_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         """Return the arrays and metadata of a safetensors file, after checking its sha256.
 
-        The arrays are read-only. In a local store they are views of a memory map, which stays valid when the
-        file is deleted. Takes one pass over the bytes, without a copy.
+        The arrays are read-only. From a local store they are views of a memory map, which stays valid when
+        the file is deleted. The bytes are read once and not copied.
         """
         return read_safetensors(self.content(digest), name=self._shown(digest))
 
     def read_file(self, name: str) -> bytes:
-        """Return a file that somebody put into the folder of the store under a name that is not a digest."""
+        """Return the content of a file in the store that is not an artifact, by its relative path."""
         with self._faults(f"{self.where}/{name}"):
             return bytes(self.storage.read(PurePosixPath(name)))
 
     def exists(self, digest: str) -> bool:
-        """Return whether a file of that name exists; its content is not read."""
+        """Return whether the artifact's file exists; its content is not read."""
         try:
             self.size(digest)
         except NotFoundError:
@@ -204,7 +213,7 @@ class ArtifactStore:
         return True
 
     def is_whole(self, digest: str) -> bool:
-        """Return whether the file exists and its bytes match its digest; reads the bytes."""
+        """Return whether the artifact's file exists and its content, which is read, matches the digest."""
         try:
             self.content(digest)
         except (ArtifactError, NotFoundError):
@@ -227,28 +236,31 @@ class ArtifactStore:
             self.storage.delete(_content_path(digest))
 
     def modified(self, digest: str) -> float:
-        """Return when the file was last published or touched, in seconds since 1970 by the store's clock."""
+        """Return when the file was last written or touched, in seconds since 1970 by the store's clock."""
         with self._faults(self._shown(digest)):
             return self.storage.modified(_content_path(digest))
 
     def delete_unless_modified(self, digest: str, since: float) -> bool:
-        """Remove the file if it was last published or touched before `since`; return whether it was."""
+        """Remove the file if it was last written or touched before `since`; return whether it was."""
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             return self.storage.delete_unless_modified(_content_path(digest), since)
         return False
 
     def digests(self) -> Iterator[str]:
-        """Yield the digest of every file, in no particular order, one folder of the store at a time."""
+        """Yield the digests of all artifacts, in no particular order; folders are listed one at a time."""
         with self._faults(f"{self.where}/sha256"):
             yield from (name for name in self.storage.list("sha256") if _DIGEST.fullmatch(name))
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of active and killed writers, each with the time of its last byte."""
+        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
         with self._faults(self.where):
             yield from self.storage.temporaries()
 
     def local_path(self, digest: str) -> Path | None:
-        """Return the path that the file or its copy has or would have on this machine, or None."""
+        """Return the path of the artifact or its copy on this machine, whether or not the file exists.
+
+        Return None if artifacts are neither stored nor copied on this machine.
+        """
         path = _content_path(digest)
         if self._copies is not None:
             return self._copies.local_path(digest)
@@ -264,20 +276,23 @@ class ArtifactStore:
             self.storage.write(path, [memoryview(text.encode())])
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return the document of `name`, or None; JSON other than an object raises `ArtifactError`."""
+        """Return the index document of `name`; None if there is none.
+
+        A file that is not a JSON object raises `ArtifactError`.
+        """
         document = self._stored_index(_index_path(name))
         if self._copies is not None:
             self._copies.keep_index(name, document)
         return document
 
     def delete_index(self, name: str) -> None:
-        """Remove the document of `name`; an absent document is not an error."""
+        """Remove the index document of `name`; an absent document is not an error."""
         path = _index_path(name)
         with self._faults(f"{self.where}/{path}"), contextlib.suppress(FileNotFoundError):
             self.storage.delete(path)
 
     def index_names(self) -> list[str]:
-        """Return the names that have a document, sorted."""
+        """Return the names that have an index document, sorted."""
         with self._faults(f"{self.where}/index"):
             names = [
                 name.removesuffix(".json") for name in self.storage.list("index") if name.endswith(".json")
@@ -324,7 +339,7 @@ class ArtifactStore:
 
     @contextlib.contextmanager
     def _faults(self, shown: str) -> Iterator[None]:
-        """Turn faults of disk and network into our types, with a next step."""
+        """Translate faults of disk and network into our errors, with the next step."""
         try:
             yield
         except GroveError:

@@ -1,4 +1,4 @@
-"""Give advice on faults of a disk."""
+"""Say what to do about faults of a disk."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import errno
 __all__ = ["NOT_WRITABLE", "disk_advice"]
 
 NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
-"""Faults of a disk that cannot be written but perhaps still be read."""
+"""Error numbers of faults with which a disk cannot be written, but perhaps still be read."""
 
 
 def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> str:
-    """Return the next step after a fault of the disk that holds `what`.
+    """Return the next step, for a message, after a fault of the disk with the files of `what`.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> 
     what : str
         What the caller wanted to use, such as ``the store``.
     named_by : str
-        The variable or option that says where it is.
+        The variable or option that says where `what` is.
     otherwise : str
         The advice for any other fault.
 

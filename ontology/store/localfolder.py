@@ -18,7 +18,7 @@ __all__ = ["LocalFolder"]
 class LocalFolder(Storage):
     """A folder of this machine, or one that several machines share.
 
-    Files and folders created in it get the rights of the folder itself, whatever the umask. If the folder
+    New files and folders in it get the access rights of the folder itself, whatever the umask. If the folder
     does not exist, it is created with access only for its owner.
     """
 
@@ -29,7 +29,7 @@ class LocalFolder(Storage):
         self.where = str(folder)
 
     def write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
-        """Write a file under a temporary name, to disk, and rename it."""
+        """Write a file to disk under a temporary name, then rename it."""
         target = self.folder / path
         make_folder(self.folder)
         rights = stat.S_IMODE(self.folder.stat().st_mode)  # whoever can use the folder can use its files
@@ -61,7 +61,11 @@ class LocalFolder(Storage):
         (self.folder / path).unlink()
 
     def delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
-        """Move the file away before its time is compared, so that nobody can publish it in between."""
+        """Remove a file if it was last written or touched before `since`; return whether it was removed.
+
+        The file is moved away before its time is compared for the last time, so that nobody can publish it
+        between comparison and removal.
+        """
         target = self.folder / path
         if self.modified(path) >= since:
             return False
@@ -74,12 +78,12 @@ class LocalFolder(Storage):
         return True
 
     def list(self, folder: str) -> Iterable[str]:
-        """Return the names of the files of ``index`` or ``sha256`` that are complete."""
+        """Return the names of the complete files in the folder ``index`` or ``sha256``."""
         for where in self._folders(folder):
             yield from (entry.name for entry in _entries(where) if not entry.name.startswith("."))
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of active and killed writers, each with the time of its last byte."""
+        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
         for where in (self.folder / "index", *self._folders("sha256")):
             for entry in _entries(where):
                 if entry.name.startswith(TEMPORARY):
@@ -87,7 +91,7 @@ class LocalFolder(Storage):
                         yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders that hold the files of `folder`; content is one level deeper."""
+        """Return the folders with the files of ``index`` or ``sha256``; ``sha256`` has folders inside."""
         top = self.folder / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 

@@ -26,7 +26,7 @@ def require_posix(purpose: str) -> None:
 
 
 def try_lock(file: int | IO[Any]) -> bool:
-    """Lock an open file until it is closed, and return whether no other process has it locked.
+    """Lock an open file until it is closed; return False if another process has locked it.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Translate faults of object storage into our own errors: recognize the fault, and say what to do about it.
 
-The drivers (botocore, aiohttp and those of other services) raise their own errors and translate some of them
-to `OSError`. Here each error is recognized by the code that the service returned, or by the name of its
-class, so that no driver is imported. Error texts are left out of messages, because a service may repeat what
-it was sent.
+The drivers (botocore, aiohttp and those of other services) raise their own errors, and translate some of them
+to `OSError`. Here an error is recognized by the code that the service returned, or by the name of its class,
+so that no driver is imported. Texts of these errors are left out of our messages, because they may repeat
+what was sent to the service, even secrets.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _SOURCES = (
 
 
 def remote_fault(error: BaseException, shown: str) -> GroveError | None:
-    """Return our error for a fault of object storage at `shown`; None for other errors and absent objects.
+    """Return our error for a fault of object storage; None for any other error, and for an absent object.
+
+    `shown` is the address of the object, for the message.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def remote_fault(error: BaseException, shown: str) -> GroveError | None:
 
 
 def _answer(error: BaseException) -> tuple[str | None, int | None]:
-    """Return the code and status of the service's answer, as far as the driver keeps them."""
+    """Return the error code and HTTP status that the service answered; None for what the driver omits."""
     seen: BaseException | None = error
     while seen is not None:
         response = getattr(seen, "response", None)

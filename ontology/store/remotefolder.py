@@ -22,7 +22,7 @@ _LARGEST_PUT = 5 * 2**30  # the largest object that S3 takes in one request
 class RemoteFolder(Storage):
     """A folder of a service that fsspec supports; objects are written and read as a whole.
 
-    Faults that only the driver of the service knows are raised as `ServiceError`, which is an `OSError`.
+    Errors of the service's driver are raised as `ServiceError`, which is an `OSError`.
 
     Raises
     ------
@@ -31,7 +31,7 @@ class RemoteFolder(Storage):
     InputError
         For a URL that fsspec does not know.
     ServiceError
-        If the driver connects at once and does not reach the service.
+        If the driver connects when it is created, and cannot reach the service.
     """
 
     def __init__(self, url: str) -> None:
@@ -82,7 +82,7 @@ class RemoteFolder(Storage):
         return float(self._call(self._system.modified, path).timestamp())
 
     def touch(self, path: PurePosixPath) -> None:
-        """Write an object again: its time is that of the last request that wrote it."""
+        """Write an object again, because its time is that of the last request that wrote it."""
         self.write(path, [memoryview(self.read(path))])
 
     def delete(self, path: PurePosixPath) -> None:
@@ -90,13 +90,13 @@ class RemoteFolder(Storage):
         self._call(self._system.rm_file, path)
 
     def list(self, folder: str) -> Iterable[str]:
-        """Return the names of the objects of ``index`` or ``sha256``."""
+        """Return the names of the objects in the folder ``index`` or ``sha256``."""
         for where in self._folders(folder):
             self._system.invalidate_cache()  # only one listing is cached at a time, and no old one
             yield from (path.rpartition("/")[2] for path in self._call(self._system.find, where))
 
     def _folders(self, folder: str) -> Iterable[str]:
-        """Return the folders that hold the objects of `folder`; content is one level deeper."""
+        """Return the folders with the objects of ``index`` or ``sha256``; ``sha256`` has folders inside."""
         if folder == "index":
             return [folder]
         self._system.invalidate_cache()
@@ -109,7 +109,7 @@ class RemoteFolder(Storage):
     def _call(
         self, operation: Callable[..., Any], path: PurePosixPath | str, *arguments: Any, **options: Any
     ) -> Any:
-        """Call an operation of fsspec on `path`; errors of drivers are translated."""
+        """Call an operation of fsspec on `path`; translate errors of drivers into ours."""
         try:
             return operation(f"{self._root}/{path}", *arguments, **options)
         except Exception as error:

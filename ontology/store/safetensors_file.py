@@ -1,10 +1,10 @@
 """Write safetensors files in canonical bytes, and read them after a check of the header.
 
-A file is 8 bytes of little-endian header length, a JSON header, and the data of the arrays one after another.
-The files written here are canonical: arrays are sorted by (element size falling, name), metadata are sorted,
-there are no dates, and the header is padded so that the data begin at a multiple of 64 bytes. Every array is
-therefore aligned to its element size. The ``safetensors`` library can read these files, and
-`read_safetensors` reads that library's files.
+A file consists of the length of its header (8 bytes, little-endian), a JSON header, and the data of the
+arrays one after another. The files written here are canonical: arrays are sorted by element size, largest
+first, then by name; metadata are sorted; there are no dates; and the header is padded so that the data begin
+at a multiple of 64 bytes. Every array is therefore aligned to its element size. The ``safetensors`` library
+can read these files, and `read_safetensors` reads the files of that library.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
 def safetensors_chunks(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> list[memoryview]:
-    """Return the file's bytes as a list of buffers: the header, then each array without a copy.
+    """Return the bytes of the file as a list of buffers: the header, then each array without a copy.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        Boolean, integer or floating arrays of any shape; copied only if not C-contiguous and little-endian.
+        Boolean, integer or floating-point arrays of any shape. Only arrays that are not C-contiguous and
+        little-endian are copied.
     metadata : mapping of str to str
         Stored under ``__metadata__``.
 
@@ -100,8 +101,8 @@ def read_safetensors(
     Parameters
     ----------
     buffer : bytes, memoryview or mmap
-        The whole file. The arrays are read-only views of it: nothing is copied, and they keep the buffer
-        alive.
+        The whole file. The arrays are read-only views of it: nothing is copied, and the buffer exists as long
+        as one of them.
     name : str
         Name of the file in messages.
 
@@ -109,8 +110,8 @@ def read_safetensors(
     ------
     ArtifactError
         For a header that is cut off, too long, not JSON or that repeats a name; an unknown dtype; offsets
-        that are outside the file, overlap or leave a gap; a shape that does not match its offsets. All of
-        this is checked before any array is made, so that a header that claims 4 TiB takes no memory.
+        that are outside the file, overlap or leave a gap; a shape that does not match its offsets. No memory
+        is allocated for what a header claims, even if it claims 4 TiB.
     """
     view = memoryview(buffer).toreadonly()
     entries, metadata, start = _header(view, name)
@@ -142,7 +143,7 @@ def stored_array(
     dtypes: DTypeLike | tuple[DTypeLike, ...],
     shape: tuple[int | None, ...] = (None,),
 ) -> NDArray[Any]:
-    """Return the array that a file holds under `name`, with the dtype and shape that its reader needs.
+    """Return the array `name` of a file, after checking its dtype and shape.
 
     Parameters
     ----------
@@ -153,12 +154,13 @@ def stored_array(
     dtypes : dtype, or tuple of dtypes
         The allowed dtypes.
     shape : tuple of int or None
-        The required length of each axis; None for any.
+        The required length of each axis; None allows any length.
 
     Raises
     ------
     InputError
-        If the array is missing, or has another dtype or shape; the caller names the file.
+        If the array is missing, or has another dtype or shape. The message does not name the file; callers
+        add its name.
 
     Examples
     --------
@@ -204,7 +206,10 @@ def _checked_metadata(metadata: Mapping[str, str]) -> Mapping[str, str]:
 def _header(
     view: memoryview, name: str
 ) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
-    """Return the checked entries, the metadata and the byte where the data begin."""
+    """Check the header; return its entries, the metadata, and the position of the first byte of data.
+
+    An entry is (name, dtype, shape, begin, end).
+    """
     if len(view) < 8:
         raise ArtifactError(f"{name}: {counted(len(view), 'byte')}; a safetensors file has at least 8")
     (length,) = struct.unpack("<Q", view[:8])

@@ -1,7 +1,7 @@
-"""The contract of a place for files, such as a folder or a bucket: operations on relative paths.
+"""Define `Storage`: the operations of a place for files, such as a folder or a bucket.
 
-`ontology.store.artifacts.ArtifactStore` adds to it what the files are: artifacts with their digests, and the
-index.
+`ontology.store.artifacts.ArtifactStore` uses them to store artifacts, which are named by their digests, and
+index files.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Storage(ABC):
     Attributes
     ----------
     where : str
-        The folder or URL, without passwords.
+        The folder or URL of the place, without passwords.
     folder : Path or None
-        The folder on this machine under which the files are; None for a service.
+        The folder on this machine that contains the files; None for a service.
     """
 
     where: str
@@ -33,7 +33,7 @@ class Storage(ABC):
 
     @abstractmethod
     def write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
-        """Write or replace a file as a whole; it is never seen half written."""
+        """Write or replace a file as a whole; readers never see a part of it."""
 
     @abstractmethod
     def read(self, path: PurePosixPath) -> bytes | mmap.mmap:
@@ -45,18 +45,18 @@ class Storage(ABC):
 
     @abstractmethod
     def modified(self, path: PurePosixPath) -> float:
-        """Return when a file was last written or touched, in seconds since 1970 by the clock of the place."""
+        """Return when a file was last written or touched, in seconds since 1970 by the storage's clock."""
 
     @abstractmethod
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time of a file to now."""
+        """Set the time at which a file was last written or touched to now."""
 
     @abstractmethod
     def delete(self, path: PurePosixPath) -> None:
         """Remove a file."""
 
     def delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
-        """Remove a file if it was last written or touched before `since`; return whether it was."""
+        """Remove a file if it was last written or touched before `since`; return whether it was removed."""
         if self.modified(path) >= since:
             return False
         self.delete(path)
@@ -64,11 +64,11 @@ class Storage(ABC):
 
     @abstractmethod
     def list(self, folder: str) -> Iterable[str]:
-        """Return the names of the files of ``index`` or ``sha256``, in no particular order.
+        """Return the names of the files in the folder ``index`` or ``sha256``, in no particular order.
 
         The files of ``sha256`` are one level deeper, in folders that are listed one at a time.
         """
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of active and killed writers, each with the time of its last byte."""
+        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
         yield from ()

@@ -1,4 +1,4 @@
-"""Write files that exist completely or not at all, for every reader and whenever the writer dies."""
+"""Write files that readers see completely or not at all, at whatever moment the writer dies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 TEMPORARY = ".tmp-"
-"""Beginning of the names of files that are still being written, or that were moved away."""
+"""Beginning of the names of files that are still being written, or are about to be removed."""
 
 
 PRIVATE = 0o600
@@ -30,12 +30,15 @@ PRIVATE = 0o600
 
 
 def beside(target: Path) -> Path:
-    """Return a new temporary name in the folder of `target`, which is never read as content."""
+    """Return a new temporary path in the folder of `target`; readers skip files with such names."""
     return target.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def make_folder(folder: Path, *, rights: int = 0o700) -> None:
-    """Create a folder and its missing parents durably, by default with access only for the owner."""
+    """Create a folder and its missing parents, and write their names to disk.
+
+    By default, only the owner has access.
+    """
     missing = [folder, *folder.parents]
     missing = missing[: next((i for i, f in enumerate(missing) if f.is_dir()), len(missing))]
     for new in reversed(missing):
@@ -56,7 +59,7 @@ def open_private(path: str, flags: int) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to disk, if the system can do that."""
+    """Write the names in a folder to disk, if the operating system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
@@ -112,7 +115,10 @@ def _sync(place: Path, flags: int) -> None:
 
 
 def _set_rights(place: Path | int, rights: int) -> None:
-    """Set the rights of a new file or folder, which the umask may reduce, if the file system has rights."""
+    """Give a new file or folder exactly these rights, which the umask may have reduced.
+
+    On a file system without rights, nothing happens.
+    """
     if os.stat(place).st_mode & 0o7777 != rights:
         with contextlib.suppress(PermissionError):
             os.chmod(place, rights)

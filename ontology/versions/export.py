@@ -1,7 +1,7 @@
 """Write an ontology as text that can be read back: a table of edges or labels, or one complete JSON document.
 
-If a format cannot hold something, the export is refused with the label concerned; nothing is left out
-silently.
+If a format cannot represent something, the export is refused with an error that names the label; nothing is
+left out without a message.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def export_ontology(
     Parameters
     ----------
     workspace, name
-        The workspace that holds the ontology, and the ontology's name.
+        The workspace with the ontology, and the name of the ontology.
     format : {"tsv", "json"}, default="tsv"
         As for `export_graph`.
     version : str, optional
@@ -62,16 +62,18 @@ def export_graph(
     name : str, optional
         Name of the ontology in the JSON document.
     format : {"tsv", "json"}, default="tsv"
-        ``tsv``: a table with a header, one edge a line (``child``, ``parent``). If labels have names,
-        definitions or no edge, there is one label and parent a line instead (``key``, ``parent``). If edges
-        have no direction, ``neighbor`` replaces ``parent``. Columns ``weight`` and ``rank`` are added where
-        they are needed. ``json``: one document with everything that enters the digest, and definitions.
+        ``tsv``: a table with a header and one edge a line, in the columns ``child`` and ``parent``. If there
+        are names, definitions or labels without an edge, each line is instead a label with one of its
+        parents, in the columns ``key`` and ``parent``. If edges have no direction, the columns are ``key``
+        and ``neighbor``. Columns ``weight`` and ``rank`` are added if they are needed. ``json``: one document
+        with everything that affects the digest, and the definitions.
 
     Raises
     ------
     InputError
-        For another format, and for content that a table cannot hold: keys, names or definitions with line
-        ends, surrounding blanks or a byte order mark; empty names; negative ranks; the layout of a grid.
+        For another format, and for content that a table cannot represent: keys, names or definitions with
+        line endings, surrounding blanks or a byte order mark; empty names; negative ranks; the layout of a
+        grid or complete graph.
 
     Examples
     --------
@@ -114,7 +116,10 @@ def _tsv(graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
 def _rows(
     graph: LabelGraph, names: Sequence[str] | None, definitions: Mapping[str, str], *, every_label: bool
 ) -> Iterator[dict[str, str]]:
-    """Yield a row for each edge, with the texts of its child; if `every_label`, also one for others."""
+    """Yield a row for each edge, with the name and definition of its child.
+
+    If `every_label`, also yield a row without a parent for each label that is not the child of an edge.
+    """
     keys = [_held(key, "key", key) for key in graph.keys]
     texts = [
         {
@@ -137,7 +142,7 @@ def _rows(
 
 
 def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
-    """Return `text` if a cell can hold it; refuse it otherwise."""
+    """Return `text` if a cell of a table can represent it; otherwise raise `InputError`."""
     problem = None
     if text != text.strip():
         problem = "has blanks around it"
@@ -154,7 +159,10 @@ def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
 
 
 def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the header in a spelling that no row has; a reader would take such a row for the header."""
+    """Return the header in a spelling (of upper and lower case) that differs from every row.
+
+    A reader would take a row that equals the header for a repeated header.
+    """
     taken = set(rows)
     for spell in (str.lower, str.title, str.upper, str.swapcase):
         spelled = tuple(map(spell, header))
@@ -182,5 +190,5 @@ def _json(name: str, graph: LabelGraph, definitions: Mapping[str, str]) -> Itera
 
 
 def _dumped(value: Mapping[str, object]) -> str:
-    """Return JSON in one line; byte order marks, which do not belong in a text file, are escaped."""
+    """Return JSON in one line; byte order marks, which do not belong inside a text file, are escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\ufeff", "\\ufeff")

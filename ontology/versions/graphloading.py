@@ -38,13 +38,13 @@ __all__ = [
 ]
 
 Progress = Callable[[str, int, int], None]
-"""Called with (step, done, total): ``done`` is 0 when a step begins and `total` when it has ended."""
+"""Called with (step, done, total); ``done`` is 0 when a step begins, and ``total`` when it has ended."""
 
 STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index")
 """The numbered steps of `ontology.versions.ingest.register`, in order."""
 
 NAMELESS = ""
-"""Name in the graph of a version that has no name in the catalog."""
+"""The name that a version has in the graph if it has none in the catalog."""
 
 
 class Steps:
@@ -55,13 +55,13 @@ class Steps:
         self.seconds: dict[str, float] = {}
 
     def report(self, step: str, done: int, total: int) -> None:
-        """Pass on one report."""
+        """Call the caller's `Progress`, if there is one."""
         if self._progress is not None:
             self._progress(step, done, total)
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report the beginning and end of a step; the end of a step that raises is not reported."""
+        """Report the beginning and end of the block as a step; if the block raises, no end is reported."""
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -70,7 +70,11 @@ class Steps:
 
 
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
-    """Take steps 3 and 4: load `version` into the graph until it equals the snapshot, and mark it ready."""
+    """Do steps 3 and 4 of an ingest: load `version` into the graph, check its counts, and mark it ready.
+
+    If the graph then has other numbers of labels or edges than the snapshot, because it was changed after
+    batches were recorded, everything is loaded once more.
+    """
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version)
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
@@ -92,7 +96,10 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
-    """Take steps 5 to 7: commit, then update graph and index file; return the previously current digest."""
+    """Do steps 5 to 7 of an ingest: commit, then update graph and index file.
+
+    Return the digest of the version that was current before; None if there was none.
+    """
     with steps.step("commit"):
         before = stores.catalog.commit(lease, version)
     with steps.step("publish"):
@@ -104,7 +111,10 @@ def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str
 
 
 def drop_from_graph(stores: Stores, digest: str) -> None:
-    """Drop a version from the graph, even if it is current for names; the next opening repairs them."""
+    """Drop a version from the graph, even if it is the current version of some names.
+
+    Such names are repaired when a workspace next opens the graph.
+    """
     for name in stores.catalog.currents():
         if stores.graph.current(name) == digest:
             stores.graph.drop_ontology(name)
@@ -115,16 +125,16 @@ def drop_from_graph(stores: Stores, digest: str) -> None:
 
 
 def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]) -> None:
-    """Load the batches of one of `shares` shares of a version; safe to repeat.
+    """Load share number `share`, from 0, of the batches of a version, divided into `shares`; safe to repeat.
 
-    Shares are loaded in order, because edges need the labels of the batches before them. A store determines
-    its own number of batches, which may be smaller than the number of shares. `check` is called before each
-    batch; it ends the work by raising.
+    Shares must be loaded in order, because edges need the labels of earlier batches. The store determines the
+    number of batches; if it is smaller than `shares`, some shares are empty. `check` is called before each
+    batch, and ends the work by raising an error.
 
     Raises
     ------
     TransientError
-        If somebody drops the version meanwhile.
+        If somebody drops or loads the version at the same time.
     """
     store = stores.graph
     with _others_at_work(graph):
@@ -138,9 +148,9 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Check the counts of a version in the graph and declare it ready; load an incomplete one again.
+    """Check the counts of a version in the graph, and mark it ready; load an incomplete version again first.
 
-    `check` and errors are as for `load_share`.
+    `check` and the errors are those of `load_share`.
     """
     try:
         stores.graph.mark_ready(graph.digest)
@@ -153,24 +163,27 @@ def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> No
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:
-    """Return whether the version is ready and complete in the store; its labels and edges are counted now."""
+    """Return whether the version of `graph` is ready in the store, with the right counts of labels and edges.
+
+    They are counted again for this.
+    """
     states = {row["digest"]: row["state"] for row in store.versions()}
     wanted = (graph.n_labels, graph.n_edges)
     return states.get(graph.digest) == "ready" and store.counts(graph.digest) == wanted
 
 
 def _first_name(catalog: Catalog, digest: str) -> str:
-    """Return the name that first had the version, which its labels in the graph carry."""
+    """Return the first name of the version in the catalog; `NAMELESS` if it has none."""
     names = (version.ontology for version in catalog.versions() if version.digest == digest)
     return next(names, NAMELESS)
 
 
 @contextmanager
 def _others_at_work(graph: LabelGraph) -> Iterator[None]:
-    """Raise `TransientError` for errors that come from others who change the same version.
+    """Raise `TransientError` in place of errors that others cause by changing the same version.
 
-    Nobody holds the version, so others may drop it, or load it at the same time, which the embedded engine
-    refuses as a duplicate key.
+    There is no lease of a version, so others may drop it, or load it at the same time; the embedded engine
+    then refuses a key as a duplicate.
     """
     try:
         yield
@@ -185,7 +198,7 @@ def _others_at_work(graph: LabelGraph) -> Iterator[None]:
 
 
 def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
-    """Announce a version to the store; return whether it is already there, ready and complete."""
+    """Record in the store that a version is being loaded; return whether it is already there and complete."""
     wanted = (graph.n_labels, graph.n_edges)
     return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
 
@@ -193,7 +206,7 @@ def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
 def _load_batches(
     stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
 ) -> None:
-    """Load the batches that are still pending; a version that is ready and complete has none."""
+    """Load the batches that the catalog records as pending; none if the version is already complete."""
     store, catalog = stores.graph, stores.catalog
     pending = catalog.pending_batches(version)
     if not pending or _begin(store, lease.name, graph):

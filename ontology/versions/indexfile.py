@@ -1,4 +1,4 @@
-"""The index file of an ontology: ``index/<name>.json``, by which model servers resolve names without SQL."""
+"""The index file of an ontology, ``index/<name>.json``: model servers look up names in it, without SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Update the index file of `name` from the catalog; of concurrent updates, the newest document stays."""
+    """Update the index file of `name` from the catalog; of concurrent updates, the newest content remains."""
     document = catalog.index_document(name)
     while True:
         if document is None:
@@ -28,7 +28,7 @@ def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None
 
 
 def index_is(artifacts: ArtifactStore, name: str, document: Mapping[str, object] | None) -> bool:
-    """Return whether the content of `name`'s index file is exactly `document`; False for a damaged file."""
+    """Return whether the index file of `name` contains exactly `document`; False for a damaged file."""
     try:
         return artifacts.read_index(name) == document
     except ArtifactError:

@@ -1,18 +1,18 @@
-"""Register an ontology: turn a label graph into a version that every part of the workspace serves.
+"""Register an ontology: make a label graph the current version in the catalog, the artifacts and the graph.
 
-The order is fixed, and each step may be repeated:
+The steps have a fixed order, and each is safe to repeat:
 
-1. ``snapshot``: the arrays, and the definitions, as artifacts
+1. ``snapshot``: the arrays and the definitions are stored as artifacts
 2. ``version``: the catalog records the version as loading, with its load batches
-3. ``batches``: the graph takes the batches, each recorded when done
+3. ``batches``: the batches are loaded into the graph, and each is recorded when it is done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
-5. ``commit``: one fenced SQL transaction makes the version ready and current
-6. ``publish``: the graph's CURRENT follows
-7. ``index``: the static index file follows
+5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
+6. ``publish``: the version becomes the CURRENT one in the graph
+7. ``index``: the index file is updated
 
-Before the commit, readers see the previous version, whatever happens. After the commit, whoever opens the
-workspace next completes the last two steps if they are missing. A run that was killed is completed by running
-it again.
+Before the commit, readers see the previous version, whatever happens. If the last two steps are missing after
+the commit, they are completed when a workspace next opens its graph. If a run is killed, running it again
+completes it.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class RegisterResult:
     Attributes
     ----------
     created : bool
-        False if the same content was already registered under this name, so that there is no new version.
+        Whether a version was added; False if the same content was already registered under this name.
     replaced : str or None
-        Digest of the version that was current until now; None if there was none, or if it was this version.
+        Digest of the version that was current before; None if there was none, or if it was this version.
     seconds : mapping of str to float
         Wall-clock seconds of each step of `STEPS`.
     """
@@ -88,36 +88,36 @@ def register(
     Parameters
     ----------
     workspace : Workspace
-        Workspace to register it in; its catalog, artifacts and graph are all written.
+        The workspace; its catalog, artifacts and graph are all changed.
     name : str
         1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
     result : ReadResult, LabelGraph or Snapshot
-        From `ontology.read` or `ontology.versions.sources.read_once`; or a graph made in another way, which
+        What `ontology.read` or `ontology.versions.sources.read_once` returned; or any other graph, which then
         has no definitions.
     source : str, optional
         Origin to record; by default the source in the reader's report.
     shrink : bool, default=False
         Whether the new version may have less than half of the labels of the current one.
     progress : callable, optional
-        Called with (step, done, total), see `STEPS`.
+        Called with (step, done, total); `STEPS` lists the steps.
 
     Raises
     ------
     DefectsError
-        For a read result with defects that prevent ingest.
+        For a read result with defects that prevent an ingest.
     ShrinkError
-        If it has less than half of the labels of the current version, unless `shrink` is given. Nothing was
-        changed.
+        If the new version has less than half of the labels of the current one, unless `shrink` is given.
+        Nothing was changed.
     ConflictError
         If somebody else is changing `name`; the message names the holder. Nothing was changed.
     ServiceError
-        If database, artifact store or graph cannot be reached or written. The previous version continues to
-        serve, and running `register` again completes the new one.
+        If database, artifact store or graph cannot be reached or written. The previous version remains
+        current, and running `register` again completes the new one.
 
     Notes
     -----
-    Registering the same content again makes no new version; it completes missing steps. Definitions and
-    source are not part of the digest: if given, they replace those recorded with the version.
+    If the same content is already registered, no version is added, but missing steps are completed.
+    Definitions and source are not part of the digest: if given, they replace those recorded with the version.
     """
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
@@ -131,7 +131,7 @@ def register(
 
 
 def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
-    """Raise `ShrinkError` if `n_labels` is less than half of the labels that `name` has now."""
+    """Raise `ShrinkError` if `n_labels` is less than half of the labels in the current version of `name`."""
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
@@ -142,10 +142,11 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
 
 
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
-    """Record that somebody else will load `snapshot` for `name` later; this is step 2 only.
+    """Record that `snapshot` will be registered as a version of `name` later; this is step 2 only.
 
-    Until then its artifacts are kept, and the parts loaded so far count as wanted. If somebody is
-    changing the name, nothing is recorded, because `register` records the same.
+    Because of the record, its artifacts are not collected as garbage, and the parts of it that are already in
+    the graph are not dropped. If somebody is changing the name, nothing is recorded; the later `register`
+    records the same.
     """
     try:
         with holding(workspace.stores, name) as lease:
@@ -189,7 +190,10 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
 
 
 def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
-    """Drop versions that earlier ingests of the name left unfinished; our lease proves that they ended."""
+    """Drop versions that earlier ingests of the name left unfinished.
+
+    These ingests have ended, because this one has the lease.
+    """
     for version in stores.catalog.versions(lease.name):
         if version.state == "loading" and version.digest != keep.digest:
             stores.catalog.forget_version(lease, version)
@@ -201,16 +205,16 @@ def _drop_abandoned(stores: Stores, lease: Lease, keep: Version) -> None:
 
 
 def delete_ontology(workspace: Workspace, name: str, *, version: str | None = None) -> list[str]:
-    """Delete an ontology, or one version of it that is not current; return the deleted digests.
+    """Delete an ontology, or only one of its versions, and return the digests of the deleted versions.
 
-    Artifacts are left to garbage collection, because another name or a bundle in use may need them.
+    Artifacts are left to garbage collection, because another name or a bundle may still need them.
 
     Raises
     ------
     NotFoundError
         For an unknown name or version.
     ConflictError
-        If `version` is the current one, or if somebody is changing the name.
+        If `version` is the current version, or if somebody is changing the ontology.
     """
     if version is not None:
         doomed = workspace.catalog.version(name, version)
@@ -234,14 +238,15 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
 def snapshot_graph(
     workspace: Workspace, name: str, *, shrink: bool = False, progress: Progress | None = None
 ) -> RegisterResult:
-    """Make a new version of the edited graph of `name`, and restore the old version.
+    """Make a new version from the current version of `name` as users have edited it in the graph.
 
-    Labels that remain keep their definitions. A graph that was not edited makes no new version.
+    Labels that remain keep their definitions. The old version is then restored in the graph from its
+    snapshot. If nothing was edited, there is no new version.
 
     Raises
     ------
     ShrinkError
-        If less than half of the labels remain, unless `shrink` is given; the edited graph is left unchanged.
+        If less than half of the labels remain, unless `shrink` is given; the edits in the graph are kept.
     """
     version = workspace.catalog.version(name)
     found = workspace.graph.read_back(version.digest)
@@ -263,7 +268,7 @@ def snapshot_graph(
 
 
 def _canonical(graph: LabelGraph) -> LabelGraph:
-    """Return the graph with labels and edges in canonical order: edits have no order."""
+    """Return the graph with labels and edges in canonical order, which edits do not keep."""
     edges = list(graph.edges())
     return LabelGraph.from_edges(
         [(child, parent) for child, parent, _, _ in edges],

@@ -1,4 +1,4 @@
-"""Hold an ontology's name while it is changed, by a lease that a separate thread keeps alive."""
+"""Hold the lease of an ontology's name while the ontology is changed; a thread of its own renews it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ __all__ = ["holding"]
 
 @contextmanager
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
-    """Hold the lease of `name` for the length of a block, and renew it three times in its duration.
+    """Hold the lease of `name` while a block runs; a thread renews it three times within its duration.
 
-    A holder that loses the lease learns this from its next write to the catalog, which raises
-    `LeaseLostError`. The lease's fence is higher than the last one in the graph, even if the graph outlived
-    an older catalog.
+    If the lease is lost, the holder's next write to the catalog raises `LeaseLostError`. The fence of the
+    lease is higher than the last fence in the graph, even if the catalog was replaced by an older one.
 
     Raises
     ------
     ConflictError
-        If somebody else holds it; the message names the holder.
+        If somebody else has the lease; the message names the holder.
     """
     catalog = stores.catalog
     published = stores.graph.run_named("published", name=name).dicts()

@@ -1,4 +1,4 @@
-"""Treat the graph as a whole: empty it, load it again from the snapshots, and compare it with them."""
+"""Empty the whole graph, load it again from the snapshots, and compare it with them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ __all__ = ["empty_graph", "restore_graph", "verify_graph"]
 
 
 def empty_graph(workspace: Workspace) -> list[str]:
-    """Drop every version from the graph, for a later restore from the snapshots; return their digests.
+    """Drop every version from the graph, so that it can be restored from the snapshots; return the digests.
 
-    A user's edits in the graph are lost unless `snapshot_graph` kept them before. These errors are raised
-    before anything is dropped, because the graph may hold the last copy: `ConflictError` if somebody is
-    changing a name, `ArtifactError` or `NotFoundError` for a snapshot that is damaged or missing.
+    Edits that users made in the graph are lost unless `snapshot_graph` has kept them. Because the graph may
+    contain the last copy of a version, these errors are raised before anything is dropped: `ConflictError`
+    if somebody is changing an ontology, `ArtifactError` or `NotFoundError` if a snapshot is damaged or
+    missing.
     """
     with ExitStack() as leases:  # hold every name first: the whole graph is emptied, or nothing
         for name in workspace.catalog.names():
@@ -39,10 +40,10 @@ def empty_graph(workspace: Workspace) -> list[str]:
 
 
 def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
-    """Load missing versions into the graph and repair every name; return the digests of all its versions.
+    """Load missing versions into the graph and repair every ontology; return the digests of all versions.
 
-    Completed batches are recorded, so that an interrupted restore continues after them. A name that somebody
-    is changing raises `ConflictError` after all the others have been repaired.
+    Completed batches are recorded, so that an interrupted restore continues after them. Ontologies that
+    somebody is changing are skipped; `ConflictError` names them after all others have been repaired.
     """
     busy = []
     for name in workspace.catalog.names():
@@ -64,12 +65,12 @@ def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> l
     Returns
     -------
     list of dict
-        ``ontology, digest, current, n_labels, n_edges, problems, same``; ``problems`` describes each
-        difference in words, ``same`` is whether there is none.
+        One for each version, with ``ontology, digest, current, n_labels, n_edges, problems, same``;
+        ``problems`` describes each difference in words, ``same`` is whether there is none.
 
     Notes
     -----
-    Every version is read completely; from the embedded graph in parts, so that it takes little memory.
+    Every version is read completely. The embedded graph is read in parts, which takes little memory.
     """
     ready = _ready(workspace)
     steps, findings = Steps(progress), []

@@ -1,6 +1,6 @@
 """Make the graph and the index files match the catalog, whatever made them differ.
 
-The catalog and the snapshots are the truth. Versions that the graph lacks are loaded from snapshots, and
+The catalog and the snapshots are always right: versions that the graph lacks are loaded from snapshots, and
 versions that the catalog no longer has are dropped. A workspace does this whenever it opens its graph.
 """
 
@@ -27,15 +27,15 @@ _log = logging.getLogger(__name__)
 
 
 def repair(stores: Stores) -> list[str]:
-    """Make graph and index files match the catalog; return the names that were repaired.
+    """Make graph and index files match the catalog; return the names of the ontologies that were repaired.
 
-    A name that somebody is changing is left unchanged. A damaged embedded graph is removed and rebuilt.
+    An ontology that somebody is changing is skipped. A damaged embedded graph is removed and rebuilt.
 
     Notes
     -----
-    Cheap when there is nothing to repair: a few queries to catalog, graph and index for each name. Versions
-    in the graph under names that the catalog does not have are left unchanged: they may belong to somebody
-    else.
+    If there is nothing to repair, this takes a few queries to catalog, graph and index file for each name.
+    Versions in the graph under names that the catalog does not have are left alone, because they may belong
+    to another deployment.
     """
     try:
         stores.graph.migrate()
@@ -48,7 +48,10 @@ def repair(stores: Stores) -> list[str]:
 
 
 def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
-    """Load the missing parts of a held name's version into the graph, and make it current."""
+    """Load what the graph lacks of the ready versions of a name, and make its current version current there.
+
+    `lease` is the lease of the name. If the name has no current version, it is removed from the graph.
+    """
     versions = [v for v in stores.catalog.versions(lease.name) if v.state == "ready"]
     for version in versions:
         load(stores, lease, version, steps)
@@ -60,7 +63,11 @@ def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
 
 
 def clear(stores: Stores, name: str) -> None:
-    """Drop from graph and index what the catalog no longer has under `name`, and unnamed versions."""
+    """Make graph and index file of `name` match the catalog after a deletion.
+
+    If the catalog has no current version of `name`, its name is removed from the graph. Versions that the
+    catalog does not have are dropped if they have no name, or belong to a name that the catalog knows.
+    """
     if stores.catalog.current(name) is None:
         stores.graph.drop_ontology(name)
     held = stores.graph.versions()  # read first, so that a version that an ingest begins later is not in it
@@ -93,7 +100,7 @@ def _repair_names(stores: Stores) -> list[str]:
 
 
 def _in_line(stores: Stores, name: str) -> bool:
-    """Return whether graph and index match the catalog for `name`; labels and edges are not counted."""
+    """Return whether graph and index file of `name` match the catalog; labels and edges are not counted."""
     document = stores.catalog.index_document(name)
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):

@@ -1,4 +1,4 @@
-"""Keep label graphs and definitions in the artifact store: store them at ingest, and open them later."""
+"""Store label graphs and definitions as artifacts at an ingest, and open them later."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class Reading:
     fingerprint : str
         Digest of everything that the reading depended on (`ontology.readers.fingerprint`).
     report : Report
-        Its report; for each defect it has only the places of the examples.
+        The report of the reading, with only the places of the examples for each defect.
     read_at : float or None
-        When it was recorded, in seconds since 1970 by the database's clock; None if it is not yet recorded.
+        Time when the reading was recorded, in seconds since 1970 by the database's clock; None if it is not
+        yet recorded.
     """
 
     fingerprint: str
@@ -57,16 +58,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A label graph and the artifacts that hold it.
+    """A label graph and the artifacts in which it is stored.
 
     Attributes
     ----------
     graph : LabelGraph
         The graph itself.
     arrays, definitions : (str, int), (str, int) or None
-        Artifacts with the arrays of the graph, and the definitions of its labels if it has any.
+        The artifact with the arrays of the graph, and that with the definitions of its labels, if any.
     source : str or None
-        Recorded origin.
+        Origin of the graph, as the catalog records it.
     reading : Reading or None
         The reading that the graph came from, if it is known.
     """
@@ -81,7 +82,10 @@ class Snapshot:
 def unpacked(
     result: ReadResult | LabelGraph, source: str | None = None
 ) -> tuple[LabelGraph, Mapping[str, str], str | None]:
-    """Return graph, definitions and source of a read result; raise `DefectsError` if defects stop it."""
+    """Return graph, definitions and source of a read result or graph.
+
+    A read result without a graph, because of its defects, raises `DefectsError`.
+    """
     if isinstance(result, LabelGraph):
         return result, {}, source
     if result.graph is None:
@@ -96,7 +100,7 @@ def unpacked(
 def put_snapshot(
     artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
 ) -> Snapshot:
-    """Store a graph and its definitions; storing the same again adds nothing."""
+    """Store a graph and its definitions as artifacts; storing the same content again adds nothing."""
     arrays = _put(artifacts, *graph.to_arrays())
     described = _put(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)
@@ -105,12 +109,12 @@ def put_snapshot(
 def put_result(
     artifacts: ArtifactStore, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
 ) -> Snapshot:
-    """Store a read result or a graph; return a `Snapshot` as it is, because it is already stored.
+    """Store a read result or a graph; a `Snapshot` is already stored, and is returned with its new `source`.
 
     Raises
     ------
     DefectsError
-        For a read result with defects that prevent ingest.
+        For a read result with defects that prevent an ingest.
     """
     if isinstance(result, Snapshot):
         return replace(result, source=source or result.source)
@@ -127,7 +131,7 @@ def put_result(
 
 
 def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None) -> Snapshot:
-    """Return the graph and definitions in the artifacts with these digests.
+    """Return the snapshot whose arrays and definitions are the artifacts with these digests.
 
     Raises
     ------
@@ -149,7 +153,9 @@ def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None
 
 
 def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
-    """Return the label graph of `version`, from a memory map if the store is local; its sha256 is checked.
+    """Return the label graph of `version` from its snapshot, after checking the sha256 of the artifact.
+
+    From a local store, its arrays are views of a memory map.
 
     Raises
     ------
@@ -166,7 +172,9 @@ def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
 
 
 def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | None:
-    """Return the definitions of `version` in canonical order of labels (empty where one is missing), or None.
+    """Return the definitions of `version`, one for each label in canonical order; None if there are none.
+
+    The text is empty for a label without a definition.
 
     Raises
     ------

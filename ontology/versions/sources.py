@@ -1,7 +1,7 @@
-"""Skip reading an unchanged source: the catalog already has its version.
+"""Read a source only if it has changed since the catalog recorded a version from it.
 
-A version remembers the last reading that it came from: the sha256 over the bytes of its source, the options
-and the version of the readers (`ontology.readers.fingerprint`), and the report of that reading.
+For each version the catalog records the last reading that it came from: the sha256 over the bytes of the
+source, the options and the version of the readers (`ontology.readers.fingerprint`), and the report.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ["read_once"]
 def read_once(
     workspace: Workspace, name: str, path: str | os.PathLike[str], **options: Any
 ) -> ReadResult | Snapshot:
-    """Read a source, unless `name` has a version that came from the same reading.
+    """Read a source, unless a version of `name` already came from the same source, read in the same way.
 
     Parameters
     ----------
     workspace : Workspace
-        Where the versions are.
+        The workspace with the versions.
     name : str
         Name of the ontology that the source is for; it need not exist yet.
     path, **options
@@ -40,10 +40,11 @@ def read_once(
     Returns
     -------
     ReadResult or Snapshot
-        The new reading. If an earlier reading had the same source, options and version of the readers, its
-        snapshot from the store, with its report in `Snapshot.reading`. `ontology.versions.ingest.register`
-        and `workers.client.submit_ingest` take either. A version whose artifacts are damaged or missing does
-        not count: its source is read again, which repairs them.
+        The result of reading the source. If a version came from the same source, options and version of the
+        readers, the source is not read: the stored snapshot is returned instead, with the earlier report in
+        `Snapshot.reading`. `ontology.versions.ingest.register` and `workers.client.submit_ingest` take
+        either. If artifacts of that version are damaged or missing, the source is read again; registering the
+        result repairs them.
 
     Raises
     ------
@@ -54,8 +55,8 @@ def read_once(
 
     Notes
     -----
-    An unchanged source takes one pass over its bytes and one over the artifacts. Its version is found whether
-    it is current or not; registering the version makes it current.
+    For an unchanged source, its bytes and the artifacts are read once. The version that is found need not be
+    the current one; registering it makes it current.
     """
     from labelgrove.ontology.readers import fingerprint, read
 
@@ -71,7 +72,7 @@ def read_once(
 
 
 def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | None:
-    """Return the snapshot from an earlier reading; None if there was none, or if parts of it are missing."""
+    """Return the snapshot from an earlier reading; None if there is none, or if it is damaged or missing."""
     found = workspace.catalog.read_before(name, fingerprint)
     if found is None:
         return None

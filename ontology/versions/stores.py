@@ -1,4 +1,4 @@
-"""Hold the three open stores of ontologies: the catalog, the artifacts and the live graph."""
+"""Define `Stores`, the three open stores of ontologies: the catalog, the artifacts and the graph."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Stores:
     Attributes
     ----------
     catalog : Catalog
-        Which ontologies and versions exist: the truth that the graph and the index files follow.
+        The record of ontologies and versions; the graph and the index files are made to match it.
     artifacts : ArtifactStore
         Snapshots, definitions and index files.
     graph : GraphStore
-        The versions in the form in which they are queried.
+        Copies of the versions, for queries.
     """
 
     catalog: Catalog

@@ -27,17 +27,18 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """The stores of one deployment, reached through its settings; a context manager.
+    """The catalog, artifacts and graph of one deployment; a context manager.
 
-    Each part is opened on first use: a snapshot needs catalog and artifacts, but never the graph.
+    Each part is opened when it is first used. Reading a snapshot, for example, opens only catalog and
+    artifacts.
 
     Attributes
     ----------
     settings : Settings
-        Settings that say where the parts are.
+        The URLs of the parts.
     on_repair : callable or None
-        Called with the workspace when opening the graph has repaired it, so that other rooms can restore
-        their content of the graph.
+        Called with the workspace after the graph was opened and had to be repaired, so that other packages
+        can restore what they keep in the graph.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Workspace:
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
-        """Open the workspace of `settings`, by default those of the environment."""
+        """Return the workspace of `settings`, by default the settings of the environment."""
         return cls(Settings.from_env() if settings is None else settings)
 
     # ---- parts -------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ class Workspace:
 
     @cached_property
     def engine(self) -> Engine:
-        """The database; the first use checks its schema and, on SQLite, migrates it."""
+        """The database of the catalog; the first use checks its schema and, on SQLite, upgrades it."""
         from labelgrove.ontology.sql.database import check_schema, create_engine
 
         engine = create_engine(self.settings.database_url)
@@ -90,7 +91,7 @@ class Workspace:
 
     @property
     def graph(self) -> GraphStore:
-        """The graph store; the first use migrates it and makes it match the catalog."""
+        """The graph store; the first use applies its migrations and makes it match the catalog."""
         with self._opening:  # a second thread waits until the store is repaired
             if self._graph is None:
                 from labelgrove.ontology.graph import open_graph
@@ -131,7 +132,9 @@ class Workspace:
     # ---- content -----------------------------------------------------------------------------------
 
     def label_graph(self, name: str, version: str | None = None) -> LabelGraph:
-        """Return the label graph of the current version, or of the one whose digest begins with `version`.
+        """Return the label graph of a version of `name`.
+
+        `version` is the beginning of its digest; by default it is the current version.
 
         Raises
         ------
@@ -147,13 +150,19 @@ class Workspace:
         return stored_graph(self.artifacts, version)
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
-        """Return the definitions in canonical order of labels (empty for a label without one), or None."""
+        """Return the definitions of a version of `name`; see `snapshots.stored_definitions`.
+
+        `version` is as for `label_graph`.
+        """
         return stored_definitions(self.artifacts, self.catalog.version(name, version))
 
     # ---- upkeep ------------------------------------------------------------------------------------
 
     def name_bundle(self, name: str, bundle: str, *, sha256: str, version: str) -> None:
-        """Let ``name/bundle`` name the artifact `sha256`, made from `version`; update the index file."""
+        """Make ``name/bundle`` the name of the artifact `sha256`, and update the index file.
+
+        `version` is the digest of the version from which the bundle was made.
+        """
         self.catalog.set_bundle(
             name, bundle, sha256=sha256, size=self.artifacts.size(sha256), version=version
         )

@@ -1,8 +1,8 @@
 """Remove very many relationships from the embedded engine, by copying the relationships that remain.
 
-For each relationship that the engine deletes, it searches all relationships of the node, which takes hours
-for a locus with a million labels. Therefore the remaining relationships are copied into a new table, which
-takes the name of the old one.
+To delete one relationship, the engine searches all relationships of its node. For a locus with a million
+labels, this takes hours. Therefore the relationships that remain are copied into a new table, which then
+replaces the old one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["MANY", "thin_out"]
 
 MANY = 10_000
-"""Number of relationships of one type that the engine itself deletes in about a second."""
+"""Largest number of relationships of one type that are left to the engine, for about a second."""
 
 _Patterns = Mapping[str, tuple[str, str]]
 
 
 def _patterns(name: str) -> _Patterns:
-    """Return the patterns of the relationships that a named query removes, by the table where they begin.
+    """Return the patterns of the relationships that a named query removes, by their table.
 
-    In a pattern ``r`` is the result, ``e`` the relationship and ``b`` its end.
+    Each comes with the variable of the node where the relationship starts. In a pattern, ``r`` is the result,
+    ``e`` the relationship and ``b`` the node where it ends.
     """
     if name == "drop_result_links":
         return {
@@ -40,13 +41,13 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Remove from the graph what a named query is about to remove, if there are very many relationships.
+    """Remove the relationships that a named query is about to remove, if there are more than `MANY`.
 
     Parameters
     ----------
     name : str
-        A query that removes relationships of results whose version is empty; for other queries nothing is
-        done.
+        Name of a query. Only queries that remove relationships of results have an effect here, and only
+        results whose version is empty are affected.
     execute : callable
         Runs a statement.
     """

@@ -1,7 +1,8 @@
-"""Run the embedded graph on ladybug, over immutable generations of one file.
+"""Run the embedded graph on the engine ladybug, in immutable generations of one file.
 
-The graph is a copy that can be rebuilt, never the only copy. COPY has two requirements, learned from silent
-wrong answers: keys must be unique and ends resolved beforehand, and it reads only Parquet files.
+The graph can always be rebuilt from the snapshots. Two rules for COPY prevent answers that are wrong without
+any error: keys must be unique and both ends of every edge must exist before it, and it reads only Parquet
+files.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["EmbeddedEngine"]
 Result = TypeVar("Result")
 
 _LABELS_TOGETHER = 25_000
-"""Labels read at a time: even with keys and names of the greatest length, they fit in the smallest pool."""
+"""Number of labels read at a time; even with the longest keys and names, they fit in the smallest pool."""
 _ALL_ROWS = 2**62
 
 
@@ -63,7 +64,10 @@ class EmbeddedEngine(Engine):
         return self.file.migrate()
 
     def describe(self) -> dict[str, Any]:
-        """Return engine, version, folder, number and size in bytes of the generation, MiB of the pool."""
+        """Return ``engine``, ``version``, ``where`` (the folder), ``generation`` (its number) and sizes.
+
+        The sizes are ``bytes`` of the generation's file, and ``pool_mb``, the buffer pool of a reader in MiB.
+        """
         self.run_named("versions")
         folder, number = self.file.folder, self.file.generations.newest()
         size = (folder / f"g{number}.lbug").stat().st_size
@@ -88,7 +92,7 @@ class EmbeddedEngine(Engine):
     # ---- loading -----------------------------------------------------------------------------------
 
     def batch_count(self, graph: LabelGraph) -> int:
-        """Return 1: a generation is all or nothing."""
+        """Return 1, because a new generation contains either the whole graph or nothing of it."""
         return 1
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
@@ -118,7 +122,7 @@ class EmbeddedEngine(Engine):
     # ---- running -----------------------------------------------------------------------------------
 
     def counts(self, digest: str) -> tuple[int, int]:
-        """Count the labels and edges that the graph holds for a version."""
+        """Count the labels and edges of a version in the graph."""
 
         def counted(database: Database) -> tuple[int, int]:
             edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
@@ -151,7 +155,10 @@ class EmbeddedEngine(Engine):
         return self.file.read(tables)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Describe how a version differs from the one that was loaded; with `graph`, compare in parts."""
+        """Describe how a stored version differs from what was loaded; see `GraphStore.difference`.
+
+        With `graph`, the two are compared in parts, which takes little memory.
+        """
         if graph is None:
             return super().difference(digest)
         self.known_version(digest)
@@ -169,12 +176,12 @@ class EmbeddedEngine(Engine):
         return ""
 
     def _by_ranges(self, database: Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
-        """Run a query about labels ``$start`` to ``$stop`` (exclusive), for one range after another.
+        """Yield the answers to a query about labels ``$start`` to ``$stop`` (exclusive), range by range.
 
-        The engine collects a whole answer in its pool before it returns the first row. The bounds are written
-        into the query as numbers, because the engine learns a parameter's value too late to skip parts of the
-        file. A connection keeps every query text that it has run, together with the memory that the query
-        took from the pool.
+        Ranges are needed because the engine collects a whole answer in its pool before it returns the first
+        row. The bounds are written into the query as numbers, because the engine learns the value of a
+        parameter too late to skip parts of the file. Each range has a new connection, because a connection
+        keeps every query text that it has run, with the memory that the query took from the pool.
         """
         text = named_query(self.dialect, name).text
         for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):

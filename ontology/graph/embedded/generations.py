@@ -1,10 +1,10 @@
-"""Keep immutable generations of one file: readers see the old or the new one, never a mixture.
+"""Keep immutable generations of one file, so that readers see the old or the new one, never a mixture.
 
 ::
 
     graph/CURRENT           names the newest generation; replaced atomically
     graph/g7.lbug           that generation; never written again
-    graph/LOCK              held by the one writer
+    graph/LOCK              locked by the only writer
     graph/writing-PID-x/    the next generation while it is being made
     graph/reading-PID-x/    a reader's own hard link to a generation
 
@@ -34,7 +34,7 @@ __all__ = ["Generations"]
 
 _POLL_S = 0.02
 _ROOM_BYTES = 1 << 20
-"""Free bytes below which a disk counts as full: a failed engine frees some of its space again."""
+"""Free bytes below which a disk counts as full; not 0, because a failed engine frees some space again."""
 _GENERATION = re.compile(r"g(\d+)\.lbug")
 _PRIVATE = re.compile(r"(?:reading|writing)-(\d+)-\w+")
 
@@ -45,7 +45,7 @@ class Generations:
     Parameters
     ----------
     folder : Path
-        Created by the first write. All writers of one folder must run on one machine.
+        Folder of the generations, created by the first write. All its writers must run on one machine.
     wait_s : float, default=120
         Longest wait for another writer, in seconds.
     """
@@ -83,17 +83,22 @@ class Generations:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, Path] | None]:
-        """Yield the newest generation under a private name while the block runs.
+        """Yield the newest generation under a private name, a hard link that exists while the block runs.
 
-        Where a private name cannot be created, as on a full or read-only disk, the generation is given under
-        its public name. If a writer removes it before it is opened, `GraphDamagedError` is raised; reading
-        again finds the next one.
+        If the link cannot be created, as on a full or read-only disk, the public name is given instead. Then
+        a writer may remove the generation before it is opened; the caller's attempt to open it fails, and
+        another reading finds the next generation.
 
         Yields
         ------
         (number, path) or None
-            None before the first generation and after a wipe. The file may be opened in the block and read
+            None before the first generation and after a wipe. A file that is opened in the block may be read
             after it, because an open file remains readable after its last name is removed.
+
+        Raises
+        ------
+        GraphDamagedError
+            If the file of the newest generation is missing.
         """
         number = self.newest()
         if number is None:
@@ -116,8 +121,8 @@ class Generations:
         Yields
         ------
         (number, path)
-            Number of the copied generation, or None if there is none; the path of the copy, or of the first
-            generation to create.
+            Number of the generation that was copied, and path of the copy. If there is no generation, None,
+            and the path where the block must create the first one.
 
         Raises
         ------
@@ -188,7 +193,7 @@ class Generations:
         return max([self.newest() or 0, *(int(m[1]) for m in found if m)])
 
     def _clear(self) -> None:
-        """Remove older generations and the files of dead processes. The caller holds the lock."""
+        """Remove older generations and the files of dead processes; the caller must hold the lock."""
         try:
             newest = self.newest()
         except GraphDamagedError:
@@ -242,7 +247,10 @@ class Generations:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
 
     def no_room(self) -> ServiceError | None:
-        """Return the error for a full disk, or None if there is room; engines' own texts for it vary."""
+        """Return the error for a full disk; None if there is room.
+
+        The free space is measured, because the engine reports a full disk with varying texts.
+        """
         if not self.folder.is_dir() or shutil.disk_usage(self.folder).free >= _ROOM_BYTES:
             return None
         return self._unusable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))

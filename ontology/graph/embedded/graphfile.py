@@ -1,7 +1,7 @@
 """Open the embedded graph's file: the newest generation for reading, the next one for writing.
 
-A database is written by one process, under a private name, and closed after any error. No process forks while
-it has a database open, because a child that inherits an open database hangs.
+Only one process writes a database, under a private name, and closes it after any error. Before a process
+forks, it closes its database, because a child that inherits an open database hangs.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Files in which Linux gives the memory limit of a container, for the two versions of control groups."""
 
 _WIPES_OUTLIVED = 3
-"""How often a reader starts again if a rebuild wipes the graph before the reader has opened it."""
+"""How often a reader tries to open the graph, because a rebuild may wipe it just before."""
 
 
 class GraphFile:
-    """The graph in one folder: it is read from its newest generation and changed by making the next one.
+    """The graph in one folder: readers open its newest generation, and a writer makes the next one.
 
     Parameters
     ----------
     folder : Path
-        Folder of the generations; on a local disk.
+        Folder of the generations, on a local disk.
     pool_bytes : int, optional
-        Largest size of the engine's buffer pool. By default twice the size of the file, at most half of the
-        memory of the machine or container, but at least 256 MiB to read and 1 GiB to write. The engine takes
-        only as much of it as queries need.
+        Largest size of the engine's buffer pool. By default it is twice the size of the file, but at most
+        half of the memory of the machine or container, and at least 256 MiB for readers and 1 GiB for
+        writers. The engine uses only as much of it as queries need.
     """
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
@@ -75,7 +75,10 @@ class GraphFile:
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Database], Result]) -> Result:
-        """Run `work`; if earlier queries may have filled the pool, run it once more with an empty pool."""
+        """Run `work` on the newest generation, and return its result.
+
+        If the buffer pool is full, perhaps from earlier queries, run it once more with an empty pool.
+        """
         try:
             with self._reader() as database:
                 return work(database)
@@ -84,7 +87,7 @@ class GraphFile:
                 return work(database)
 
     def reader_pool(self, file_bytes: int) -> int:
-        """Return the largest size in bytes of a reader's buffer pool, for a file of this size."""
+        """Return the largest size in bytes of a reader's buffer pool, for a file of `file_bytes`."""
         return self._pool(file_bytes, _READER_BYTES)
 
     def close(self) -> None:
@@ -94,7 +97,7 @@ class GraphFile:
 
     @contextmanager
     def _reader(self) -> Iterator[Database]:
-        """Open the newest generation; only one reader at a time in a process."""
+        """Yield the open database of the newest generation; a process has one reader at a time."""
         for _ in range(_WIPES_OUTLIVED):
             if self._missing():
                 self.migrate()
@@ -156,10 +159,10 @@ class GraphFile:
     # ---- writing -----------------------------------------------------------------------------------
 
     def migrate(self) -> list[str]:
-        """Apply the missing migrations and return their versions.
+        """Apply the missing migrations and return their version numbers.
 
-        A generation whose migrations have changed since they were applied raises `GraphDamagedError`; rebuild
-        the graph.
+        If migrations have changed since they were applied, `GraphDamagedError` is raised: the graph must be
+        rebuilt.
         """
         with self._writing:
             missing = self._missing()
@@ -176,16 +179,17 @@ class GraphFile:
 
     @contextmanager
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the migrated next generation; publish it if the block raises no error.
+        """Yield a connection to the next generation, with all migrations; publish it if the block succeeds.
 
-        The block is about to add `n_rows` labels and edges. Only one writer at a time.
+        `n_rows` is the number of labels and edges that the block will add; the size of the buffer pool
+        depends on it. Writers wait for each other.
         """
         with self._writing, self._generation(n_rows) as connection:
             yield connection
 
     @contextmanager
     def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the next generation; the caller holds the lock of writers."""
+        """Yield a connection to the next generation; the caller must hold the lock of writers."""
         with self.generations.writing() as (number, path):
             held = path.stat().st_size if number is not None else 0
             pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)
@@ -213,11 +217,11 @@ class GraphFile:
                 )
 
     def _pool(self, file_bytes: int, least: int) -> int:
-        """Return the largest size in bytes of the buffer pool, for a file of this size."""
+        """Return the largest size in bytes of the buffer pool for a file of this size, at least `least`."""
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def hold_still(self) -> None:
-        """Close the reader and keep all others out until `go_on`, so that the process can be forked."""
+        """Close the reader and block all readers and writers until `go_on`, so that the process can fork."""
         self._writing.acquire()
         self._reading.acquire()
         self._close_reader()
@@ -234,7 +238,7 @@ class GraphFile:
 
 
 def _memory_bytes() -> int:
-    """Return the memory of the machine, or of the container that this process runs in."""
+    """Return the bytes of memory of the machine, or of the container that this process runs in."""
     found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in _MEMORY_LIMITS:
         with contextlib.suppress(OSError, ValueError):  # not on other systems; "max" means no limit

@@ -1,7 +1,7 @@
 """Open and query a database file of ladybug, the embedded Cypher engine, and translate its errors into ours.
 
-Its rules were each learned from a crash or a silent wrong answer: close a database after any error; set a
-size for the buffer pool; let patterns of variable length reach as far as written, not 30 steps.
+Three rules prevent crashes and wrong answers of the engine: close a database after any error; set a size for
+the buffer pool; raise the maximum length of patterns of variable length from its default of 30 steps.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ VERSION = str(ladybug.__version__)
 """Version of the engine."""
 
 Streamed = tuple[Sequence[str], Iterator[tuple[Any, ...]]]
-"""Columns of an answer, and its rows of plain values, which are fetched one by one."""
+"""The column names of an answer, and its rows of plain values, which are fetched one by one."""
 
 _MAX_HOPS = 100_000
 _DAMAGED = re.compile(
@@ -68,19 +68,23 @@ def open_database(
 ) -> Database:
     """Open a database file.
 
-    A file that cannot be opened raises `GraphDamagedError`. If the file is intact but this process has too
-    little address space for it, `ServiceError` is raised.
-
     Parameters
     ----------
     path, read_only
         The file, and whether it may only be read.
     buffer_bytes : int
-        Size of the buffer pool.
+        Size of the buffer pool in bytes.
     max_bytes : int, optional
-        Address space to reserve for the file, a power of two.
+        Address space in bytes to reserve for the file, a power of two; by default the engine chooses it.
     threads : int, default=0
-        Number of threads for a query; 0: one for each core.
+        Number of threads for a query; 0 means one for each core.
+
+    Raises
+    ------
+    ServiceError
+        If this process has too little address space for the file.
+    GraphDamagedError
+        If the file cannot be opened for any other reason.
     """
     try:
         return Database(
@@ -122,7 +126,7 @@ def fetch(connection: Connection, cypher: str, params: Mapping[str, Any] | None 
 
 @contextmanager
 def streamed(connection: Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[Streamed]:
-    """Run one statement; yield its columns, and its rows of plain values one by one."""
+    """Run one statement; yield its column names and an iterator over its rows of plain values."""
     with result_of(connection, cypher, params) as result:
         yield result.get_column_names(), _plain_rows(result)
 
@@ -136,7 +140,10 @@ def _plain_rows(result: ladybug.QueryResult) -> Iterator[tuple[Any, ...]]:
 def result_of(
     connection: Connection, cypher: str, params: Mapping[str, Any]
 ) -> Iterator[ladybug.QueryResult]:
-    """Run one statement; translate the engine's errors, which differ only in their text, into ours."""
+    """Run one statement and yield its result; translate the engine's errors into ours.
+
+    The engine has one type for all its errors, so they are distinguished by their texts.
+    """
     try:
         try:
             result = connection.execute(cypher, dict(params))
@@ -180,7 +187,7 @@ def _is_of_no_kind(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the engine's internal ids; nodes and edges look as on Neo4j."""
+    """Return a value without internal ids; nodes and edges have the same form on both engines."""
     if isinstance(value, dict):
         if "_NODES" in value:
             return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}

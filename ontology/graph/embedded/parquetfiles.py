@@ -1,4 +1,4 @@
-"""Write the rows of a bulk load as Parquet files, which the embedded engine copies in."""
+"""Write the rows of a bulk load to Parquet files, which the embedded engine then reads with COPY."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
 
 Columns = Callable[[int, int], Mapping[str, list[Any]]]
-"""Returns rows ``start`` to ``stop`` (exclusive) of a table, one list for each column."""
+"""Takes ``start`` and ``stop``; returns rows ``start`` to ``stop`` (exclusive), one list for each column."""
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
-    """Write a table of at least one row, in parts."""
+    """Write a table of `n_rows` rows, at least one, in parts."""
     import pyarrow
     import pyarrow.parquet
 
@@ -35,7 +35,7 @@ def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
 
 
 def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:
-    """Yield name, number of rows and columns of each table of a result; nodes come before relationships."""
+    """Yield (name, number of rows, columns) of each table of a result; nodes come before relationships."""
     node: dict[str, list[Any]] = {"id": [result.id], "version": [result.graph.digest]}
     node |= {name: [result.properties[name]] for name in result_schema().properties[result.label]}
     yield result.label, 1, lambda *_: node
@@ -55,6 +55,6 @@ def _picked(table: ResultTable, names: Sequence[str], start: int, stop: int) -> 
 
 
 def path_literal(path: Path) -> str:
-    """Return the path as a string literal, escaped because the engine reads file names as patterns."""
+    """Return the path as a string literal of Cypher, escaped because the engine reads paths as patterns."""
     escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

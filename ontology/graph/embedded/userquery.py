@@ -1,4 +1,4 @@
-"""Run one user query on a file, in the process that `ontology.graph.userqueries.sandbox` starts."""
+"""Run one user query on a graph file, in the process that `ontology.graph.userqueries.sandbox` starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Iterator[sandbox.Query]:
-    """Open the file at ``path`` for one query: read-only, with one thread and a pool of ``pool_bytes``."""
+    """Open a graph file for one query, read-only and with one thread.
+
+    `place` gives the ``path`` of the file and ``pool_bytes``, the size of the buffer pool.
+    """
     path, pool_bytes = Path(place["path"]), int(place["pool_bytes"])
     reserve = 1 << max(30, (4 * path.stat().st_size - 1).bit_length())  # the engine reserves it twice
     sandbox.limit_memory(2 * reserve + pool_bytes)

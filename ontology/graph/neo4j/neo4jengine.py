@@ -1,6 +1,6 @@
 """Run the graph on a Neo4j server, through the official driver.
 
-Bulk rows are sent in batches, each in a managed transaction. Every write is safe to repeat, because the
+Many rows are sent in batches, each in its own transaction. Every write must be safe to repeat, because the
 driver repeats writes after temporary faults, and this module repeats a commit whose outcome is unknown.
 """
 
@@ -37,7 +37,7 @@ _AWAIT = "CALL db.awaitIndexes"
 _AWAITED_S = 10.0
 _AWAITED_IN_ALL_S = 600.0
 _MADE_MEANWHILE = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
-"""Error code of ``IF NOT EXISTS`` when another process creates the same index at the same moment."""
+"""Error code of a ``CREATE ... IF NOT EXISTS`` if another process creates the same index at that moment."""
 
 
 class Neo4jEngine(Engine):
@@ -68,11 +68,11 @@ class Neo4jEngine(Engine):
         return [m.version for m in missing]
 
     def _execute(self, statement: str) -> None:
-        """Run one statement of a migration; another process may be running it at the same time.
+        """Run one statement of a migration, even if another process runs it at the same time.
 
-        A process that waits for indexes holds locks, which the process that creates them may need; the server
-        does not recognize this as a deadlock. The wait is therefore divided into parts, and the locks are
-        released between them.
+        While a process waits for indexes, it keeps locks that the process which creates the indexes may need;
+        the server does not recognize this as a deadlock. The wait is therefore divided into parts, and the
+        locks are released between them.
         """
         waits = _AWAIT in statement
 
@@ -92,7 +92,7 @@ class Neo4jEngine(Engine):
                         raise
 
     def describe(self) -> dict[str, Any]:
-        """Return engine, version and masked URL of the server."""
+        """Return ``engine``, ``version`` and ``where``, the masked URL of the server."""
         version = self.server.agent().rpartition("/")[2]
         return {"engine": "neo4j", "version": version, "where": self.server.where}
 
@@ -101,7 +101,7 @@ class Neo4jEngine(Engine):
         self.server.close()
 
     def wipe(self) -> bool:
-        """Remove nothing: a server may also hold other data, and edits by hand."""
+        """Remove nothing, because a server may also contain other data and edits by hand; return False."""
         return False
 
     def batch_count(self, graph: LabelGraph) -> int:
@@ -109,7 +109,7 @@ class Neo4jEngine(Engine):
         return -(-graph.n_labels // LABELS_PER_BATCH) + -(-graph.n_edges // EDGES_PER_BATCH)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
-        """Load batch `i`, labels before edges; see `Engine.load_batch`."""
+        """Load batch `i`, which contains labels or edges; see `batch_count` and `Engine.load_batch`."""
         of_labels = -(-graph.n_labels // LABELS_PER_BATCH)
         if i < of_labels:
             name = str(self.known_version(graph.digest)["ontology"])
@@ -199,7 +199,7 @@ class Neo4jEngine(Engine):
 
 
 def _join(run: Run, result: GraphResult) -> None:
-    """Link a result to its job; if the result is gone, raise, so that nothing is written."""
+    """Link a result to its job; if the result is gone, raise `GraphDamagedError`, and nothing is written."""
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:
@@ -214,7 +214,7 @@ def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
 
 
 def _table_of(result: neo4j.Result, digest: str) -> Any:
-    """Return a long answer as an Arrow table, filled in parts."""
+    """Return a long answer as an Arrow table, which is filled in parts."""
     import pyarrow
 
     types = {"idx": "float64", "weight": "float64", "rank": "int64"}

@@ -1,4 +1,4 @@
-"""Connect to a Neo4j server, check the version of its schema, and translate its errors into ours."""
+"""Connect to a Neo4j server, check the migrations of its graph, and translate its errors into ours."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ class Server:
     Parameters
     ----------
     url : str
-        ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``); without user and password
-        for a server that does not require them.
+        ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``). User and password are left
+        out for a server that does not require them.
 
     Attributes
     ----------
     url, where : str
-        The given URL; the same with the password masked.
+        The given URL, and the same URL with the password masked.
 
     Notes
     -----
-    Safe for threads. A process that forks can continue to use its connections; the child opens its own.
+    Several threads may use one instance. After a fork, the parent keeps its connections, and the child opens
+    its own.
     """
 
     def __init__(self, url: str) -> None:
@@ -67,7 +68,7 @@ class Server:
         self._process = 0
 
     def agent(self) -> str:
-        """Return the name and version that the server reports: ``Neo4j/5.26.0``."""
+        """Return the name and version that the server reports, such as ``Neo4j/5.26.0``."""
         with self._translated():
             return str(self.reach().get_server_info().agent)
 
@@ -80,7 +81,7 @@ class Server:
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
-        """Yield a session; raise faults of the server as our errors."""
+        """Yield a session; errors of the driver are translated into ours."""
         driver = self.reach()
         with (
             self._translated(),
@@ -92,16 +93,17 @@ class Server:
     def streamed(
         self, cypher: str, params: Mapping[str, Any], *, timeout_s: float, fetch_size: int
     ) -> Iterator[tuple[Sequence[str], Iterator[tuple[Any, ...]]]]:
-        """Run one statement with read access; yield its columns, and its rows of plain values one by one.
+        """Run one statement with read access; yield its column names and an iterator over its rows.
 
-        The server stops it after `timeout_s` seconds, and sends `fetch_size` rows at a time.
+        Rows consist of plain values. The server stops the statement after `timeout_s` seconds, and sends
+        `fetch_size` rows at a time.
         """
         with self.session(neo4j.READ_ACCESS, fetch_size) as session:
             result = session.run(neo4j.Query(cypher, timeout=timeout_s), dict(params))
             yield result.keys(), plain_rows(result)
 
     def reach(self) -> neo4j.Driver:
-        """Return this process's driver; the first use connects and checks the schema version."""
+        """Return the driver of this process; the first call connects and checks the migrations."""
         with self._lock:
             if self._process != os.getpid():
                 if self._driver is not None:
@@ -134,7 +136,10 @@ class Server:
         return driver
 
     def missing(self) -> list[Migration]:
-        """Return the migrations that the graph lacks; a changed migration raises `MigrationError`."""
+        """Return the migrations that the graph lacks.
+
+        A migration whose file has changed since it was applied raises `MigrationError`.
+        """
         query = query_text(DIALECT, "recorded_migrations", {})
         with self.session(neo4j.READ_ACCESS) as session:
             recorded = dict(session.execute_read(lambda tx: fetched(tx.run(query))).rows)
@@ -150,7 +155,7 @@ class Server:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate the driver's errors into ours, which name the server without its password."""
+        """Translate errors of the driver into ours; their messages have the URL without its password."""
         where = f"graph {self.where}"
         try:
             yield
@@ -209,7 +214,7 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without the driver's types; nodes and edges look as on the embedded engine."""
+    """Return a value without types of the driver; nodes and edges have the same form on both engines."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

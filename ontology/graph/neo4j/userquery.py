@@ -15,7 +15,10 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
-    """Reach the server at ``url`` for one query, with read access and a limit of `timeout_s` seconds."""
+    """Connect to a server for one query, with read access and a limit of `timeout_s` seconds.
+
+    `place` gives the ``url`` of the server.
+    """
     sandbox.limit_memory()
     fetch_size = min(max_rows + 1, sandbox.FETCHED_TOGETHER)
     with closing(Server(place["url"])) as server:

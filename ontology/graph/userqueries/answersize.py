@@ -1,6 +1,6 @@
-"""Limit the size of an answer to a user's query, by one rule for every engine.
+"""Limit the size of an answer to a user's query, by the same rule for both engines.
 
-An answer has at most the requested number of rows, and at most 64 MiB, counted as the JSON that is sent to
+An answer has at most the requested number of rows, and at most 64 MiB, measured as the JSON that is sent to
 the caller. Every value counts as at least eight bytes, because a list of empty lists takes far more memory
 than its text.
 """
@@ -30,7 +30,7 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]], max_rows: int
     columns : sequence of str
         Names of the columns.
     rows : iterable of sequences of plain values
-        Rows, fetched one by one; at most one row more than is kept is fetched.
+        Rows, fetched one by one; at most `max_rows` + 1 are fetched.
     max_rows : int
         Maximum number of rows kept; ``truncated`` says whether there were more.
 

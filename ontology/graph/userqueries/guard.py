@@ -1,10 +1,10 @@
 """Check that a user's Cypher only reads: one statement that cannot write, load or reach the network.
 
-The guard is the first of several protections. The stores run accepted statements with read access only, under
-a time limit and a row limit; the embedded one runs them in a separate process. But an engine opened for
-reading still answers some statements that read any file or reach the network, and the guard refuses those.
+The guard is the first of several protections: accepted statements run in a separate process, with read access
+only, under a time limit and a row limit. But even with read access, an engine answers some statements that
+read any file or reach the network; the guard refuses those.
 
-Every rule has its own name, which the error carries, so that tests can show that each rule is needed.
+Every rule has its own name, which the error contains, so that tests can show that each rule is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from labelgrove.ontology.graph.cyphertokens import Token, tokenize
 __all__ = ["MAX_CHARACTERS", "RULES", "Rule", "broken_rules", "check_statement"]
 
 MAX_CHARACTERS = 20_000
-"""Length in characters of the longest accepted statement; data belong in parameters."""
+"""Length in characters of the longest accepted statement; data should be passed as parameters."""
 
 _FIRST = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN")
 
@@ -99,7 +99,7 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 class Statement:
-    """A Cypher text, with the properties that the rules check."""
+    """A Cypher text, with those of its properties that the rules check."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -117,7 +117,7 @@ class Statement:
 
     @cached_property
     def calls(self) -> list[str]:
-        """Names of the called functions, in lower case; dotted names in full."""
+        """Names of the called functions in lower case, with the namespaces before them: ``date.truncate``."""
         found = []
         for i, token in enumerate(self.tokens):
             if token.text == "(" and i and self.tokens[i - 1].kind in ("word", "quoted"):
@@ -148,7 +148,7 @@ class Rule:
     Attributes
     ----------
     reason : str
-        Description of the breach, for the message.
+        What the statement does, for the message.
     breaks : callable
         Takes a `Statement`; returns whether it breaks the rule.
     """
@@ -168,7 +168,7 @@ def check_statement(cypher: str) -> None:
     Raises
     ------
     QueryRefusedError
-        For a broken rule; `rule` is the name of the first one.
+        If the statement breaks rules; the attribute `rule` is the name of the first one.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def check_statement(cypher: str) -> None:
 
 
 def broken_rules(cypher: str, rules: Mapping[str, Rule] | None = None) -> list[str]:
-    """Return the names of all rules that `cypher` breaks, in the order of `RULES`."""
+    """Return the names of all rules that `cypher` breaks, in the order of `rules`, by default `RULES`."""
     if not isinstance(cypher, str):
         raise InputError(f"cypher: {cypher!r} is of type {type(cypher).__name__}; give a statement as text")
     statement = Statement(cypher)

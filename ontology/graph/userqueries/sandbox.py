@@ -1,14 +1,14 @@
-"""Run one user query in a separate process, on either engine: read-only, with system limits, ended when late.
+"""Run one user query in a separate process, on either engine: read-only, under limits, and stopped when late.
 
-The parent (`run`) starts the engine's own program (its module ``userquery``) with a reduced environment,
-sends one JSON request and reads one JSON answer. The child (`answer`) lowers its limits before it connects to
-the engine: it limits processor time and memory, and allows no byte in any file, so that even a statement that
-the guard missed cannot write to a file.
+The parent process (`run`) starts the engine's module ``userquery`` as a program with a reduced environment,
+sends one JSON request and reads one JSON answer. Before the child process (`answer`) connects to the engine,
+it limits its own processor time and memory, and the size of any file to 0 bytes, so that even a statement
+that the guard missed cannot write to a file.
 
-The time limit also covers the fetching of rows, and an engine can send a row of any size. Inside the caller's
-process, the driver's work on such a row could be neither stopped nor bounded. The child ends as soon as it
-has answered or is late, whatever data remain in its sockets; a server ends the transaction of a closed
-connection.
+A process of its own is needed because an engine can send a row of any size: in the caller's process, the
+driver's work on such a row could be neither stopped nor limited. The time limit therefore also covers the
+fetching of rows. The child ends as soon as it has answered or is late, whatever data remain in its sockets; a
+server ends the transaction when the connection is closed.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ __all__ = ["FETCHED_TOGETHER", "Query", "Reach", "answer", "limit_memory", "run"
 Query = Callable[
     [str, Mapping[str, Any]], AbstractContextManager[tuple[Sequence[str], Iterator[Sequence[Any]]]]
 ]
-"""Runs a query in the child: yields columns, and rows of plain values, which are fetched one by one."""
+"""Runs a query in the child process: yields its column names and an iterator over its rows."""
 
 Reach = Callable[[Mapping[str, Any], float, int], AbstractContextManager[Query]]
-"""Connects the child to its engine, given the place, the time limit in seconds and the row limit."""
+"""Connects the child process to its engine.
+
+Takes the place (as for `run`), the time limit in seconds and the row limit; yields a `Query`.
+"""
 
 FETCHED_TOGETHER = 1000
 """Number of rows that a server sends at a time."""
@@ -75,12 +78,12 @@ def run(
     program : str
         Name of the module that the process runs; it calls `answer`.
     place : mapping
-        Information that the module needs to connect to its engine; it must be representable in JSON.
+        What the module needs to connect to its engine; JSON must be able to represent it.
     cypher, params
-        A statement that the guard accepted, and its parameters, which must be representable in JSON.
+        A statement that the guard accepted, and its parameters, which JSON must be able to represent.
     timeout_s : float
-        Time limit of the query in seconds, including the fetching of rows; the process is killed some seconds
-        later.
+        Time limit of the query in seconds, including the fetching of rows. A process that does not end by
+        itself is killed five seconds later.
     max_rows : int
         Maximum number of rows returned.
     folder : Path
@@ -88,10 +91,12 @@ def run(
 
     Raises
     ------
-    QueryTimeoutError, QueryFailedError
-        If the query runs too long; if it is wrong, needs too much memory, or its answer is too large.
+    QueryTimeoutError
+        If the query runs too long.
+    QueryFailedError
+        If the query is wrong or needs too much memory, or its answer is too large.
     PlatformError
-        On a system that does not limit processes.
+        On an operating system that cannot limit processes.
     """
     require_posix("a Cypher query")
     limits = {"timeout_s": timeout_s, "max_rows": max_rows}
@@ -141,7 +146,10 @@ def _overdue(timeout_s: float) -> QueryTimeoutError:
 
 
 def answer(reach: Reach) -> NoReturn:
-    """Answer the request on standard input and end the process; lower its limits before `reach` is called."""
+    """Answer the request on standard input, and end the process.
+
+    The limits of the process are lowered before `reach` is called.
+    """
     request = json.load(sys.stdin.buffer)
     timeout_s, max_rows = float(request["limits"]["timeout_s"]), int(request["limits"]["max_rows"])
     signal.signal(signal.SIGALRM, lambda *_: _end(_error(_overdue(timeout_s))))
@@ -165,7 +173,7 @@ def answer(reach: Reach) -> NoReturn:
 
 
 def limit_memory(engine_bytes: int = 0) -> None:
-    """Limit the address space of this process to `engine_bytes` and a heap of 2 GiB."""
+    """Limit the address space of this process to `engine_bytes` plus 2 GiB for everything else."""
     _limit("AS", engine_bytes + _HEAP_BYTES)
 
 

@@ -1,10 +1,10 @@
-r"""Recognize kinds of files by their first bytes: one table of kinds that are read and kinds that are not.
+r"""Recognize kinds of files by their first bytes, in one table of kinds that are read and kinds that are not.
 
-A row that names a ``reader`` is a kind that only this format reads; every other reader refuses it. A row
-without one is a kind that no reader takes, and says how to handle it. The first row that fits counts: bytes
-come before text, and kinds with a distinctive sign before kinds that are recognized from a share of their
-lines. JSON documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all of their
-text.
+If a row of the table has a ``reader``, only that format reads the kind; all others refuse it. If it has none,
+no format reads the kind, and the row contains advice. The first row that fits applies. Rows that test bytes
+therefore come before rows that test text, and rows with a distinctive sign before rows that need a share of
+the lines. Kinds of JSON documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all
+of their text.
 
 When a format learns to read one of these kinds, name the format as the ``reader`` of the row.
 """
@@ -54,9 +54,9 @@ class Look:
     fits : callable
         Takes the start of a file; returns whether it is of this kind.
     advice : str
-        How to handle it; empty if a format reads it.
+        How to handle such a file; empty if a format reads it.
     reader : str or None
-        The format that reads it, or None.
+        The name of the format that reads it; None if none does.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Look:
 
 
 def look_of(start: Head) -> Look | None:
-    r"""Return the kind of a file with this start; None if it may be a hierarchy as text.
+    r"""Return the kind of a file with this start; None if it may be a hierarchy written as text.
 
     >>> look_of(Head(b"PK\x03\x04...")).name, look_of(Head(b"a b\nb c\n"))
     ('a zip archive', None)
@@ -95,7 +95,7 @@ DOCUMENTS = Look(
     most_lines(r"^\s*[-+]?[\d.]+(, ?\d+)*( qid:\d+)?( \d+:[-+.\deE]+)+\s*(#.*)?$", share=0.6),
     "read the file of the hierarchy; name the class list of a category hierarchy with the option labels",
 )
-"""The labels file of a category hierarchy also looks like this."""
+"""Kind of files of documents; the labels file of a category hierarchy is also one of them."""
 
 LOOKS: tuple[Look, ...] = (
     # Bytes.

@@ -1,6 +1,7 @@
 """Test the start of a file for signs of its kind: bytes, the beginning of its text, the form of its lines.
 
-Functions with an argument other than a `Head` return a test; the others are tests, and take a `Head`.
+A function that takes a `Head` is a test itself. Every other function takes what is to be found, and returns a
+test.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 Sign = Callable[[Head], bool]
-"""Whether a file with this start is of some kind."""
+"""A test: takes the start of a file, and returns whether it shows the sign."""
 
 _PUNCTUATED = re.compile(r"[({;\\]$|[=!<>]=|\w\([^)]*\)?[;:,]?$|^\s*[\w.\[\]]+\s*[-+*/:]?=\s*\S")
 _WORDED = re.compile(
@@ -43,30 +44,30 @@ _MARKDOWN = re.compile(r"```|~~~|\s*\|?(\s*:?-{3,}:?\s*\|)+|\s*[-*]? *\[[^\]]+\]
 
 
 def starts_with(magic: bytes, at: int = 0, beside: bytes = b"") -> Sign:
-    """Test for bytes at a position, and for other bytes anywhere in the start."""
+    """Test for the bytes `magic` at position `at`, and for the bytes `beside` anywhere in the start."""
     return lambda head: head.start.startswith(magic, at) and beside in head.start
 
 
 def text_starts(pattern: str) -> Sign:
-    """Test how the text begins, after blanks."""
+    """Test whether the text begins with a pattern, after blanks; letter case does not matter."""
     expression = re.compile(pattern, re.IGNORECASE)
     return lambda head: expression.match(head.text.lstrip()) is not None
 
 
 def first_record(pattern: str) -> Sign:
-    """Test the first line that is not a comment."""
+    """Test whether the first line that is not a comment begins with a pattern; case does not matter."""
     expression = re.compile(pattern, re.IGNORECASE)
     return lambda head: bool(head.records) and expression.match(head.records[0].lstrip()) is not None
 
 
 def some_lines(pattern: str, least: int = 1) -> Sign:
-    """Test for at least some matching lines, comments included."""
+    """Test whether at least `least` lines begin with a pattern; comments count too."""
     expression = re.compile(pattern)
     return lambda head: sum(expression.match(line) is not None for line in head.lines) >= least
 
 
 def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
-    """Test for a share of the lines that are not comments."""
+    """Test whether a pattern occurs in a `share` of the lines, at least `least`; comments are left out."""
     expression = re.compile(pattern)
 
     def fits(head: Head) -> bool:
@@ -86,7 +87,7 @@ def all_of(*tests: Sign) -> Sign:
 
 
 def xml(root: str = "") -> Sign:
-    """Test for XML and HTML with a given name of the first element, or with any."""
+    """Test for XML or HTML whose first element has a name that matches `root`, or any name."""
     wanted = re.compile(rf"({root})\Z" if root else "", re.IGNORECASE)
 
     def fits(head: Head) -> bool:
@@ -97,7 +98,10 @@ def xml(root: str = "") -> Sign:
 
 
 def _root_element(text: str) -> str | None:
-    """Return the name of the first element, empty if it comes later; None if neither XML nor HTML."""
+    """Return the name of the first element; None if the text is neither XML nor HTML.
+
+    The name is empty if the start of the file ends before the first element.
+    """
     if not re.match(r"\s*<(\?xml|!doctype|!--|[a-z_][\w.:-]*(\s[^<>]*)?/?>)", text, re.IGNORECASE):
         return None
     if not re.search(r"<\?xml|<!doctype|<html\b|\sxmlns|</|/>", text, re.IGNORECASE):
@@ -116,7 +120,7 @@ def _root_element(text: str) -> str | None:
 
 
 def utf16(odd: int) -> Sign:
-    """Test for text with two bytes a character, without a byte order mark, by the positions of its NULs."""
+    """Test for UTF-16 text without a byte order mark: most NULs are at odd (1) or at even (0) positions."""
 
     def fits(head: Head) -> bool:
         nuls, others = head.start[odd::2].count(0), head.start[1 - odd :: 2].count(0)
@@ -131,7 +135,10 @@ def is_pickle(head: Head) -> bool:
 
 
 def is_binary(head: Head) -> bool:
-    """Return whether a fifth of the bytes are control characters; a fiftieth if the text is not UTF-8."""
+    """Return whether more than a fifth of the bytes are control characters.
+
+    If the text is not UTF-8, more than a fiftieth is enough.
+    """
     n_controls = sum(head.start.count(code) for code in (*range(9), *range(14, 27), *range(28, 32)))
     n_damaged = head.text.count("\ufffd") - head.start.count("\ufffd".encode())
     return n_controls > len(head.start) / (50 if n_damaged > len(head.start) / 50 else 5)
@@ -145,15 +152,16 @@ def is_newick(head: Head) -> bool:
 
 
 def is_marked_up(head: Head) -> bool:
-    """Return whether the text contains fenced code, the rule of a table or a line that is a link."""
+    """Return whether the text has Markdown's fenced code, a ruled table, or a line that is only a link."""
     return any(map(_MARKDOWN.match, head.lines))
 
 
 def has_headings(head: Head) -> bool:
-    """Return whether the text contains headings of two levels, or underlined headings.
+    """Return whether the text has `#` headings of at least two levels, or underlined headings.
 
-    Comments look like headings. With clean columns, or an outline without bullets, such lines count as
-    comments.
+    A line of four or more ``=`` always counts as the underline of a heading. Lines that start with `#` may
+    also be comments: they are taken for comments if the other lines have equally many cells (two or more), or
+    if these other lines have no bullets and either two words each or the indentation of an outline.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
     in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)
@@ -165,7 +173,11 @@ def has_headings(head: Head) -> bool:
 
 
 def is_statements(head: Head) -> bool:
-    """Return whether half of the lines are statements of some language, a quarter with punctuation."""
+    """Return whether half of the lines look like statements of a programming language.
+
+    A quarter of the lines, and at least two, must have the punctuation of code; the others may begin with a
+    keyword. Lines of two words each, or with equally many cells, do not count.
+    """
     n = len(head.records)
     n_marked = sum(_PUNCTUATED.search(line) is not None for line in head.records)
     n_worded = sum(_WORDED.match(line) is not None for line in head.records if not _PUNCTUATED.search(line))
@@ -179,20 +191,20 @@ def is_statements(head: Head) -> bool:
 
 
 def is_prose(head: Head) -> bool:
-    """Return whether lines are long, and some end like sentences or clauses."""
+    """Return whether half of the lines have six words or more, and a seventh end in punctuation."""
     words = sorted(len(line.split()) for line in head.records)
     ends = sum(line.rstrip()[-1] in ".!?,;:" for line in head.records)
     return len(words) > 1 and words[len(words) // 2] >= 6 and ends >= len(words) / 7 and not _in_columns(head)
 
 
 def _in_columns(head: Head) -> bool:
-    """Return whether every line has the same number of cells, at least two."""
+    """Return whether all lines that are not comments have the same number of cells, at least two."""
     widths = {len(re.split(r"[\t,;]", line)) for line in head.records}
     return len(widths) == 1 and widths != {1}
 
 
 def is_python(head: Head) -> bool:
-    """Return whether the text contains two kinds of Python lines, one of them a definition or an import."""
+    """Return whether lines of Python of two kinds occur, one of them ``def``, ``class`` or ``from``."""
     kinds = [
         r"(async )?def \w+\(",
         r"class \w+(\(.*\))?:",

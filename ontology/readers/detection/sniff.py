@@ -21,15 +21,16 @@ def sniff(path: Path, start: Head, look: Look | None) -> str:
     Parameters
     ----------
     path : Path
-        Path of the file; its name decides between edge lists and category hierarchies, which look alike.
+        Path of the file. Its name distinguishes category hierarchies from edge lists, which look alike.
     start : Head
         First bytes of the file.
     look : Look or None
-        The recognized kind of the file.
+        The recognized kind of the file; if a format reads that kind, the format is returned.
 
     Notes
     -----
-    A file that fits no format counts as an edge list, whose reader reports line by line what is wrong.
+    A file that fits no format is taken for an edge list, because that reader reports what is wrong line by
+    line.
     """
     if look is not None and look.reader is not None:
         return look.reader

@@ -20,9 +20,10 @@ _TABLE = re.compile(r"[\t,;]")
 def looks_like_yaml(lines: list[str]) -> bool:
     r"""Return whether lines are the mappings and lists of YAML.
 
-    Lines of YAML are ``key:``, ``key: value`` or items of a list; some must have one of the first two
-    forms. An entry with lines below it ends in a colon; in an outline, such an entry is a label like any
-    other. A tenth of the lines may differ, because values can continue in further lines.
+    Lines of YAML have the form ``key:``, ``key: value`` or ``- item``, and at least one has a key. If more
+    deeply indented lines follow a line, it must end in a colon; this distinguishes YAML from an outline, in
+    which any label may have lines below it. A tenth of the lines may differ, because values can continue on
+    further lines.
 
     >>> looks_like_yaml(["a: 1", "b:", "  - c"]), looks_like_yaml(["Genus: Canis", "  Species: lupus"])
     (True, False)

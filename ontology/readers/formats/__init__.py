@@ -1,1 +1,4 @@
-"""Read each format, one file for each: the meaning of its lines, columns or objects."""
+"""Readers of the formats, one module per format.
+
+Each gives the lines, columns or objects of its format their meaning.
+"""

@@ -1,10 +1,10 @@
 """Read edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
 
-Lines that start with ``#`` are comments. Without a header, the columns are the two ends and, if there is a
-third, the weight. A header names the columns in any order (`ontology.readers.formats.tableheader`):
-``parent`` and ``child``, or ``parent`` and ``key`` if each record is a label; and ``weight``, ``rank``,
-``name``, ``definition``, ``relation``. Other columns are reported and left out. Cells may be quoted unless
-blanks split them.
+Lines that start with ``#`` are comments. Without a header, the first two columns are the ends of the edge,
+and a third column is its weight. A header names the columns in any order
+(`ontology.readers.formats.tableheader`): ``parent`` and ``child``, or ``parent`` and ``key`` if each record
+is a label; and also ``weight``, ``rank``, ``name``, ``definition`` and ``relation``. Other columns are
+reported and left out. Cells may be quoted unless the delimiter is blanks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNPLAIN = {
 
 
 def read_edges(path: Path, into: Collector, options: Options) -> None:
-    """Read an edge list into a collector; about a second for 500,000 edges."""
+    """Read an edge list into a collector; this takes about a second for 500,000 edges."""
     into.directed = options.direction != "undirected"
     blocks = Lines(path, into.recorder).blocks()
     first = next(((n, lines) for n, lines in blocks if any(map(_is_record, lines))), None)
@@ -70,7 +70,10 @@ def _is_record(line: str) -> bool:
 def _plain_columns(
     lines: list[str], delimiter: str, layout: Layout | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return children and parents of a block that is just two clean columns; otherwise None."""
+    """Return the children and parents in a block of lines, without looking at each line.
+
+    Return None if the block is not just two clean columns: its lines are then read one by one.
+    """
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
     text = "\n".join(lines)
@@ -84,7 +87,7 @@ def _plain_columns(
 
 
 class _Reader:
-    """Take lines one by one; the first record determines the layout."""
+    """Read lines one by one; the first record determines the layout of the columns."""
 
     def __init__(self, into: Collector, options: Options, delimiter: str, sample: list[str]) -> None:
         self._into = into
@@ -97,7 +100,7 @@ class _Reader:
         self.is_foreign = False
 
     def take(self, line: str, at: int) -> None:
-        """Take a line that is not a comment."""
+        """Read a line that is not a comment."""
         cells = self._split(line, at)
         if cells is None or self.is_foreign:
             return
@@ -137,7 +140,7 @@ class _Reader:
             )
 
     def _split(self, line: str, at: int) -> list[str] | None:
-        """Return the cells of a line without surrounding blanks; report an open quote and return None."""
+        """Return the cells of a line without surrounding blanks; report an open quote, and return None."""
         raw = split_cells(line, self._delimiter)
         if raw is None:
             self._into.defect("quote", at, line)
@@ -148,7 +151,10 @@ class _Reader:
         return cells
 
     def _settle(self, cells: list[str], at: int) -> bool:
-        """Determine the layout from the first record; return whether that record is not an edge."""
+        """Determine the layout from the first record; return whether that record needs no further reading.
+
+        This is so if it is a header, or if the file turns out not to be an edge list, which is reported.
+        """
         self.layout = read_header(cells, at, self._into, self._options)
         if self.layout is not None:
             self._into.directed = self._into.directed and not self.layout.undirected
@@ -185,7 +191,11 @@ class _Reader:
             self._edge(cells, at, line, layout)
 
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
-        """Count the relation of a record; return whether it is the requested one, or none was requested."""
+        """Count the relation of a record, and return whether its edge is wanted.
+
+        The edge is wanted if no relation was requested, or if the record has the requested one. An unwanted
+        edge is reported.
+        """
         if layout.relation is None:
             return True
         relation, wanted = cells[layout.relation], self._options.relation
@@ -213,7 +223,7 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the text about a first record whose weight is not a number: it may be a header."""
+        """Return the excerpt for a first record whose weight is not a number: the line may be a header."""
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 

@@ -1,7 +1,8 @@
-"""Read labelgrove's JSON export: every label and edge, and everything else that enters the digest.
+"""Read labelgrove's JSON export: every label and edge, and everything else that affects the digest.
 
 `ontology.versions.export` writes it. An unchanged export is read back as the graph that it was made from,
-whatever its layout: its digest is compared with the digest that the file states.
+whatever the layout of that graph: the digest of what was read is compared with the digest that the file
+states.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _LARGEST_RANK = 2**31 - 1
 
 
 def read_export(path: Path, into: Collector, _options: Options) -> None:
-    """Read an export into a collector; the text is held in memory."""
+    """Read an export into a collector; the whole text is kept in memory."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return
@@ -103,7 +104,10 @@ def _length(value: Any) -> tuple[float, str | None]:
 
 
 def _rank(value: Any) -> int | None:
-    """Return a rank, also a negative one, which only code can set; None for any other value."""
+    """Return a value that is a whole number of 32 bits, as a rank; None for any other value.
+
+    Ranks may be negative: only graphs that were built with code have such ranks.
+    """
     digits = value.removeprefix("-") if isinstance(value, JsonNumber) else ""
     if not digits.isdigit() or len(digits) > len(str(_LARGEST_RANK)):
         return None

@@ -1,7 +1,7 @@
-"""Recognize a JSON document: a tree of labels, or one of the shapes that are often taken for one.
+"""Recognize a JSON document: a tree of labels, or one of the shapes that are often mistaken for one.
 
-`LOOKS` in `ontology.readers.detection.looks` recognizes JSON; recognizing the kind of JSON needs all of its
-text. The first shape that fits counts.
+`LOOKS` in `ontology.readers.detection.looks` recognizes that a file is JSON. Which kind of JSON it is can be
+seen only in the whole text. The first shape that fits applies.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Shape:
     name : str
         Name of the kind.
     fits : callable
-        Takes the document, and the document or the first object in its array; returns whether it is of this
-        kind.
+        Takes two arguments, the document and an object: the document itself or, if it is an array, the first
+        object in it. Returns whether the document is of this kind.
     advice : str
         How to handle such a document.
     """
@@ -66,9 +66,11 @@ def foreign_shape(document: Any) -> str | None:
 
 
 def _is_tree(objects: list[Any]) -> bool:
-    """Return whether a top node has children, or all nodes identify a label and have no unread members.
+    """Return whether the top nodes form a tree of labels.
 
-    At least one node must identify a label. If none does, labels are identified by a member that is not read.
+    If any of them has children, some node in the tree must have one of the members `NAMING`; otherwise labels
+    have another member as their name, which is not read. If none has children, each top node must have one of
+    these members, and only members that are read.
     """
     if any(isinstance(node.get("children"), list) for node in objects):
         return _names_a_label(objects)
@@ -104,7 +106,7 @@ def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
-    """Test for members of the value of `member`, or of the first object in its array."""
+    """Test whether the value of `member`, or its first element if it is an array, has all of `members`."""
 
     def fits(_: Any, first: Any) -> bool:
         held = first.get(member)
@@ -115,7 +117,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Test for an object in which the value of every member has one of these types."""
+    """Test for a document that is an object whose members all have values of these types."""
     return lambda document, _: (
         isinstance(document, dict)
         and bool(document)
@@ -165,11 +167,14 @@ SHAPES: tuple[Shape, ...] = (
     Shape("a JSON object ({})", lambda document, _: isinstance(document, dict), _AS_TREE),
     Shape("a single JSON value", lambda *_: True, _AS_TREE),
 )  # fmt: skip
-"""Every shape that is not a tree of labels, in the order of the tests; the last one always fits."""
+"""Every shape that is not a tree of labels, in the order of testing; the last one always fits."""
 
 
 def _shown(document: Any) -> str:
-    """Return the first members of a document, or of the first object in its array."""
+    """Return the names of the first members of a document, or of the first object in its array, as text.
+
+    If the object states a format, return that instead.
+    """
     first = (
         next((one for one in document if isinstance(one, dict)), None)
         if isinstance(document, list)

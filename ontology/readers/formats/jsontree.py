@@ -1,9 +1,9 @@
 """Read nested JSON trees: ``{"name": ..., "children": [...]}``, one tree or an array of trees.
 
-The key of a node is its ``id`` (or ``key``); without one, its path of names: ``flare/analytics/cluster``,
-with ``~`` and ``/`` inside a name written ``~0`` and ``~1``. Nodes with the same name in different places
-therefore have different keys. ``weight`` is the length of the edge to the parent, ``definition`` a text;
-other members are reported and left out.
+The key of a node is its ``id`` (or ``key``). If it has none, the key is its path of names, such as
+``flare/analytics/cluster``, where ``~`` and ``/`` inside a name are written ``~0`` and ``~1``. Nodes with the
+same name in different places therefore have different keys. ``weight`` is the length of the edge to the
+parent, ``definition`` a text; other members are reported and left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["read_json"]
 
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
-    """Read a JSON tree into a collector; the text is held in memory, and a line may have up to 256 MiB."""
+    """Read a JSON tree into a collector; the whole text is kept in memory, with up to 256 MiB in a line."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return
@@ -50,7 +50,7 @@ class _Walk:
         self._unread: dict[str, tuple[int, int]] = {}  # member: number of nodes with it, and the first line
 
     def trees(self, document: Any) -> None:
-        """Take the trees of a document."""
+        """Read the tree or the array of trees that is the document."""
         trees = document if isinstance(document, list) else [document]
         self._wait(trees, None, 1, None)
         while self._waiting:
@@ -123,9 +123,11 @@ class _Walk:
         return None
 
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
-        """Return the path of a node; under a repeated label, a child's name means the existing child.
+        """Return the path of names that is the key of a node; ``#2``, ``#3`` ... follow if it is taken.
 
-        `again` holds the paths that this record has used so far; None if no earlier record has the parent.
+        If the parent has occurred before, with another list of children, a child with a known name is the
+        child from there; `again` then contains the paths of the children that were read from the new list.
+        It is None if the parent has not occurred before.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

@@ -1,8 +1,9 @@
 """Read category hierarchies of large-scale text classification: ``parent child`` integers, and classes.
 
-The hierarchy has one edge a line. Categories may have several parents, and the large published file may
-contain cycles. A separate file says which categories are classes. After a header it has one document a line:
-``545, 32 8:1 18:2``, the classes with commas, then the features, which are not read.
+The file of the hierarchy has one edge a line. Categories may have several parents; the largest published
+file contains cycles. A separate labels file shows which categories are classes. It has a header and then one
+document a line, such as ``545, 32 8:1 18:2``: classes with commas between them, then features, which are not
+read.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def read_lshtc(path: Path, into: Collector, options: Options) -> None:
 
 
 def _category(text: str, into: Collector, file: str, at: int) -> str | None:
-    """Return the key of a category; report anything but a whole number of 64 bits and return None."""
+    """Return the key of a category; None for text that is not a 64-bit whole number, which is reported."""
     digits = text.lstrip("0") or "0"
     if not (
         text.isascii() and text.isdigit() and len(digits) <= len(_LARGEST) and int(digits) <= int(_LARGEST)
@@ -52,7 +53,7 @@ def _category(text: str, into: Collector, file: str, at: int) -> str | None:
 
 
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
-    """Return the classes in a labels file that are in the hierarchy, sorted by their keys."""
+    """Return those classes of a labels file that are in the hierarchy, sorted by key."""
     source = Lines(path, into.recorder)
     known = {*into.child, *into.parent}
     above = set(into.parent)
@@ -79,7 +80,7 @@ def _classes(path: Path, into: Collector) -> tuple[str, ...]:
 
 
 def _line_classes(line: str, at: int, file: str, into: Collector) -> list[str]:
-    """Return the classes of one document."""
+    """Return the classes of the document that a line describes."""
     begin = line.find(":")
     listed = line if begin < 0 else line[:begin].rpartition(" ")[0]
     features = line[len(listed) :].split()

@@ -1,7 +1,7 @@
-"""Read indented outlines: a label a line, with its depth given by blanks, tabs or dashes.
+"""Read indented outlines: one label a line, whose depth is given by blanks, tabs or dashes before it.
 
-Blanks or tabs may be followed by a bullet (``-`` or ``*``). If lines start with two or more dashes, the
-number of dashes is the depth. The first step inwards determines the width of a level.
+Blanks or tabs may be followed by a bullet (``-`` or ``*``). If some lines start with two or more dashes, the
+dashes give the depth. The first indented line determines the width of a level.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _DASHES = re.compile(r"([ \t]*)(-*)(.*)")
 
 
 def looks_like_outline(lines: list[str]) -> bool:
-    """Return whether some line is indented or starts with a bullet or dashes.
+    """Return whether some line is indented, or starts with a bullet or with dashes and a blank.
 
-    Keys of edges can also begin with dashes right before a word. Such dashes count only if most lines start
-    with a dash, and some line has several dashes and cannot be an edge with any delimiter.
+    Dashes right before a word may also belong to the key of an edge. They are taken for indentation only if
+    most lines start with a dash, and some line that starts with several dashes cannot be an edge, because it
+    contains no delimiter.
     """
     if any(re.match(r"[ \t]+\S|-+ |\* ", line) for line in lines):
         return True
@@ -50,7 +51,7 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Return whether lines without any indentation all have the same number of columns, at least two."""
+    """Return whether no line is indented and all have the same number of columns, at least two."""
     records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
     widths = {len(_COLUMN.split(line)) for line in records}
     return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)
@@ -69,7 +70,7 @@ def _read_line(line: str, at: int, dashed: bool, walk: _Walk, into: Collector) -
 
 
 class _Walk:
-    """The labels from the outermost level down to the last line."""
+    """The path of labels from the outermost level down to the line read last."""
 
     def __init__(self, into: Collector) -> None:
         self._into = into
@@ -78,14 +79,17 @@ class _Walk:
         self._unit = 0
 
     def same_blanks(self, indent: str) -> bool:
-        """Return whether `indent` consists of one character, the same as in the lines above."""
+        """Return whether `indent` consists only of the character that indents the lines above."""
         kinds = set(indent)
         if self._blank is None and len(kinds) == 1:
             self._blank = indent[0]
         return kinds <= {self._blank}
 
     def place(self, label: str, width: int, at: int, line: str) -> None:
-        """Put a label under the last one of the next outer level."""
+        """Add a label as a child of the last label that is indented less than `width`.
+
+        A width that does not fit the levels above is reported, and rounded to a level.
+        """
         into = self._into
         above = self._open[-1][0] if self._open else width
         widths = [w for w, _ in self._open]

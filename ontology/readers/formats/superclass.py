@@ -1,6 +1,7 @@
-"""Read superclass lists: ``superclass TAB class, class``, two levels or more under an added root.
+"""Read superclass lists, with lines ``superclass TAB class, class``: two levels or more below an added root.
 
-A class may be the superclass of another line. Superclasses that are not classes themselves go under the root.
+A class may be the superclass of another line. Superclasses that are not classes of any line become children
+of the root.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = ["looks_like_superclasses", "read_superclasses"]
 
 
 def looks_like_superclasses(lines: list[str]) -> bool:
-    """Return whether every line has one tab, and some lines list several classes after it."""
+    """Return whether every line contains one tab, and at least one has a comma after it."""
     return all(line.count("\t") == 1 for line in lines) and any(
         "," in line.partition("\t")[2] for line in lines
     )

@@ -1,8 +1,8 @@
-"""Determine the columns of a table: the words of a header, and the layout that they give.
+"""Determine the columns of a table, from the words of its header or from its first lines.
 
-A header that names a *parent* and a *child* lists edges. A header that names a *parent* and a *key* lists
-labels: each record is a label, and a record without a parent is a root. A *neighbor* and a *key* list
-undirected edges.
+If a header names a *parent* and a *child*, each record is an edge. If it names a *parent* and a *key*, each
+record is a label; a record without a parent is a root. A *neighbor* and a *key* are the ends of an undirected
+edge.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ HEADER_WORDS = {
     "definition": "definition", "gloss": "definition",
     "relation": "relation", "relationship": "relation", "relationtype": "relation", "predicate": "relation",
 }  # fmt: skip
-"""The role of each word in a header, compared ignoring case, blanks, ``_`` and ``-``."""
+"""The role of each word in a header; `word_role` ignores case, blanks, ``_`` and ``-``."""
 
 _ENDS = (("child", "parent"), ("key", "parent"), ("key", "neighbor"), ("name", "parent"), ("first", "second"))
-"""Pairs of columns that hold the two ends of an edge; the first pair that a header fully names counts."""
+"""Pairs of roles that can be the two ends of an edge; the first pair that a header contains is used."""
 
 _END_ROLES = frozenset({"parent", "child", "neighbor", "first", "second"})
 
 _OF_LABELS = ("key", "name")
-"""First columns of pairs whose header lists labels rather than edges."""
+"""The first roles of those pairs with which each record is a label, not an edge."""
 
 UNKNOWN_WORDS = (
     "looks like a header of unknown words (known headers: id,name,parent and child,parent[,weight])"
 )
-"""The text about a first line for which `has_unknown_words` holds."""
+"""What a defect says about a first line that `has_unknown_words` recognizes."""
 
 _SHOWN = 5
 
@@ -68,9 +68,9 @@ class Layout:
     width : int
         Number of columns.
     child, parent : int
-        The two ends of an edge.
+        Columns of the two ends of an edge, from 0.
     weight, rank, name, definition, relation : int or None
-        The other columns: name and definition are those of the child.
+        The other columns, None for a missing one; name and definition are those of the child.
     header : tuple of str
         The cells of the header; empty if there is none.
     of_labels : bool
@@ -93,7 +93,7 @@ class Layout:
 
 
 def word_role(word: str) -> str | None:
-    """Return the role that a word of a header names, or None.
+    """Return the role of a word in a header; None if the word is unknown.
 
     >>> word_role("Parent_ID"), word_role("colour")
     ('parent', None)
@@ -106,7 +106,7 @@ def _named_ends(roles: Sequence[str | None]) -> tuple[str, str] | None:
 
 
 def has_header(line: str) -> str | None:
-    """Return the delimiter by which a line is a header that names both ends of an edge, or None.
+    """Return the delimiter with which a line is a header that names both ends of an edge; None if none is.
 
     >>> has_header("id;name;parent_id"), has_header("oak,tree"), has_header("parent child")
     ('semicolon', None, 'space')
@@ -119,7 +119,9 @@ def has_header(line: str) -> str | None:
 
 
 def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
-    """Return whether the first record looks like a header of unknown words: none is a number or repeated.
+    """Return whether the first record may be a header of unknown words.
+
+    None of its cells may be empty, a number, or a cell of another line.
 
     >>> has_unknown_words(["label,above", "oak,tree"], "comma"), has_unknown_words(["oak,a", "a,b"], "comma")
     (True, False)
@@ -131,7 +133,10 @@ def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def read_header(cells: list[str], at: int, into: Collector, options: Options) -> Layout | None:
-    """Return the layout that a header gives; None if the first record is an edge."""
+    """Return the layout according to the header; None if the first record is not a header.
+
+    `cells` are those of the first record, at line `at`. Defects of the header are reported.
+    """
     roles = [word_role(cell) for cell in cells]
     ends = _named_ends(roles)
     telling = (
@@ -176,9 +181,10 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
 
 
 def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> Layout | str:
-    """Return the layout of most lines of a sample without a header, or why it is not an edge list.
+    """Return the layout of most lines of a sample without a header.
 
-    Two columns are the ends of an edge; a third holds its weight.
+    Two columns are the ends of an edge; a third is its weight. If the sample is not an edge list, return a
+    text that says why.
     """
     rows = [cells for line in lines if (cells := split_cells(line, delimiter)) is not None]
     widths = Counter(map(len, rows))
@@ -203,12 +209,12 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
 
 
 def number_text(cell: str, delimiter: str) -> str:
-    """Return a number with a decimal point; files split by semicolons may have a decimal comma."""
+    """Return the text of a number with a decimal point; the delimiter semicolon allows a decimal comma."""
     return cell.replace(",", ".") if delimiter == "semicolon" else cell
 
 
 def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent), from the two ends that a header names."""
+    """Return the columns of (child, parent), from the columns of the two ends that a header names."""
     if ends == ("first", "second"):
         return (first, second) if _ends_by_position(options) == (0, 1) else (second, first)
     swapped = ("child-parent", "parent-child")[first < second]  # contradicts a header with child and parent

@@ -1,9 +1,10 @@
-"""Read WordNet database files: ``data.noun`` and ``data.verb``, synsets under their hypernyms.
+"""Read WordNet database files: ``data.noun`` and ``data.verb``, synsets below their hypernyms.
 
-A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss`` with
-``w_cnt`` and ``lex_id`` hexadecimal and ``p_cnt`` decimal; verbs add frames. Lines that start with two blanks
-are the license. A key is ``n`` or ``v`` followed by the offset; the name is the first word. Parents rank in
-the order of the record, hypernyms (``@``) before instance hypernyms (``@i``).
+A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss``.
+Here ``w_cnt`` and ``lex_id`` are hexadecimal and ``p_cnt`` is decimal; records of verbs also have frames.
+Lines that start with two blanks are the license. A key is ``n`` or ``v`` followed by the offset; the name is
+the first word. Parents are ranked in the order of the record, all hypernyms (``@``) before all instance
+hypernyms (``@i``).
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ _UP, _DOWN = ("@", "@i"), ("~", "~i")
 def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
     """Return the folder of the installed WordNet, or None.
 
-    Searches ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict``, then the folders of packages; a folder counts if
-    it holds ``data.noun``. On Debian, ``apt-get install wordnet-base`` provides it.
+    It is the first folder with a file ``data.noun`` among ``$WNSEARCHDIR``, ``$WNHOME``, ``$WNHOME/dict`` and
+    the usual folders of packages. On Debian, ``apt-get install wordnet-base`` installs WordNet.
     """
     env = os.environ if env is None else env
     folders = [env[name] + tail for name, tail in _VARIABLES if env.get(name)]
@@ -51,7 +52,10 @@ def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
 
 
 def data_file(path: Path, part: str) -> Path:
-    """Return the database file in a folder, or the file itself; raise `InputError` if there is none."""
+    """Return the database file of a part in a folder; `path` itself if it is not a folder.
+
+    A folder without the file raises `InputError`.
+    """
     if not path.is_dir():
         return path
     for folder in (path, path / "dict"):
@@ -61,7 +65,7 @@ def data_file(path: Path, part: str) -> Path:
 
 
 def looks_like_wordnet(lines: list[str]) -> bool:
-    """Return whether the first lines of a file are WordNet's license and then records."""
+    """Return whether the first line that does not start with two blanks (the license) is a record."""
     records = [line for line in lines if line and not line.startswith("  ")]
     return bool(records) and _RECORD.match(records[0]) is not None
 
@@ -80,7 +84,7 @@ def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
 
 
 class _Reader:
-    """Collect synsets line by line, then link the existing ones."""
+    """Collect synsets line by line, then add the edges between them."""
 
     def __init__(self, into: Collector, letter: str | None) -> None:
         self._into = into
@@ -164,7 +168,7 @@ class _Reader:
         self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
 
     def link(self) -> None:
-        """Add the edges between existing synsets, and report pointers that only one end has."""
+        """Add the edges whose two synsets are in the file, and report pointers without their counterpart."""
         into = self._into
         seen = set()
         for child, parent, rank, at in self._up:
@@ -183,5 +187,5 @@ class _Reader:
 
 
 def _frames_match(cells: list[str]) -> bool:
-    """Return whether a count and as many ``+ frame word`` triples follow a verb's pointers."""
+    """Return whether the cells after a verb's pointers are a count and that many triples ``+ frame word``."""
     return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])

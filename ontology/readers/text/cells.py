@@ -12,17 +12,18 @@ __all__ = ["LONGEST_CELL", "MARKS", "sample_delimiter", "split_cells", "write_ce
 MARKS: Mapping[str, str | None] = MappingProxyType(
     {"tab": "\t", "comma": ",", "semicolon": ";", "space": None}
 )
-"""The character of each delimiter; None: any sequence of blanks."""
+"""The character of each delimiter; None stands for any sequence of blanks."""
 
 LONGEST_CELL = 131_072
 """Length in characters of the longest quoted cell that is read."""
 
 
 def sample_delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter that most lines contain; among equals tab, then comma or semicolon, then space.
+    """Return the delimiter that most lines contain; ties go to tab, then comma or semicolon, then space.
 
-    A line with both comma and semicolon counts for the one that more lines of the sample contain; among
-    equals, for the semicolon, because a decimal comma is far more common than a semicolon in a label.
+    A line that contains both a comma and a semicolon votes for the one that more lines of the sample contain.
+    If equally many do, it votes for the semicolon, because a comma in a decimal number is far more common
+    than a semicolon in a label.
 
     >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"]), sample_delimiter(["a;b;0,5"])
     ('comma', 'space', 'semicolon')
@@ -36,7 +37,7 @@ def sample_delimiter(lines: Sequence[str]) -> str:
 
 
 def split_cells(line: str, delimiter: str) -> list[str] | None:
-    """Return the cells of a line as written, without quotes; None if a quote is not closed.
+    """Return the cells of a line, unquoted but with their blanks; None if a quote is not closed.
 
     >>> split_cells('"a ""b"", c",d', "comma"), split_cells('"a,b', "comma"), split_cells(" a  b ", "space")
     (['a "b", c', 'd'], None, ['a', 'b'])
@@ -51,7 +52,9 @@ def split_cells(line: str, delimiter: str) -> list[str] | None:
 
 
 def write_cell(text: str, delimiter: str) -> str:
-    """Return a cell that `split_cells` reads back, also at the start of a line, where ``#`` opens a comment.
+    """Return `text` as a cell from which `split_cells` gets it back, in quotes if needed.
+
+    Text that starts with ``#`` is quoted too, because at the start of a line it would open a comment.
 
     >>> write_cell("#1 tree", "tab"), write_cell('6" pipe', "tab"), write_cell("oak", "tab")
     ('"#1 tree"', '"6"" pipe"', 'oak')

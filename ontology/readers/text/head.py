@@ -1,4 +1,4 @@
-"""Read the unpacked start of a file, from which its kind is recognized."""
+"""Read the start of a file, unpacked if it is gzip; its kind is recognized from this."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Head:
     Attributes
     ----------
     start : bytes
-        At most 64 KiB.
+        The first bytes, at most 64 KiB.
     whole : bool
-        Whether that is the whole file.
+        Whether these are all bytes of the file.
     """
 
     start: bytes
@@ -41,7 +41,10 @@ class Head:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Return the beginning of each line; patterns need no more, and would be slow on long lines."""
+        """Return the first 500 characters of each line; patterns would be slow on longer lines.
+
+        A last line that the end of `start` cuts off is left out.
+        """
         lines = self.text.split("\n")
         return [line[:_LONGEST] for line in (lines if self.whole or len(lines) == 1 else lines[:-1])]
 
@@ -58,7 +61,7 @@ class Head:
 
 
 def head(path: Path) -> Head:
-    """Return the start of the file at `path`; the full pass will report damage."""
+    """Return the start of the file at `path`; empty if it cannot be read, which the reader will report."""
     try:
         with path.open("rb") as raw:
             start = raw.read(_HEAD + 1)

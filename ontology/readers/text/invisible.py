@@ -1,14 +1,16 @@
-"""Find characters of a key that are invisible or turn the direction of text: two such keys can look the same.
+"""Find characters in a key that are invisible or change the direction of text.
 
-Some are refused in every place: controls and marks of direction, blanks and joiners of zero width, byte order
-marks, soft hyphens, fillers, the invisible operators of formulas, annotation marks, and language tags. Four
-kinds have a use in ordinary text, and are refused only where they have none:
+With such characters, two different keys can look the same. Some are refused in every place: controls and
+marks of direction, blanks and joiners of zero width, byte order marks, soft hyphens, fillers, the invisible
+operators of formulas, annotation marks, and language tags. Four kinds are needed in ordinary text, and are
+allowed only in these places:
 
-* the joiners U+200C and U+200D shape Arabic and Indic scripts and join emoji: allowed after a virama, and
-  between two characters from U+0590 on, where the scripts that use them begin;
-* variation selectors choose a form of the character before them; no letter below U+0590 has such forms;
-* tag characters after U+1F3F4, up to U+E007F, spell the flag of a region;
-* free variation selectors of Mongolian are allowed after a Mongolian letter.
+* the joiners U+200C and U+200D, which shape Arabic and Indic scripts and join emoji: after a virama, and
+  between two characters from U+0590 on, where the scripts that use joiners begin;
+* variation selectors, which choose a form of the character before them: after any character but a letter
+  below U+0590, because such letters have only one form;
+* tag characters, which spell the flag of a region: between U+1F3F4 and U+E007F;
+* free variation selectors of Mongolian: after a Mongolian letter.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _JOINING = "\u0590"
 
 
 def invisible_character(key: str) -> str | None:
-    r"""Return the first character of a key that is not allowed there, or None.
+    r"""Return the first invisible character of a key that is not allowed in its place; None if there is none.
 
     >>> invisible_character("ab\u202e"), invisible_character("\u0646\u0627\u0645\u0647\u200c\u0627\u06cc")
     ('\u202e', None)
@@ -63,7 +65,7 @@ def without_invisible(key: str) -> str:
 
 
 def _has_use(character: str, before: str, behind: str) -> bool:
-    """Return whether a character that is allowed only in some places is allowed in this one."""
+    """Return whether a character that is allowed only in some places is allowed between these two."""
     if not before:
         return False
     if character in _JOINERS:

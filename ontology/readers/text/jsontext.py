@@ -1,7 +1,7 @@
 """Parse JSON text into values with the line of every object, without recursion.
 
-The standard library's parser recurses, gives no lines and drops repeated members silently. Reading a
-hierarchy requires the opposite in all three.
+The parser of the standard library does not suit hierarchies: it is recursive, which limits the depth, it
+gives no line numbers, and it drops repeated members without a message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEEPEST = 10_000
 """Maximum depth of nested brackets that is read."""
 
 NO_DOCUMENT = object()
-"""Returned by `read_document` if there is no document; ``null`` is a document."""
+"""What `read_document` returns if there is no document; it cannot be None, because ``null`` is a document."""
 
 _LONGEST_TEXT = 1 << 28
 
@@ -44,7 +44,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsonTextError(Exception):
-    """Text that is not JSON; this error is never raised outside the readers.
+    """Text that is not JSON; the readers catch this error, so callers of `read` never see it.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class JsonObject(dict[str, Any]):
 
 
 class JsonNumber(str):
-    """A number as it is written, so that no digit is lost before its meaning is known."""
+    """The text of a number, so that no digit is lost before the reader knows what it means."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class JsonNumber(str):
 def read_document(path: Path, into: Collector) -> Any:
     """Return the JSON document of a file; `NO_DOCUMENT` if it has none, or if a defect prevents it.
 
-    The text is held in memory; a line may have up to 256 MiB.
+    The whole text is kept in memory; a line may have up to 256 MiB.
     """
     lines: list[str] = []
     for _, block in Lines(path, into.recorder, longest=_LONGEST_TEXT).blocks():
@@ -114,8 +114,8 @@ def decode(text: str, note: Callable[[str, int, str], None]) -> Any:
     text : str
         One document.
     note : callable
-        Takes (defect code, line, excerpt) for defects that do not stop the parser: repeated members, lone
-        surrogates.
+        Called with (defect code, line, excerpt) for each defect that does not stop the parser: a repeated
+        member, or half of a surrogate pair.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def decode(text: str, note: Callable[[str, int, str], None]) -> Any:
     Raises
     ------
     JsonTextError
-        At the first character that breaks the grammar, and beyond 10,000 levels.
+        For the first character that breaks the grammar, and for more than 10,000 levels of brackets.
 
     Notes
     -----
@@ -179,7 +179,7 @@ class _Parser:
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
-        """Return where the next value starts, after the member's name if this is an object."""
+        """Return the position of the next value; in an object, first read the name of the member."""
         if not isinstance(container, JsonObject):
             return at
         if self._text[at : at + 1] != '"':

@@ -1,4 +1,4 @@
-"""Read text files as blocks of checked lines: gzip, encodings and line endings, for every format."""
+"""Read text files as blocks of checked lines: unpack gzip, decode UTF-8 and remove line endings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_LINE = 1 << 20
 UNPACKED_LIMIT = 2 << 30
 """Unpacked size in bytes above which a gzip stream is refused."""
 RATIO_LIMIT = 200
-"""Unpacked bytes per packed byte above which a gzip stream is refused."""
+"""Ratio of unpacked to packed bytes above which a gzip stream is refused."""
 RATIO_FLOOR = 16 << 20
 """Unpacked size in bytes up to which any ratio is accepted."""
 
@@ -36,7 +36,7 @@ class Lines:
     Parameters
     ----------
     path : Path
-        A plain or gzip file; its first bytes tell which.
+        A plain or gzip file, recognized by its first bytes.
     recorder : Recorder
         Takes the defects in the file's bytes and text.
     longest : int
@@ -53,10 +53,10 @@ class Lines:
         self._crlf = False
 
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield (number of the first line, lines without their ends), in order, covering the file.
+        """Yield all lines of the file in blocks, as (number of the first line, lines without their endings).
 
         An unreadable line is reported and replaced by an empty one, so that line numbers stay right. Memory
-        stays below a few times the longest line plus the chunk of 1 MiB.
+        is at most a few times that of the longest line, plus a chunk of 1 MiB.
         """
         parts: list[bytes] = []
         held = 0
@@ -102,7 +102,7 @@ class Lines:
                 self._recorder.add("empty-file", self.name, 0, "0 bytes")
 
     def _read(self, stream: io.BufferedIOBase) -> bytes:
-        """Return the next chunk; a fault in the stream ends it."""
+        """Return the next chunk of bytes; an empty one at the end, and after damage, which is reported."""
         try:
             # read1 returns the data that were unpacked before a stream turns out to be cut off.
             return stream.read1(_CHUNK)
@@ -149,7 +149,10 @@ class Lines:
         return number, lines
 
     def _checked(self, number: int, raw: bytes) -> str:
-        """Return one line of a block that failed the check as a whole; an empty one if it cannot be read."""
+        """Return one decoded line of a block in which some line is bad; empty if it is this one.
+
+        Defects of the line are reported.
+        """
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
