@@ -470,7 +470,7 @@ class TestNeo4j(GraphResultsContract):
             store.write_result(cover)
         monkeypatch.setattr(store.engine, "_load_links", lambda *args: store.drop_version(OTHER.digest))
         load(store, OTHER)
-        with pytest.raises(GraphDamagedError, match="joined"):
+        with pytest.raises(GraphDamagedError, match="cannot be linked to its job"):
             store.write_result(cover)
         assert held(store) == expected([])
         load(store, OTHER)
@@ -478,6 +478,6 @@ class TestNeo4j(GraphResultsContract):
         monkeypatch.setattr(
             store.engine, "_load_links", lambda *args: (write(*args), store.engine.remove(begun))
         )
-        with pytest.raises(GraphDamagedError, match="joined"):
+        with pytest.raises(GraphDamagedError, match="cannot be linked to its job"):
             store.write_result(cover)
         assert store.results() == []

@@ -421,7 +421,7 @@ class GraphStoreContract:
     def test_a_missing_parameter_is_an_error_and_not_an_empty_answer(
         self, store: GraphStore, pets: str
     ) -> None:
-        with pytest.raises(InputError, match=r"misses \$version"):
+        with pytest.raises(InputError, match=r"needs \$version"):
             store.run_user("MATCH (l:Label {version: $version}) RETURN l.key")
 
     @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def test_a_node_waits_for_a_database_that_starts_later(log_format, tmp_path, set
         )
     try:
         wait_until(
-            lambda: b"waiting 60 s for the database" in log.read_bytes(), deadline_s=60, what="waiting"
+            lambda: b"waiting at most 60 s for the database" in log.read_bytes(),
+            deadline_s=60,
+            what="waiting",
         )
         server.start()
         wait_until(lambda: b" ready." in log.read_bytes(), deadline_s=60, what="the node to be ready")

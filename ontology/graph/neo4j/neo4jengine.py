@@ -208,8 +208,8 @@ def _join(run: Run, result: GraphResult) -> None:
 
 def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
     return GraphDamagedError(
-        f"{result.label} {result.id[:12]} of version {result.graph.digest[:12]}: {what}; somebody removes "
-        "the result or its version at the same time: write the result again, or run: grove graph rebuild"
+        f"{result.label} {result.id[:12]} of version {result.graph.digest[:12]}: {what}; it or "
+        "its version was removed meanwhile: write the result again, or run: grove graph rebuild"
     )
 
 

@@ -248,7 +248,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
         ("beta-ablation", "betas=1,4", "give 2 and at least one other"),
         ("sample-complexity", "per_class=64,8", "ascending"),
         ("under-confident", "sizes=9,4", "4 means the four corners"),
-        ("digits-grid", "n_images=1797", "1 to 1796 of 1797 images train"),
+        ("digits-grid", "n_images=1797", "give 1 to 1796, since the rest of the 1797 images"),
     ):
         with pytest.raises(InputError, match=said):
             run(load(name), tmp_path, settings=changed(load(name).settings(quick=True), [change]))

@@ -199,7 +199,7 @@ def test_a_query_that_the_engine_breaks_at_does_not_call_the_graph_damaged(loade
 
 
 def test_a_list_of_mixed_kinds_is_a_failed_query_that_names_the_reason(loaded: GraphStore) -> None:
-    with pytest.raises(QueryFailedError, match="one kind"):
+    with pytest.raises(QueryFailedError, match="must have the same type"):
         loaded.run_user("RETURN $x AS x", {"x": [1, "a"]})
 
 
@@ -234,7 +234,7 @@ def test_a_limit_on_address_space_is_named_and_no_damage(loaded: GraphStore) -> 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = done.stderr.splitlines()[-1]
     assert said.startswith("labelgrove.ontology.errors.ServiceError: graph file ")
-    assert "reserves 8.8 TB of addresses" in said
+    assert "reserves 8.8 TB of address space" in said
     assert said.endswith("ulimit -v unlimited")
     assert loaded.engine.file.generations.newest() == before
     assert loaded.current("plants") == GRAPH.digest
