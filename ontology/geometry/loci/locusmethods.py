@@ -17,7 +17,7 @@ LocusMethod = Literal["exact", "pairs", "pair-grid", "grid"]
 """The method of finding a locus; see `locus`."""
 
 LARGEST_COST = 10**10
-"""Largest number of multiply-adds of a grid; about a minute."""
+"""Largest number of multiply-adds that a grid may take by default; about a minute."""
 
 
 def locus(

@@ -85,7 +85,7 @@ class TreeSpace(MetricSpace):
         Raises
         ------
         SpaceError
-            Unless the arrays describe a single tree over all labels with positive lengths.
+            If the arrays do not describe a single tree over all labels with positive lengths.
         """
         lengths = None if length is None else given_array("length", length)
         tree = RootedTree(given_array("parent", parent), lengths)

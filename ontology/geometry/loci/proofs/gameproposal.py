@@ -37,8 +37,9 @@ class Balanced:
     matrix : ndarray of shape (n_rows, n_columns), dtype=float64
         ``payoff[r, c] * 2 ** (row_shift[r] + column_shift[c] - unit)``, rounded.
     row_shift, column_shift : ndarray of int64
-        Not negative.
+        Exponents of the powers of two for each row and column, not negative.
     unit : int
+        Exponent of the common power of two that `matrix` is divided by.
     """
 
     matrix: NDArray[np.float64]
@@ -143,7 +144,7 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
 
 class _Refinement:
-    """Maximize the level t at which a mixture w of columns keeps every row, with a mixture u of rows.
+    """Refines the mixture w of columns that keeps all rows at the highest level t, and the mixture u of rows.
 
     The program is ``max t`` under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``, with A
     the balanced payoff; u are the multipliers of the first equations, and `level` is the multiplier of the
@@ -161,7 +162,7 @@ class _Refinement:
         self._zoom = self._dual_zoom = 0
 
     def improve(self) -> bool:
-        """Refine once; return False where the program has no solution."""
+        """Refine the mixtures once; return False if HiGHS finds no solution."""
         one, unit = 1 << self._bits, self._unit
         over = self._exact @ self._w - (self._t << unit)
         under = self._u @ self._exact - (self._level << unit)
@@ -249,7 +250,7 @@ class _Program:
         return values[: self._n_columns], float(values[-1]), -duals[:-1], float(duals[-1])
 
     def basis(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows without slack and the columns in the mixture."""
+        """Return the rows without slack and the columns of the mixture, as the current basis has them."""
         basis = self._solver.getBasis()
         basic = np.array([status == self._basic for status in basis.col_status[:-1]])
         redundant = np.array([status == self._basic for status in basis.row_status[:-1]])
