@@ -97,7 +97,10 @@ def frechet_mean(
     top: int = 1,
     candidates: Iterable[str] | None = None,
 ) -> FrechetResult:
-    """Return, for each sample, the allowed label with the smallest weighted sum of distances to the `beta`.
+    """Return the Fréchet mean of each sample, or its best `top` labels.
+
+    It is the allowed label y with the smallest ``sum_i w_i d(y, l_i)^beta``, where w are the weights of the
+    sample on the observed labels l_1, ..., l_K.
 
     Parameters
     ----------
@@ -177,7 +180,10 @@ def frechet_mean_set(
 def frechet_variance(
     space: MetricSpace, observed: Iterable[str], weights: ArrayLike, *, beta: float = 2
 ) -> NDArray[np.float64]:
-    """Return the weighted sum of distances to the observed labels, to the power `beta`, for every label.
+    """Return the Fréchet variance of every allowed label, for each sample.
+
+    It is ``sum_i w_i d(y, l_i)^beta`` for a label y, where w are the weights of the sample on the observed
+    labels l_1, ..., l_K.
 
     Parameters
     ----------

@@ -145,9 +145,9 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
     affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1; for the opposite
     of the j-th adjacent corner the j-th slope is 1 and all others are -1. So ``k - 2`` times the slopes of
     the first corner plus the slopes of each other corner add up to zero, and these slopes span all
-    directions. With weights of these numbers divided by the distances from a label y, the gradient of F is 0
-    at y. F is a sum of squares of affine functions that span all directions, so it is strictly convex, and y
-    is the only best label.
+    directions. To reach a label y, let the weight of each corner be its factor (``k - 2`` or 1) divided by
+    its distance from y: then the gradient of F is 0 at y. F is a sum of squares of affine functions that span
+    all directions, so it is strictly convex, and y is the only best label.
     """
     first, others = pairs[0].measured, pairs[1:]
     sides = np.array([first[pair.end] for pair in others])

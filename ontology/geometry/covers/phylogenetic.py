@@ -1,8 +1,8 @@
 """phylogenetic_cover: the source paper's Algorithm 1, without the list of all paths.
 
 Algorithm 1 goes through all paths between two labels of a tree, longest first, and observes both ends of each
-path until the locus is every label. So each label is observed when the longest path from it comes up; the
-length of this path is its *eccentricity*. The order in which labels enter is known without a list of paths:
+path until the locus contains every label. So each label is observed when the longest path from it comes up;
+the length of this path is its *eccentricity*. The order of the labels can be found without a list of paths:
 
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the

@@ -160,7 +160,7 @@ def required_rows(
 
 
 class Reaching:
-    """Decides which labels weights on some other labels reach, from the distances between all labels.
+    """Decides which labels are reached by weights on some other labels, from the distances between all.
 
     Parameters
     ----------
@@ -261,8 +261,9 @@ def _no_farther(
 def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
     """Return allowed points that hang so far from all others that only they reach themselves; O(n_points).
 
-    Let all paths from y to other labels lead through the vertex x, at distance h from y. A label closer to x
-    than h is closer than y to every other label, so only y itself reaches y.
+    Let all paths from y to other labels lead through the vertex x, at distance h from y. If the distance from
+    x to some other label z is below h, then z is closer than y to every label except y. So only weight on y
+    itself reaches y.
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)

@@ -2,10 +2,10 @@
 
 The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). On taxonomies
 on which only the leaves are labels, these are often a cover; then they are the only smallest cover. Otherwise
-the search adds label after label. A label scores one point for each label that is not reached yet and lies on
-a shortest path between it and an observed label. The search adds the label with the most points; among equals
-the one farthest from the observed labels. Then it drops the labels that the others make superfluous. At every
-step the labels reached are decided exactly (`ontology.geometry.loci.general`).
+the search adds label after label. The score of a label is the number of labels that are not reached yet and
+lie on a shortest path between it and an observed label. The search adds the label with the highest score, and
+among equals the one farthest from the observed labels. Then it drops the labels that the others make
+superfluous. At every step the labels reached are decided exactly (`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 
 
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sums of parts as terms: each term is the rest that rounding left out of the terms before it.
+    """Return each sum of parts as a sum of terms that do not overlap, the largest first.
+
+    Each term is what rounding left out of the terms before it.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ class RootedTree:
     def _fill_by_parents(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> bool:
-        """Write `view` (n_sources, n_targets) if it is faster to compute distances from those of the parent.
+        """Write `view` (n_sources, n_targets) by computing distances from those of the parent, if faster.
 
         Returns whether it was written.
         """
@@ -379,7 +379,7 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return the data; None if vertices are not in preorder, or in trees so deep that a loop is faster.
+        """Return the data, or None if the vertices are not in preorder or a loop is faster (in deep trees).
 
         `ascending` is ``arange(n)``.
         """
@@ -432,7 +432,7 @@ def _depths_in_parts(
 ) -> NDArray[np.float64]:
     """Return depths in parts, so that sums of two depths are exact.
 
-    Such a sum has at most twice as many terms as the tree has levels.
+    A sum of two depths is a sum of at most twice as many lengths as the tree has levels.
     """
     if found is None:
         height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())

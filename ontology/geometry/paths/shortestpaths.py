@@ -1,8 +1,8 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
 If every edge has length 1 and numba is installed, compiled breadth-first searches measure the paths.
-Otherwise, if floats represent all sums of lengths exactly, scipy's Dijkstra measures them. Results are equal.
-Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
+Otherwise scipy's Dijkstra measures them if floats represent all sums of lengths exactly; the results are the
+same. Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
 (`ontology.geometry.paths.exactpaths`). These libraries are loaded when the first path is measured.
 """
 

@@ -54,7 +54,7 @@ class Found:
 
     @classmethod
     def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Found:
-        """Build from any lists; by default the picks are the best, so their total gain is `upper_bound`."""
+        """Build from any lists; by default the picks are the best, with total gain `upper_bound`."""
         gained = np.asarray(gains, dtype=np.int64)
         bound = int(gained.sum()) if upper_bound is None else upper_bound
         return cls(np.asarray(index, dtype=np.int64), gained, bound)

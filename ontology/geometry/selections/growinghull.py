@@ -111,10 +111,11 @@ class GrowingHull:
         limits: Limits,
         cost: NDArray[np.float64],
     ) -> Found:
-        """Return the best purchase if a table can find it, otherwise the better of two greedy purchases.
+        """Return the best purchase if dynamic programming is possible, otherwise a greedy one.
 
-        A greedy purchase comes with an upper bound of the total gain. `longest` has the gains of the greedy
-        order without costs: the sum of its first m entries is the most that m labels can gain.
+        `affordable_table` says whether it is possible. Otherwise the better of two greedy purchases is
+        returned, with an upper bound of the total gain. `longest` has the gains of the greedy order without
+        costs: the sum of its first m entries is the most that m labels can gain.
         """
         pool = pool[cost[pool] <= limits.budget]
         table = affordable_table(pool, cost, limits)

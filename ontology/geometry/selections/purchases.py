@@ -1,4 +1,4 @@
-"""Buying labels within a budget: greedy purchases and upper bounds, for gains that never grow."""
+"""Buying labels within a budget, if gains never grow as labels are added: greedy purchases and bounds."""
 
 from __future__ import annotations
 

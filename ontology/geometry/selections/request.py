@@ -80,7 +80,7 @@ def checked_request(
 ) -> SelectionRequest:
     """Check the arguments of `ontology.geometry.select_classes` and return the request.
 
-    The same errors are raised.
+    The errors are those of `select_classes`.
     """
     if method not in ("active", "uniform", "outside"):
         raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")

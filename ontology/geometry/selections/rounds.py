@@ -36,8 +36,8 @@ class Standing:
     index, gains : ndarray of shape (n_picks,), dtype=int64
         Point index and gain of each pick so far, the required labels first.
     members : ndarray of int64
-        The locus as indices among the allowed labels; empty where loci follow from the picks without a
-        computation (see `SelectionRun.go_on`).
+        The locus, as indices among the allowed labels. Empty on trees with every label allowed and on
+        complete graphs, where the locus follows from the picks.
     size_before : int
         Number of labels in the locus of the observed labels, without the picks.
     left : float

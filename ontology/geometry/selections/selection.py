@@ -43,9 +43,9 @@ class Selection:
         Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
         ``"exact"``: no selection within the same limits has a larger total gain. Without costs and budget, on
-        a complete graph and on a tree with every label allowed, every prefix of the picks is the best too: no
-        other m labels that include the required ones gain more than the first m picks, for every m that
-        covers the required labels.
+        a complete graph and on a tree with every label allowed, every prefix of the picks is the best too:
+        for every m from the number of required labels on, no m labels that include the required ones gain
+        more than the first m picks.
     """
 
     space: MetricSpace = field(repr=False)

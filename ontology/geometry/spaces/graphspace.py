@@ -20,10 +20,10 @@ class GraphSpace(MetricSpace):
     """Shortest paths on a connected graph, over its edges in both directions.
 
     If every edge has length 1, numba or scipy must be installed (numba is faster, the results are the same).
-    If floats represent every sum of lengths exactly, as for whole numbers, scipy must be installed. Other
-    graphs need neither, but numba makes them fast. The dtype is float64 if lengths are not whole numbers;
-    store distances as float32 where that is enough. A distance is the exact sum of lengths rounded once, so
-    it is the same in both directions.
+    For other lengths whose sums floats represent exactly, such as whole numbers, scipy must be installed. All
+    other lengths need neither, but numba makes them fast. The dtype is float64 if lengths are not whole
+    numbers; store distances as float32 where that is enough. A distance is the exact sum of lengths rounded
+    once, so it is the same in both directions.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GraphSpace(MetricSpace):
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding."""
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
         return self.paths.has_short_distances
 
     def diameter(self) -> float:

@@ -108,7 +108,7 @@ class TreeSpace(MetricSpace):
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding."""
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
         return self.tree.has_short_distances
 
     def diameter(self) -> float:

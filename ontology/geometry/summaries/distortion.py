@@ -47,9 +47,9 @@ def path_bounds(
 ) -> Distortion:
     """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
 
-    Each edge that touches a supernode counts half of its diameter. So a path counts the full diameter of
-    every supernode between its ends and half of the diameters of its ends; the other halves are added
-    afterwards.
+    For the upper bounds, each edge is lengthened by half the diameters of the two supernodes that it joins.
+    So the length of a path includes the diameter of every supernode between its ends, and half the diameters
+    of its ends; the other halves are added afterwards.
     """
     half = diameters / 2
     lower = _distances_from(len(diameters), edges.T, weights, sources)
@@ -96,7 +96,7 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one vertex in each neighborhood, and lower `bound` to its two largest distances."""
+        """Measure from one vertex of each neighborhood; lower `bound` where the result is smaller."""
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
         )  # labels come first among the vertices

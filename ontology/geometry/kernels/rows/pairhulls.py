@@ -70,7 +70,10 @@ def pair_hulls(
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Mark, exactly, the labels that pairs of columns reach, the first of each from `first` to `end` - 1."""
+    """Mark the labels that pairs of columns reach, in exact arithmetic.
+
+    All pairs are taken whose first column is one of ``first, ..., end - 1``; the second column comes later.
+    """
     # distances (n, multiple of BLOCK), uint8 or uint16, with its largest value beyond n_columns; whole
     # distances; the rest as above. O((end - first) * n_columns * (n / vector width + n_buckets)), O(n +
     # n_buckets) memory

@@ -1,7 +1,8 @@
 """Proofs, checked in whole numbers, that a label can be best, can be the only best label, or can never be.
 
-With squared distances S[z, i] and weights w, a label's sum is ``F(z) = sum_i w_i S[z, i]``. Four statements
-about a row y, each with a proof that is a short list of whole numbers:
+Let S[z, i] be the squared distance from label z (a row) to the observed label i (a column), and let w be the
+weights. The sum of z is ``F(z) = sum_i w_i S[z, i]``. There are four statements about a row y, each with a
+proof that is a short list of whole numbers:
 
 =============================  ==============================================================================
 y is best for some weights     weights with F(y) <= F(z) for every z

@@ -1,10 +1,11 @@
 """Solutions of a matrix game that floating point proposes, for numbers of any size.
 
-Multiplying a row or a column of payoffs by a positive number changes no sign: a mixture that keeps every row
-above zero still does, once its share of that column is divided by the same number. So the game is first
-balanced by powers of two, which give every row a largest payoff of about 1. Rivals that nearly tie, within
-one part in 10^12, then have payoffs of the same size as distant rivals. A linear program in floating point
-then finds differences that are below its tolerance in the original payoffs.
+Multiplying a row or a column of payoffs by a positive number does not change the sign of the game's value: a
+mixture that keeps every row above zero still does, once its share of that column is divided by the same
+number. So the game is first balanced: rows and columns are multiplied by powers of two that give every row a
+largest payoff of about 1. Then rivals that nearly tie, within one part in 10^12, have payoffs of the same
+size as distant rivals, and a linear program in floating point can see differences that would be below its
+tolerance in the original payoffs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Balanced:
     def exactly(
         self, payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return a part of the payoff, multiplied by the same powers of two, as whole numbers."""
+        """Return the payoffs of `rows` and `columns`, times this game's powers of two, as whole numbers."""
         shift = self.row_shift[rows][:, None] + self.column_shift[columns]
         return np.asarray(payoff[np.ix_(rows, columns)].astype(object) << shift.astype(object))
 
@@ -68,7 +69,7 @@ class Proposal:
     rows, columns : ndarray of int64
         The rows and the columns that the best mixtures use; nearly always equally many.
     game : Balanced
-        The game in which they are best.
+        The balanced game; the mixtures are best in it.
     """
 
     weights: NDArray[Any]

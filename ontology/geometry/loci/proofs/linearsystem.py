@@ -137,7 +137,7 @@ def _inverse(matrix: NDArray[np.int64], prime: int) -> NDArray[np.int64] | None:
 
 
 def _most_digits(matrix: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return a number of digits that determines any solution (Hadamard's bound on its determinants)."""
+    """Return a number of digits that is enough for any solution, from Hadamard's bound on determinants."""
     squares = (matrix * matrix).sum(axis=1) + right * right
     bits = sum(int(square).bit_length() / 2 for square in squares)
     return math.ceil((2 * bits + 2) / (_PRIME_BITS - 1))

@@ -109,13 +109,13 @@ class DenseScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         checked = sound_weights(given)
         batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 

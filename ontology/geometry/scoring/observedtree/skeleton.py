@@ -1,8 +1,7 @@
 """The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
 
-`ontology.geometry.scoring.tree.treescorer` explains the algorithm; this module holds its two parts. One is
-running sums over the observed labels in preorder; the other is the reduced tree that all samples descend
-together.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm. This module has its two parts: the running
+sums over the observed labels in preorder, and the reduced tree that all samples descend together.
 """
 
 from __future__ import annotations

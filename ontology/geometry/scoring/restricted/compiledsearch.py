@@ -25,13 +25,14 @@ _BATCH_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Tables prepared once from the observed labels and the labels that hang around them.
+    """Tables prepared once from the observed labels and the labels that hang on their hull.
 
     Attributes
     ----------
     tables : Tables
     depth, meet : ndarray of shape (n_groups,)
-        Depth in the tree of each group, and of the vertex where the path from it to the hull turns.
+        Depth in the tree of the labels of each group, and of the vertex where the path from them to the hull
+        turns downwards.
     low, high : ndarray of shape (n_groups,), dtype=int32
         Observed labels are numbered in preorder. Those at or below the hull vertex of group g are
         ``low[g], ..., high[g] - 1``.

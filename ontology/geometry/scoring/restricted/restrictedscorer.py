@@ -73,7 +73,7 @@ class RestrictedTreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape.
+        """Return the result of `score`; only the values of the weights are not checked yet.
 
         Each call hangs the candidates on the hull, O(n_points).
         """
@@ -81,7 +81,7 @@ class RestrictedTreeScorer(OnTree):
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)

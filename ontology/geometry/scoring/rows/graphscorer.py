@@ -35,7 +35,7 @@ _WORTH_REDUCING = 256
 
 
 class GraphScorer(Scorer):
-    """Scores the allowed labels of any space from their distances to the observed labels; equal rows once.
+    """Scores the allowed labels of any space by their rows of distances; equal rows are scored once.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class GraphScorer(Scorer):
     -----
     A `DenseScorer` scores the first few hundred rows of weights. Then the rows of distances are grouped once.
     This takes a few passes over `distances`, and the memory of the distinct rows plus up to a third. Without
-    numba, a request for several labels (`top`) saves only the repetitions of equal rows. A request with
+    numba, a request for several labels (`top`) skips only rows that equal another row. A request with
     candidates reads the distances of every candidate.
 
     Examples
@@ -71,7 +71,7 @@ class GraphScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score_rows(given, top, candidates)
@@ -82,7 +82,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)

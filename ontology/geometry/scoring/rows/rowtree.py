@@ -166,7 +166,7 @@ class RowTree:
         return sample, item - self.n_groups
 
     def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the largest value that can be computed for a row tied with a row of computed `value`."""
+        """Return an upper bound of the computed values of all rows tied with a row of computed `value`."""
         above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
         return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
 

@@ -63,7 +63,7 @@ class HullScorer(DenseScorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         if top != 1 or candidates is not None or self._inside is None:
             return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
@@ -71,7 +71,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside

@@ -77,7 +77,7 @@ class TreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         if top != 1 or candidates is not None:
             return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
@@ -92,7 +92,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
