@@ -39,10 +39,10 @@ __all__ = [
 ]
 
 TIE_RELATIVE = 1e-12
-"""Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
+"""Labels tie if their plain sums are within this relative difference of the smallest, for every dtype."""
 
 TOTALS = 1e-150, 1e150
-"""Smallest and largest sum of the weights of a sample; between them its Fréchet variances keep their bits."""
+"""Smallest and largest sum of the weights of a sample; within them its Fréchet variances lose no bits."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150

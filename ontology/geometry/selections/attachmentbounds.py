@@ -218,9 +218,10 @@ class AttachmentBounds:
     ) -> None:
         """Stop counting class `number` for the candidates that cannot bring it into the locus.
 
-        This looks for a mixture of rivals whose squared distances are smaller than those of the class at all
-        columns of `face`. The bound of every candidate at which the mixture is smaller too falls by the size
-        of the class. Without such a mixture nothing changes.
+        This looks for a mixture of rivals whose squared distances to the labels `columns` that `face` marks
+        are smaller than those of the class. Where the mixture also has a smaller squared distance to a
+        candidate, the bound of this candidate falls by the size of the class. Without such a mixture nothing
+        changes.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)

@@ -82,8 +82,8 @@ def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: L
     """Return an upper bound of the gain of any purchase within `limits`, from the gains of single labels.
 
     Labels together gain at most the sum of their single gains. So the value of the fractional knapsack of the
-    single gains is a bound, and so is the sum of the `limits.n` largest single gains. The bound is the
-    smaller of the two.
+    single gains is a bound. If `limits.n` is set, the sum of the n largest single gains is another one, and
+    the smaller of the two is returned.
 
     Examples
     --------

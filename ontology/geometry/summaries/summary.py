@@ -250,9 +250,9 @@ def summarize(
     Notes
     -----
     Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. After a
-    round, each supernode that existed before it has at most one neighbor that is not larger than half the
-    cap, because two such neighbors would have been merged. So if ``cap >= 4 n / target``, each round halves
-    the number of supernodes in excess of the target. ``"subtree"`` takes O(n log n).
+    round, at most one of the supernodes in and around each old supernode is not larger than half the cap,
+    because two of that size would have been merged. So if ``cap >= 4 n / target``, each round halves the
+    number of supernodes in excess of the target. ``"subtree"`` takes O(n log n).
 
     Examples
     --------

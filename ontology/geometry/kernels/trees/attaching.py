@@ -21,9 +21,9 @@ def nearest_by_side(
     allowed: NDArray[np.bool_],
     missing: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distances from each vertex to the nearest allowed labels below and not below it.
+    """Return the distances from each vertex to the nearest allowed label in its subtree, and outside it.
 
-    Also returns the numbers of `missing` labels at these two distances.
+    Also returns the number of `missing` labels in the subtree, and outside it, at these distances.
     """
     # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
     # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.

@@ -53,7 +53,7 @@ def _record(floats: str, integers: str) -> np.dtype[np.void]:
 
 
 NODE = _record("depth", "begin end chain_last")
-"""A node of the skeleton, its limbs and the last vertex of its chain."""
+"""A node of the skeleton: its depth, the range of its limbs and the last vertex of its chain."""
 
 LIMB = _record("length", "low high node chain_first chain_last")
 """The path from a node of the skeleton to a node below it, and the vertices of the hull on this path."""

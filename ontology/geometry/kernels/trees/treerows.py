@@ -26,7 +26,7 @@ def fill_rows(
 
     Vertices are preorder positions; `depth`, `length` and `out` have the same dtype. The row of a vertex is
     the row of its parent plus the length of the edge between them; in the columns of the vertex's subtree,
-    minus that length. The subtractions overwrite sums, one for each pair of a column and a vertex above it.
+    minus that length. There is one subtraction for each pair of a column and a vertex at or above it.
     Sums of whole numbers are exact; an unsigned sum that wraps because it is too large is overwritten.
     """
     n = len(parent)

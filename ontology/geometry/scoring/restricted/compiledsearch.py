@@ -157,7 +157,7 @@ class SearchDecision:
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
         """Return the same label for each row as `RestrictedTreeScorer.score`, or None instead of the array.
 
-        It is None if any row may be invalid as weights (see `Decision`), or has too many finalists.
+        It is None if any row may be invalid as weights (see `Decision`), or there are too many finalists.
         """
         index = np.empty(len(rows), dtype=np.int64)
         step = max(1, _BATCH_ENTRIES // rows.shape[1])

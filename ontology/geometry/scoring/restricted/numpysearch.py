@@ -2,10 +2,11 @@
 
 At a vertex of the hull, let f be F / W (Fréchet variance over total weight) and s be S / W (mean distance to
 the observed labels). A label that hangs on the vertex at height h has F / W equal to ``f + 2hs + h^2``. On a
-path that leaves the lowest vertex of the hull, F / W never falls. Suppose that such a path arrives at a
-vertex with slope g, and that the nearest allowed label ahead is at distance r. Then F / W is at least
-``f + gr + r^2`` for every label ahead. So the search starts at the lowest vertex of the hull, and walks on
-only where a label with this value would beat the labels found so far, or tie with them.
+path that leaves the lowest vertex of the hull, F / W never falls from one vertex to the next. Suppose that
+such a path arrives at a vertex with slope g of F / W, and that the nearest allowed label ahead is at distance
+r. Then F / W is at least ``f + gr + r^2`` for every label ahead. So the search starts at the lowest vertex of
+the hull, and walks on only where a label with this value would beat the labels found so far, or tie with
+them.
 
 The search finds *finalists*: a margin covers rounding and the tie rule, and the plain sum decides.
 """
