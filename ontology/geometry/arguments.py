@@ -33,7 +33,7 @@ def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None
 
 
 def whole_number(name: str, given: Any, least: int, most: int | None = None) -> int:
-    """Return a whole number within bounds, or raise `InputError`, also for booleans.
+    """Return a whole number from `least` to `most`, or raise `InputError`; booleans are refused too.
 
     >>> whole_number("block", 3, 1)
     3
@@ -95,7 +95,7 @@ def given_array(name: str, given: ArrayLike, error: type[InputError] = InputErro
 
 
 def index_array(name: str, given: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return a list of indices below `n`, or raise `InputError`."""
+    """Return a list of indices from 0 to `n` - 1 as an int64 array, or raise `InputError`."""
     index = given_array(name, given)
     if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
         raise InputError(

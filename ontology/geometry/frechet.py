@@ -97,7 +97,10 @@ def frechet_mean(
     top: int = 1,
     candidates: Iterable[str] | None = None,
 ) -> FrechetResult:
-    """Return the allowed labels with the smallest weighted sum of powered distances to the observed labels.
+    """Return the Fréchet mean of each sample, or its best `top` labels.
+
+    It is the allowed label y with the smallest ``sum_i w_i d(y, l_i)^beta``, where w are the weights of the
+    sample on the observed labels l_1, ..., l_K.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ def frechet_mean(
     observed : iterable of str, length n_observed
         Keys of the observed labels, any of the points, each listed once.
     weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-        Non-negative; rows need not sum to one. Read as given into float64.
+        Non-negative; rows need not sum to one. They are converted to float64 and not normalized.
     beta : float, default=2
         Exponent of the distances: 2 gives the Fréchet mean, 1 the median.
     top : int, default=1
@@ -117,8 +120,8 @@ def frechet_mean(
     Returns
     -------
     result : FrechetResult
-        ``index`` and ``value`` of shape (n_samples,), or (n_samples, top) for ``top > 1``; without the
-        first axis where `weights` is one row.
+        ``index`` and ``value`` have shape (n_samples,), or (n_samples, top) for ``top > 1``. If `weights` is
+        a single row, the first axis is left out.
 
     Raises
     ------
@@ -127,10 +130,10 @@ def frechet_mean(
 
     Notes
     -----
-    Exact by the tie rule of `ontology.geometry.ties`: the lowest canonical index among the tied wins. Trees
-    with `beta` 2 take O(n_observed) time for each sample; other cases O(n_observed * n_labels), and less on
-    graphs for batches of several hundred rows. To score many batches, prepare a scorer once with
-    `make_scorer`.
+    The result is exact up to the tie rule of `ontology.geometry.ties`; among tied labels the one with the
+    lowest canonical index wins. Trees with `beta` 2 take O(n_observed) time for each sample; other cases
+    O(n_observed * n_labels), and less on graphs for batches of several hundred rows. To score many batches,
+    prepare a scorer once with `make_scorer`.
 
     Examples
     --------
@@ -177,7 +180,10 @@ def frechet_mean_set(
 def frechet_variance(
     space: MetricSpace, observed: Iterable[str], weights: ArrayLike, *, beta: float = 2
 ) -> NDArray[np.float64]:
-    """Return the weighted sum of powered distances to the observed labels, for every allowed label.
+    """Return the Fréchet variance of every allowed label, for each sample.
+
+    It is ``sum_i w_i d(y, l_i)^beta`` for a label y, where w are the weights of the sample on the observed
+    labels l_1, ..., l_K.
 
     Parameters
     ----------

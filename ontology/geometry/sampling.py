@@ -63,11 +63,11 @@ def sample_observed(
 
     Notes
     -----
-    Gibbs draws add a standard Gumbel variable to each ``-theta * d`` and take the n largest, largest first.
-    The result has the distribution of successive draws: the largest of ``a_i + g_i`` is label i with
-    probability ``exp(a_i) / sum_j exp(a_j)``, and given this label the order of the others is again that of
-    independent Gumbel variables. This takes one pass over the labels and does not underflow far from the
-    center.
+    Gibbs draws add a standard Gumbel variable g_i to each ``a_i = -theta * d_i`` and take the n labels with
+    the largest sums, largest first. The result has the distribution of successive draws: label i has the
+    largest sum with probability ``exp(a_i) / sum_j exp(a_j)``, and given this label, the order of the others
+    is again that of independent Gumbel variables. This takes one pass over the labels and does not underflow
+    far from the center.
 
     Examples
     --------
@@ -111,10 +111,11 @@ def uniform_center(space: MetricSpace) -> str:
 
     Notes
     -----
-    O(n_points) on trees, also if only leaves are allowed: the sum is carried from the root to every vertex,
-    in whole numbers if the lengths are whole, and otherwise in float64, where the plain sum decides among
-    finalists. O(n_labels * n_dimensions) on Euclidean spaces, with `EuclideanScorer`. Elsewhere all distances
-    between allowed labels are measured, a block of rows at a time.
+    O(n_points) on trees, also if only leaves are allowed: the sum of a vertex is computed from that of its
+    parent. If the lengths are whole numbers, the sums are too; otherwise they are float64 and only find the
+    finalists, among which the plain sum decides. On Euclidean spaces `EuclideanScorer` takes
+    O(n_labels * n_dimensions). Elsewhere all distances between allowed labels are measured, a block of rows
+    at a time.
 
     Examples
     --------
@@ -175,12 +176,13 @@ def _squared_sums(
 ) -> NDArray[np.number]:
     """Return, for each of the positions `at`, the sum of squared distances to all of them.
 
-    With S and F the sums of distances and squared distances at p, a step down to a child at length t turns
-    them into ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``. Here m is the number of positions at or
-    below the child, and B is the sum of their distances to p. Both are differences of running sums over the
-    preorder. The sum of the steps down to a vertex is also a running sum, in which each step is subtracted
-    where its subtree ends. Whole numbers stay exact even if a running sum wraps around 2^63, because the
-    differences are still right.
+    Let n be the number of positions `at`, and let S and F be the sums of the distances and of the squared
+    distances from a vertex p to them. Let c be a child of p, at the end of an edge of length t, let m be the
+    number of the positions at or below c, and B the sum of their distances to p. Then the sums at c are
+    ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``. m and B are differences of running sums over the
+    preorder. The sum of the steps from the root down to a vertex is also a running sum over the preorder, if
+    each step is subtracted again where the subtree of its child ends. Whole numbers stay exact even if a
+    running sum wraps around 2^63, because the differences are still right.
     """
     n, parent, end = len(at), tree.parent, tree.end
     here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)

@@ -29,15 +29,15 @@ _Corner = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Region:
-    """The region in which the labels with one row of distances win.
+    """The region of the simplex where a label wins, or several labels with the same distances.
 
     Attributes
     ----------
     labels : tuple of int
-        Labels with this row of distances, ascending; they tie wherever they win, and the first is the answer.
+        These labels, ascending; they tie wherever they win, and the first is the answer.
     corners : ndarray of shape (n_corners, 3), dtype=float64
-        Weights at the corners of the region, in order around it; each is the rounded exact corner. A line has
-        two corners and a point one; there the labels only tie with others.
+        Weights at the corners of the region, in order around it, rounded from exact fractions. A region that
+        is a line has two corners, and a point one; there the labels only tie with others.
     area : Fraction
         Share of the simplex, exact; 0 for lines and points.
     """
@@ -73,8 +73,8 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
 
     Notes
     -----
-    Clipping takes the most violated half-plane first: this takes a few passes over the distinct rows for each
-    row.
+    A polygon is clipped by the most violated half-plane first. This takes a few passes over the distinct rows
+    of distances for each of them.
 
     Examples
     --------

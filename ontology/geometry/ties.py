@@ -1,12 +1,13 @@
-"""The rule of decisions: weights read into float64, the plain sum, and one tie rule for every scorer.
+"""How every scorer decides: weights are converted to float64, plain sums are compared by one tie rule.
 
 The **plain sum** of a label y is ``sum_i w_i d(y, l_i)^beta``, added one term after another in the order of
 the observed labels, with each product and each addition rounded to float64. Every scorer decides by the plain
 sum, no matter how it finds its finalists, so all scorers give the same answer to the last bit. With integer
 weights and distances the plain sum is the exact integer (below 2^53).
 
-Labels are **tied** if their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``; the lowest canonical index
-among the tied wins. Whole numbers tie only where they are equal while the minimum is below 1e12.
+Labels are **tied** if their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``. Among tied labels the one
+with the lowest canonical index wins. Sums that are whole numbers tie only if they are equal, as long as the
+minimum is below 1e12.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ __all__ = [
 ]
 
 TIE_RELATIVE = 1e-12
-"""Labels within this relative distance of the minimum are tied; one constant for every dtype and library."""
+"""Labels tie if their plain sums are within this relative difference of the smallest, for every dtype."""
 
 TOTALS = 1e-150, 1e150
-"""Smallest and largest sum of the weights of a sample; between them its Fréchet variances keep their bits."""
+"""Smallest and largest sum of the weights of a sample; within them its Fréchet variances lose no bits."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
@@ -54,8 +55,8 @@ class FrechetResult:
     Attributes
     ----------
     index : ndarray of int64
-        Allowed label of each sample, as an index into ``space.keys``; shape (n_samples,), or (n_samples,
-        top), best first, if more than one label was requested.
+        The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If more
+        than one label was requested, the labels, best first; shape (n_samples, top).
     value : ndarray of float64
         Fréchet variance at that label (the plain sum), same shape as `index`.
     n_tied : ndarray of int64, shape (n_samples,)
@@ -80,8 +81,9 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     Raises
     ------
     WeightError
-        For a wrong shape, values that are not numbers, and rows that hold NaN, infinity or a negative value,
-        are all zero, or sum to less than 1e-150 or more than 1e150. The message names the first such rows.
+        For a wrong shape, values that are not numbers, and rows that contain NaN, infinity or a negative
+        value, are all zero, or sum to less than 1e-150 or more than 1e150. The message names the first such
+        rows.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return `weights` with one row for each sample, in their dtype, with unchecked values."""
+    """Return `weights` with one row for each sample, in their dtype; the values are not checked."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights must be real numbers")
@@ -114,16 +116,16 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
-    """Raise `WeightError` for rows that break the rule of `check_weights`; `first` is the number of row 0."""
+    """Raise `WeightError` for rows that break the rule of `check_weights`; messages call row 0 `first`."""
     if not are_weights(rows, total):
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
 
 def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
-    """Return whether rows with these sums keep the rule of `check_weights`.
+    """Return whether all rows obey the rule of `check_weights`, given their sums.
 
-    If a sum is within the limits, only negative values have to be looked for, because NaN and infinity would
-    change it.
+    If the sum of a row is within the limits, the row contains neither NaN nor infinity, so only negative
+    values have to be looked for.
     """
     fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
     return bool(fair.all() and rows.min(initial=0) >= 0)
@@ -167,8 +169,8 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
     """Return ``distances ** beta`` in float64, exact below 2^53 for integers and integer `beta`.
 
     One- and two-byte distances use a table. Whole exponents are computed by multiplication, because a
-    library's power function is slow and may miss the last bit of integers. Powers that float64 cannot hold
-    are infinite.
+    library's power function is slow and may miss the last bit of integers. Powers too large for float64 are
+    infinite.
     """
     if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
         table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)

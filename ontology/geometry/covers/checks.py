@@ -131,6 +131,6 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
-    """Return whether the labels at distinct point indices are a (with `identifying`, identifying) cover."""
+    """Return whether the labels at distinct point indices are a cover (an identifying one, if requested)."""
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels

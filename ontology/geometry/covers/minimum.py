@@ -52,10 +52,10 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
           children, and the root if it has a single child;
         * on a complete graph: all labels;
         * wherever all labels are on shortest paths between two labels, such as opposite corners of a grid of
-          any dimension: these two labels. An identifying cover of a path is its two ends, of a grid of two
-          dimensions its four corners. On a grid of k > 2 dimensions all corners are an identifying cover, and
-          so are k + 1 of them: one corner, and the opposites of the k corners next to it along the sides.
-          Whether fewer corners are enough is not known, and small grids are searched;
+          any dimension: these two labels. The smallest identifying cover of a path is its two ends, that of a
+          grid of two dimensions its four corners. On a grid of k > 2 dimensions all corners are an
+          identifying cover, and so are k + 1 of them: one corner, and the opposites of the k corners next to
+          it along the sides. It is not known whether fewer corners are enough, so small grids are searched;
         * wherever the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
         Elsewhere the result of the search.
@@ -102,11 +102,12 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
 
 def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
-    """Return a cover by pairs of labels that have all others between them; None if none is found.
+    """Return a cover made of pairs of labels that have all other labels between them, or None.
 
-    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and d(a,
-    y) on b, exactly the labels as far from a as y are best. So one such pair is a cover. Several pairs are an
-    identifying cover if no two labels have the same distances to all pairs: add up their weights for y.
+    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and
+    d(a, y) on b, the best labels are exactly those at the same distance from a as y. So one such pair is a
+    cover. Several pairs are an identifying cover if no two labels have the same distances to the first label
+    of every pair: the sum of the weights that the pairs give to y makes y the only best label.
     """
     pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
     if pair is None:
@@ -131,7 +132,7 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
 
 
 def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
-    """Return whether no two labels have the same distances to all pairs."""
+    """Return whether no two labels have the same distances to the first label of every pair."""
     return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
 
 
@@ -144,9 +145,9 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
     affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1; for the opposite
     of the j-th adjacent corner the j-th slope is 1 and all others are -1. So ``k - 2`` times the slopes of
     the first corner plus the slopes of each other corner add up to zero, and these slopes span all
-    directions. With weights of these numbers divided by the distances from a label y, the gradient of F is 0
-    at y. F is a sum of squares of affine functions that span all directions, so it is strictly convex, and y
-    is the only best label.
+    directions. To reach a label y, let the weight of each corner be its factor (``k - 2`` or 1) divided by
+    its distance from y: then the gradient of F is 0 at y. F is a sum of squares of affine functions that span
+    all directions, so it is strictly convex, and y is the only best label.
     """
     first, others = pairs[0].measured, pairs[1:]
     sides = np.array([first[pair.end] for pair in others])
@@ -159,7 +160,7 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two labels that have all others between them, and the distances from the first."""
+    """Two labels with all others between them, and the distances of all labels from the first."""
 
     end: int
     other: int
@@ -176,10 +177,10 @@ def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair 
 
 
 def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
-    """Return the labels that, on a grid, are the far ends of all sides at the corner measured from.
+    """Return, for a grid, the corners at the other ends of the sides that begin at a corner.
 
-    The labels next to the corner show the sides: a side holds the labels that are nearer to one of these
-    labels and to no other.
+    `measured` has the distances from the first corner. Each label next to it lies on one side. The labels of
+    this side are nearer to that neighbor than to the corner, but not nearer to any other neighbor.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)
@@ -191,7 +192,10 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 
 
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
-    """Return whether a nearby label is no farther from all others: then only `label` identifies itself."""
+    """Return whether some nearby label is no farther than `label` from every label except `label` itself.
+
+    Then every identifying cover contains `label`.
+    """
     measured = _from_label(space, points, label)
     close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]
     no_farther = space.distances(cols=points[close]) <= measured[:, None]

@@ -1,13 +1,13 @@
 """phylogenetic_cover: the source paper's Algorithm 1, without the list of all paths.
 
-Algorithm 1 goes through the paths between two labels of a tree, longest first, and observes both ends of each
-path until the locus is every label. So a label enters with its longest path, whose length is its
-*eccentricity*, and the order of entry is known without a list of paths:
+Algorithm 1 goes through all paths between two labels of a tree, longest first, and observes both ends of each
+path until the locus contains every label. So each label is observed when the longest path from it comes up;
+the length of this path is its *eccentricity*. The order of the labels can be found without a list of paths:
 
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
-  other side of the middle. From any label, a longest path ends at one of the two. The earlier one at which it
-  ends is the first partner that a list of paths would name.
+  other side of the middle. From any label, some longest path ends at one of these two. If there is one to
+  each of them, a list of paths would name the path to the earlier rim label first.
 * A locus only grows when labels are observed, so a binary search finds where to stop. It begins where all
   labels that every cover needs are observed.
 """
@@ -110,7 +110,7 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _farthest_on_tree(
     space: TreeSpace, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return each label's distance to its farthest label, and the first label at that distance.
+    """Return the distance from each label to the label farthest from it, and the first label this far away.
 
     O(n_points).
     """

@@ -1,12 +1,13 @@
 """must_observe: the labels that every locus cover contains.
 
-A label must be observed if all other labels, when observed, cannot reach it. Comparing rows of distances
-settles most labels. Let z be *no farther* than y from every observed label that still counts. Where z is
-strictly closer to an observed label, weight on that label makes z better than y, and no other weights make up
-for it: that label no longer counts. When no label counts any more, no weights reach y. On a star this finds
-every leaf, on a tree every vertex of degree one, on a graph of unit edges every label whose neighbors are all
-joined to each other. A label between two others, on a shortest path from one to the other, is reached. The
-exact locus of all other labels decides about the remaining labels.
+A label y must be observed if no weights on the other labels reach it. Comparing rows of distances settles
+most labels. Say that a label *counts* if it may have weight under weights that reach y; at first all other
+labels count. Let another label z be no farther than y from any label that counts. If z is strictly closer
+than y to one of them, weight on this one makes z better than y, and no other weights make up for that: so it
+no longer counts. When no label counts any more, no weights reach y. On a star this finds every leaf, on a
+tree every vertex of degree one, on a graph of unit edges every label whose neighbors are all joined to each
+other. A label between two others, on a shortest path from one to the other, is reached. The exact locus of
+all other labels decides about the remaining labels.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class MustObserve:
     keys : tuple of str
         In canonical order.
     status : {"exact", "lower_bound"}
-        Whether these are all such labels, or only those that were found.
+        ``"exact"``: these are all such labels. ``"lower_bound"``: there may be more.
     """
 
     keys: tuple[str, ...]
@@ -77,8 +78,8 @@ def must_observe(space: MetricSpace) -> MustObserve:
     found : MustObserve
         Exact on complete graphs and on trees with every label allowed, of any size, and on other spaces up to
         `EXACT_LABELS` labels. With more labels the result is a lower bound: on trees the labels found by
-        `far_hanging`, and on other spaces none. Trees with an edge that the tie rule blurs (below 4e-12 of
-        the diameter) count as other spaces.
+        `far_hanging`, and on other spaces none. A tree with an edge that the tie rule blurs (below 4e-12 of
+        the diameter) is treated like a tree with only some labels allowed.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def required_rows(
 
 
 class Reaching:
-    """The rows of a square matrix of distances that weights over some of its columns reach.
+    """Decides which labels are reached by weights on some other labels, from the distances between all.
 
     Parameters
     ----------
@@ -180,7 +181,7 @@ class Reaching:
         self._by_tie_rule = not are_short(distances) if tolerant is None else tolerant
 
     def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows among `rows` that weights over the columns `observed` reach; exact, ascending."""
+        """Return those of `rows` that some weights over the columns `observed` reach; exact, ascending."""
         return self._reached(self._distances[:, observed], rows)
 
     def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,7 +191,10 @@ class Reaching:
         return found.unique_index if self.identifying else found.index
 
     def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
-        """Return the other labels that may have weight where y is best; None if y is known to be reached."""
+        """Return the labels that may have weight under weights that reach y; None if y is surely reached.
+
+        y itself is not observed. With `between`, a label between two others is known to be reached.
+        """
         distances, own = self._distances, self._distances[y]
         others = np.delete(np.arange(len(own)), y)
         others = others[np.argsort(own[others], kind="stable")]
@@ -217,9 +221,9 @@ class Reaching:
         return np.sort(counting)
 
     def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
-        """Return whether weights on `counting` reach y.
+        """Return whether some weights on the labels `counting` reach y.
 
-        Usually its nearest rivals are enough to refute it.
+        If none do, comparing y with the labels nearest to it usually proves that.
         """
         near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
         near = np.append(y, near[near != y])
@@ -244,9 +248,9 @@ def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int
 def _no_farther(
     distances: NDArray[Any], own: NDArray[Any], others: NDArray[np.int64], counting: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the other labels no farther than y from all that count.
+    """Return those of `others` that are no farther than y from any label that counts.
 
-    Near columns come first, because they rule out most labels.
+    The labels `counting` nearest to y are compared first, because they rule out most labels.
     """
     rivals = others
     for columns in (counting[:1], counting[:_NEAREST], counting):
@@ -257,8 +261,9 @@ def _no_farther(
 def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
     """Return allowed points that hang so far from all others that only they reach themselves; O(n_points).
 
-    Let all paths from y to other labels lead through the vertex x, at distance h from y. A label closer to x
-    than h is closer than y to every other label, so only y itself reaches y.
+    Let all paths from y to other labels lead through the vertex x, at distance h from y. If the distance from
+    x to some other label z is below h, then z is closer than y to every label except y. So only weight on y
+    itself reaches y.
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)

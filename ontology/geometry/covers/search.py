@@ -2,10 +2,10 @@
 
 The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). On taxonomies
 on which only the leaves are labels, these are often a cover; then they are the only smallest cover. Otherwise
-the search adds label after label. It picks the label with the most missing labels on shortest paths between
-it and the observed labels, and among equals the farthest from the observed labels. Then it drops the labels
-that the others make superfluous. The labels reached are decided exactly (`ontology.geometry.loci.general`) at
-every step.
+the search adds label after label. The score of a label is the number of labels that are not reached yet and
+lie on a shortest path between it and an observed label. The search adds the label with the highest score, and
+among equals the one farthest from the observed labels. Then it drops the labels that the others make
+superfluous. At every step the labels reached are decided exactly (`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Returns
     -------
     cover : Cover
-        The labels in canonical order; none of them is superfluous. The bound counts the labels that every
-        cover contains, and disjoint sets from each of which every cover needs a label. The cover is exact if
-        the labels that every cover contains are a cover, or if all smaller sets could be tried.
+        The labels in canonical order; none of them is superfluous. The lower bound is the number of labels
+        that every cover contains, plus the number of disjoint sets found such that every cover contains a
+        label of each set. The cover is exact if the labels that every cover contains are a cover, or if all
+        smaller sets could be tried.
 
     Raises
     ------
     SpaceError
-        If there are more labels than that, a label is not a point of the space, or an identifying cover is
-        requested of labels that no weights tell apart.
+        If there are more than `EXACT_LABELS` labels, a label is not a point of the space, or an identifying
+        cover is requested of labels that no weights tell apart.
 
     Notes
     -----
@@ -96,12 +97,12 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
 
 
 def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identifying: bool) -> int:
-    """Return how many labels besides `required` every cover is proved to contain, by disjoint sets.
+    """Return the number of labels, in addition to `required`, that every cover is proved to contain.
 
-    For a label u and another label z, a cover contains a label that is not strictly closer to z than to u,
-    because weights on the other labels make z better. (To identify u, it contains a label that is strictly
-    closer to u.) Such sets that are disjoint from each other and from `required` need one label each. The
-    smallest sets come first; these are the sets with z near u.
+    For any label u and another label z, every cover contains a label that is not strictly closer to z than to
+    u: otherwise all weights make z better than u. (An identifying cover contains a label that is strictly
+    closer to u.) So every cover needs one label from each set of such labels. Sets that are disjoint from
+    each other and from `required` are counted, the smallest sets first; these belong to labels z near u.
     """
     taken = np.zeros(len(distances), dtype=bool)
     taken[required] = True
@@ -122,7 +123,7 @@ def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identi
 
 
 class _Search:
-    """Covers as ascending rows of a square matrix of distances."""
+    """The steps of the search; labels are rows of a square matrix of distances, and covers are ascending."""
 
     def __init__(self, distances: NDArray[Any], between: bool, reaching: Reaching) -> None:
         self._distances, self._between, self._reaching = distances, between, reaching
@@ -146,7 +147,7 @@ class _Search:
         return np.setdiff1d(rows, self._reaching.reached(chosen, rows))
 
     def grow(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return `chosen` with enough labels added to cover."""
+        """Return `chosen` with enough labels added to make it a cover."""
         if not len(chosen):
             chosen = np.array([self._distances.max(axis=1).argmax()])
         missing = self.missing(chosen)
@@ -185,9 +186,9 @@ class _Search:
     def try_smaller(
         self, chosen: NDArray[np.int64], required: NDArray[np.int64], least: int
     ) -> tuple[NDArray[np.int64], int]:
-        """Try all sets smaller than `chosen`, size by size, while a size has few of them.
+        """Try all sets with the `required` labels, by size from `least` on, while there are few of a size.
 
-        Return the smallest cover known and the proved lower bound on its size.
+        Returns the smallest cover known, and the proved lower bound on the size of any cover.
         """
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:

@@ -1,4 +1,4 @@
-"""Compiled inner loops, one file for each subject; importing any of these files needs numba.
+"""Compiled inner loops, one module for each subject; importing any of these modules needs numba.
 
 The rest of `ontology.geometry` imports these modules inside the functions that call them, so loading and
 scoring need only numpy.

@@ -17,7 +17,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of every file below this folder, which holds all code of the kernels."""
+    """Return a digest of all files below this folder, which contains all code of the kernels."""
     folder, hashed = Path(__file__).parent, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -28,14 +28,14 @@ _SOURCES = _digest_of_sources()
 
 
 class _FileEach(IndexDataCacheFile):
-    """One cache file for each signature of a kernel.
+    """One cache file for each signature of a kernel, without an index.
 
-    Its name has a digest of the signature, and its content the signature.
+    The name of a file contains a digest of the signature, and its content the signature itself.
 
-    numba numbers these files, and an index maps signatures to numbers. Two processes that compile two
-    signatures at the same time take the same number. The index of one process may then point to the code of
-    the other, and from then on integers are read as floating-point numbers. Without an index the processes
-    share nothing.
+    numba itself numbers these files, and an index maps signatures to numbers. Two processes that compile
+    different signatures at the same time take the same number. The index of one process may then point to the
+    code of the other, and from then on integers are read as floating-point numbers. Without an index, no
+    process can read the code of another signature.
     """
 
     def _name_of(self, key: object) -> str:
@@ -67,17 +67,17 @@ def compiled(kernel: Kernel) -> Kernel:
     """Compile `kernel` on its first call; it runs without the interpreter lock and divides as numpy does.
 
     numba's cache notices changes only in the file that contains a kernel, but kernels inline functions from
-    other files of this folder. So the name of each kernel contains a digest of the whole folder, and the
-    cache, which looks up this name, never returns code of another state. If no cache folder is writable, for
-    instance in an image mounted read-only, each process compiles the kernel once.
+    other files of this folder. So the name of each kernel contains a digest of the whole folder. The cache
+    looks up this name, so it never returns code compiled from other sources. If no cache folder is writable,
+    for instance in an image mounted read-only, each process compiles the kernel once.
     """
     return _compiled(kernel, fastmath=False)
 
 
 def compiled_sum(kernel: Kernel) -> Kernel:
-    """Compile `kernel` like `compiled`, but let it add in any order, and so several numbers at a time.
+    """Compile `kernel` like `compiled`, but let it add in any order, which allows vector instructions.
 
-    Its result may differ in the last bits between processors, so it may filter but never decide.
+    Its results may differ in the last bits between processors, so they may filter labels but never decide.
     """
     return _compiled(kernel, fastmath={"nsz", "reassoc"})
 

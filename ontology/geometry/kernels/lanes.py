@@ -1,8 +1,8 @@
 """Several numbers in one value: vector types for compiled loops, and their operations.
 
 Eight float64 are a value of an LLVM vector type, which LLVM lowers to the registers of the processor: one
-register of AVX-512, two of AVX2, four of SSE2 or NEON. On all of them, sums are added in the order in which
-they are written. Places in arrays are counted in entries and not checked.
+register of AVX-512, two of AVX2, four of SSE2 or NEON. On all of them, terms are added in the order in which
+the code adds them. Indices of arrays count entries and are not checked.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
 ]
 
 Emitter = tuple[Any, Callable[..., Any]]
-"""Signature of an intrinsic, and the function that writes its instructions."""
+"""The signature of an intrinsic, and the function that emits its instructions."""
 
 
 class _Lanes(types.Type):
-    """The numba type of one value that holds several numbers."""
+    """The numba type of one value that consists of several numbers."""
 
     def __init__(self, element: Any, width: int) -> None:
         self.width = width
@@ -56,7 +56,7 @@ DOUBLES: Any = _Lanes(ir.DoubleType(), 8)
 
 
 def places(numbers: list[int]) -> Any:
-    """Return constant lane numbers for a shuffle."""
+    """Return lane numbers as a constant vector, the argument of a shuffle."""
     return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
 
 
@@ -82,7 +82,7 @@ def as_doubles(builder: Any, found: Any) -> Any:
 
 
 def _zeros(_: Any) -> Emitter:
-    """Return 0 eight times."""
+    """Return a vector of eight zeros."""
 
     def emit(_: Any, __: Any, ___: Any, ____: Any) -> Any:
         return ir.Constant(DOUBLES.vector, [0.0] * DOUBLES.width)
@@ -100,7 +100,10 @@ def _load(_: Any, array: Any, at: Any) -> Emitter:
 
 
 def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
-    """Return the 8 entries whose columns are in `columns` from `at` on, read one by one (fast everywhere)."""
+    """Return 8 entries of `array`: those at the places ``columns[at], ..., columns[at + 7]``.
+
+    They are read one by one, which is fast on every processor.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         word = ir.IntType(64)

@@ -1,4 +1,4 @@
-"""The exact locus: every label that some weights over the observed labels reach, with such weights.
+"""The exact locus: every label that some weights over the observed labels reach, each with such weights.
 
 The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimize
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely
@@ -32,9 +32,10 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
     Notes
     -----
-    On a complete graph an allowed observed label is the only best label with all weight on itself. An
-    unobserved label is at distance 1 from every observed label. It ties for best only where no allowed label
-    has weight, that is, where some observed label is not allowed; then every allowed label ties for best.
+    On a complete graph, all weight on an observed label that is allowed makes it the only best label. An
+    unobserved label is at distance 1 from every observed label. So it is best only under weights that give no
+    allowed label any weight; then all allowed labels tie. Such weights exist only if some observed label is
+    not allowed.
     """
     if isinstance(space, TreeSpace) and space.allowed is None:
         return _tree_locus(space, points)

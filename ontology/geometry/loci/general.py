@@ -3,9 +3,9 @@
 A label y is a member if, for some weights on the simplex, no other label has a smaller sum. The members are
 found among the distinct rows of the matrix, in three steps:
 
-1. A row is ruled out if another row is below it on every column. A row is not used as a rival if another row
-   is nowhere above it; such a row is best only where all weight is on the columns on which the two are equal:
-   its **face** (`ontology.geometry.kernels.rows.rowdominance`).
+1. A row is ruled out if another row is smaller on every column. If another row is smaller on some columns and
+   equal on the others, the row is not used as a rival: it can be best only if all weight is on the columns
+   where the two are equal, its **face** (`ontology.geometry.kernels.rows.rowdominance`).
 2. Random weights find rows that are best under them.
 3. For each row that is left, a linear program finds the weights that put it as far below its rivals as
    possible (`ontology.geometry.loci.proofs.marginprogram`).
@@ -64,7 +64,7 @@ class GeneralLocus:
         Weights for each of `index`: whole numbers, none negative, not all zero. They make the member a best
         row, and the only best row if it is in `unique_index`.
     tolerance : float
-        0 where equal means equal; `ontology.geometry.ties.TIE_RELATIVE` on rounded distances.
+        0 if only equal sums tie; `ontology.geometry.ties.TIE_RELATIVE` if distances have been rounded.
     proofs : dict of str to int
         Number of distinct rows that were settled in each way.
     status : {"exact"}
@@ -107,14 +107,14 @@ def general_locus(
     Raises
     ------
     InputError
-        For a matrix or candidates that break a rule.
+        If `distances` is not a matrix of valid distances, or a candidate is not one of its rows.
     MissingExtraError
         If numba or highspy is not installed.
 
     Notes
     -----
-    Exact where the distances are short numbers (see `ontology.geometry.paths.wholenumbers`: whole numbers,
-    quarters and the like). Other distances have been rounded before. They are read to the last bit, and sums
+    The result is exact if the distances are short numbers (see `ontology.geometry.paths.wholenumbers`: whole
+    numbers, quarters and the like). Other distances are taken to be rounded. All their bits count, but sums
     tie by the tie rule of `ontology.geometry.ties`, so the members are the labels that scoring can return.
 
     O(n_rows * n_observed) to find the distinct rows; then one linear program of n_observed + 1 variables for
@@ -150,7 +150,10 @@ def general_locus(
 
 
 def is_tolerant(space: MetricSpace) -> bool | None:
-    """Return the value of `tolerant` that `general_locus` takes for distances of a space."""
+    """Return the argument `tolerant` of `general_locus` for the distances of a space.
+
+    It is False if all distances are short numbers, True if they are not, and None if that is unknown.
+    """
     return None if space.has_short_distances is None else not space.has_short_distances
 
 
@@ -196,7 +199,10 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return one row of each kind, ascending by sum, the kind of each row, and the size of each kind."""
+    """Group equal rows into sets; return a row of each set, the set of each row, and the size of each set.
+
+    Sets are in ascending order of the sums of their rows.
+    """
     whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
     _, first, group, size = np.unique(
         matrix.view(whole_row).ravel(), return_index=True, return_inverse=True, return_counts=True
@@ -210,7 +216,7 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the wanted rows that can only tie with a rival, and the faces on which they can."""
+    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of these rows."""
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
             RIVAL,
@@ -278,9 +284,10 @@ class _Decision:
                     self._admit(at, weights[s], "sampled weights", alone=True)
 
     def _decide(self, at: int, face: NDArray[np.bool_]) -> None:
-        """Settle one row.
+        """Settle whether one row is a member; `face` marks the columns where it may have weight.
 
-        A rival counts as a member here only with weights that make it the only best row.
+        Rounded weights make a rival a member only if it is the only best row under them; `_settle` decides
+        about a rival that ties.
         """
         columns = np.flatnonzero(face)
         idle = (self._rows[: self._n_rivals, columns] == self._rows[at, columns]).all(axis=1)
@@ -306,7 +313,10 @@ class _Decision:
         return bool(sums.min() >= (self._scaled[at] @ weights) * _NEARLY)
 
     def _admit(self, at: int, weights: NDArray[Any], how: str, *, alone: bool) -> bool:
-        """Make a row a member if `weights` prove it best, or the only best row if it has to be `alone`."""
+        """Make a row a member if `weights` make it best, or with `alone` the only best row.
+
+        Returns whether they do.
+        """
         if alone:
             proved = bool((weights > 0).all()) and self._competition.is_only_best(at, weights)
         else:

@@ -1,10 +1,11 @@
 """The locus on a tree whose labels are all allowed: the hull of the observed labels, in O(n_points).
 
-The hull is every vertex on a path between two observed labels, including these. A vertex outside it is
-farther from every observed label than the hull vertex at which its path arrives, so no weights reach it. If a
-vertex inside is observed, all weight on it makes it the only best label. Otherwise it is between two observed
-labels at distances p and q. With the weights q and p the Fréchet variance falls towards it from both sides,
-and strict convexity makes it the only best label. So on these trees every member is uniquely reachable.
+The hull is every vertex on a path between two observed labels, including these. For a vertex outside it, all
+paths to observed labels pass through one hull vertex, which is nearer to every observed label; so no weights
+reach the vertex outside. If a vertex inside is observed, all weight on it makes it the only best label.
+Otherwise it is between two observed labels, at distances p and q from them. With weight q on the first and p
+on the second, the Fréchet variance falls towards the vertex from both sides, and strict convexity makes it
+the only best label. So on these trees every member is uniquely reachable.
 `ontology.geometry.loci.shortedges` explains how the tie rule changes the locus where edges are very short.
 """
 
@@ -41,8 +42,10 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
 
     Notes
     -----
-    O(n_points). A subtree holds an observed label if the next observed position comes before its end. The
-    hull is the roots of these subtrees at or below the vertex where the paths of all observed labels meet.
+    O(n_points). In preorder, the subtree of a vertex is the interval of positions that begins at the vertex
+    and stops before `RootedTree.end` of the vertex. It contains an observed label if the first observed
+    position at or after the vertex is inside this interval. The hull consists of all vertices whose subtree
+    contains an observed label, from the lowest common ancestor of the observed labels downwards.
 
     Examples
     --------
@@ -62,9 +65,10 @@ def hull(tree: RootedTree, observed: NDArray[np.int64]) -> NDArray[np.int64]:
 class HullWitnesses(Witnesses):
     """Weights that make each hull vertex the only best label, computed on demand.
 
-    An observed label has weight 1 on itself. Any other vertex has weights on two observed labels on either
-    side of it, inversely proportional to their distances. They are coprime whole numbers, exact for the
-    stored edge lengths (a float is a fraction), for lengths of any size.
+    The witness of an observed label is weight 1 on itself. The witness of any other vertex has weight on two
+    observed labels, one on each side of the vertex, in inverse proportion to their distances from it. The
+    weights are coprime whole numbers. They are exact for the stored edge lengths of any size, since a float
+    is a fraction.
 
     Parameters
     ----------
@@ -75,8 +79,8 @@ class HullWitnesses(Witnesses):
     members : ndarray of shape (n_members,), dtype=int64
         Canonical index of each member of the hull, in the order of the witnesses.
     known : mapping of int to tuple of int, optional
-        Witnesses found in another way, by canonical index: for members outside the hull, or instead of the
-        computed witnesses of hull vertices.
+        Witnesses found in another way, by the canonical index of the member: for members outside the hull,
+        and for hull vertices that need a witness other than the computed one.
 
     Notes
     -----
@@ -126,7 +130,7 @@ class HullWitnesses(Witnesses):
         return spread(len(self._points), zip(columns, ratio.as_integer_ratio(), strict=True))
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
-        """Return two observed labels, by preorder: the first at or below `vertex`, and one beyond it."""
+        """Return the first observed label at or below `vertex`, and one beyond it, numbered in preorder."""
         below, beyond = np.searchsorted(self._ascending, [vertex, int(self._end[vertex])]).tolist()
         if below > 0:
             return below, below - 1
@@ -134,7 +138,11 @@ class HullWitnesses(Witnesses):
         return below, min(beyond, len(self._ascending) - 1)
 
     def _distance(self, vertex: int, observed: int) -> Fraction:
-        """Return the exact distance; the later of two vertices in preorder is never above the other."""
+        """Return the exact distance from a vertex to an observed label.
+
+        Of two vertices, the later one in preorder is never above the other, so it is moved up until both are
+        the same.
+        """
         parent, length = self._ways_up
         first, second = sorted((vertex, int(self._ascending[observed])))
         total = Fraction(0)

@@ -17,7 +17,7 @@ LocusMethod = Literal["exact", "pairs", "pair-grid", "grid"]
 """The method of finding a locus; see `locus`."""
 
 LARGEST_COST = 10**10
-"""Largest number of multiply-adds of a grid; about a minute."""
+"""Largest number of multiply-adds that a grid may take by default; about a minute."""
 
 
 def locus(
@@ -37,9 +37,10 @@ def locus(
     observed : iterable of str
         Keys of points, at least one, each listed once; they need not be allowed labels.
     method : {"exact", "pairs", "pair-grid", "grid"}, default="exact"
-        ``"exact"``: the whole locus. ``"pairs"``: the union of the exact loci of every two observed labels.
-        ``"pair-grid"`` and ``"grid"``: the labels that a grid of weights reaches, on every two observed
-        labels (the source paper's Algorithm 2) or on all at once (its Algorithm 3).
+        ``"exact"``: the whole locus. ``"pairs"``: the union of the exact loci of all pairs of observed
+        labels. ``"pair-grid"`` and ``"grid"``: the labels that grids of weights reach, with a grid for each
+        pair of observed labels (the source paper's Algorithm 2) or one grid for all of them (its
+        Algorithm 3).
     divisions : float, optional
         For the grids, the D of the weights 0/D, 1/D, ..., D/D; positive. By default the diameter of the
         allowed labels. If it is not a whole number, the last step is shorter.
@@ -51,11 +52,12 @@ def locus(
     Returns
     -------
     found : Locus
-        The exact method is exact on every space; where distances have been rounded, within the `tolerance` of
-        the result. The status of ``"pairs"`` is ``"exact"`` where the union is the whole locus by a theorem:
-        up to two observed labels, complete graphs, and trees with every label allowed and no edge below 4e-12
-        of the diameter. The status of ``"pair-grid"`` is ``"exact"`` on trees with whole lengths and every
-        label allowed. Elsewhere the status is ``"lower_bound"``.
+        The method ``"exact"`` is exact on every space; if distances have been rounded, sums tie within the
+        `tolerance` of the result. The status of ``"pairs"`` is ``"exact"`` where the union is the whole locus
+        by a theorem: for up to two observed labels, on complete graphs, and on trees with every label allowed
+        and no edge below 4e-12 of the diameter. The status of ``"pair-grid"`` is ``"exact"`` on trees with
+        whole lengths and every label allowed, if D is at least the diameter. Elsewhere the status is
+        ``"lower_bound"``.
 
     Raises
     ------

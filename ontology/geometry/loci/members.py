@@ -31,15 +31,15 @@ class Locus:
     unique_index : ndarray of int64
         The members that some weights make the only best label, ascending.
     status : {"exact", "lower_bound"}
-        Whether these are all members, or only those that were found.
+        ``"exact"``: these are all members. ``"lower_bound"``: there may be more.
     witnesses : sequence of tuple of int, length n_members
-        Weights over the observed labels for each of `index`, whole numbers, none negative, not all zero,
-        that make it a best label, and the only best label if it is uniquely reachable. Computed on demand
-        where that is cheap.
+        For each member, weights over the observed labels: whole numbers, none negative, not all zero. They
+        make the member a best label, and the only best label if it is in `unique_index`. They are computed on
+        demand where that is cheap.
     tolerance : float
-        0 where equal means equal, or where the tie rule changes nothing. Where distances have been rounded,
-        labels tie within this relative difference of the Fréchet variance, as they do in scoring
-        (`ontology.geometry.ties.TIE_RELATIVE`).
+        Relative difference within which Fréchet variances tie. It is 0 if only equal ones tie, or if the tie
+        rule changes nothing. If distances have been rounded, it is `ontology.geometry.ties.TIE_RELATIVE`, as
+        in scoring.
     """
 
     space: MetricSpace = field(repr=False)
@@ -82,7 +82,7 @@ class Locus:
         UnknownLabelError
             If `key` is not an allowed label.
         InputError
-            If it is not a member.
+            If `key` is an allowed label but not a member.
         """
         label = int(self.space.index([key])[0])
         at = int(np.searchsorted(self.index, label))

@@ -1,10 +1,10 @@
-"""The labels that every two observed labels reach, exactly and without a grid of weights.
+"""The labels that weights on two observed labels reach, for all pairs, exactly and without a grid of weights.
 
-A label is the point (d_a^2, d_b^2) of its squared distances to two observed labels; the labels that some
-weights over the two reach form the lower-left convex hull of all points. The union over pairs is part of the
-locus. It is the whole locus on trees with every label allowed and on complete graphs (*pairwise
-decomposable*), but not in general: not on the leaves of a tree, not on grids of three dimensions, not on
-graphs with cycles.
+For two observed labels a and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them.
+The labels that some weights on a and b reach form the lower-left convex hull of these points. The union over
+all pairs is part of the locus. It is the whole locus on trees with every label allowed and on complete graphs
+(*pairwise decomposable*), but not in general: not on the leaves of a tree, not on grids of three dimensions,
+not on graphs with cycles.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ __all__ = [
 
 
 def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    """Return the union of the loci of every two observed labels, given as distinct point indices.
+    """Return the union of the loci of all pairs of observed labels, given as distinct point indices.
 
-    It is ``"exact"`` where the union is the whole locus by a theorem: up to two observed labels, a tree with
-    every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would blur), a complete
-    graph. Elsewhere it is ``"lower_bound"``. A witness has weight on at most two observed labels;
-    `unique_index` holds the labels that two observed labels reach uniquely.
+    Its status is ``"exact"`` where the union is the whole locus by a theorem: for up to two observed labels,
+    on a tree with every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would
+    blur), and on a complete graph. Elsewhere the status is ``"lower_bound"``. A witness has weight on at most
+    two observed labels; `unique_index` has the labels that some pair reaches uniquely.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
 def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str, ...]:
     """Return the allowed labels on a shortest path between two points.
 
-    On a graph of unit lengths with every label allowed this is the locus of the two points: for a label off
-    every shortest path, some label on such a path is as far from the first point and nearer to the second.
-    With other lengths or fewer allowed labels it is part of the locus.
+    On a graph of unit lengths with every label allowed this is the locus of the two points: for every label
+    that is on no shortest path, a label on a shortest path has the same distance to the first point and is
+    nearer to the second. With other lengths or fewer allowed labels it is part of the locus.
 
     Parameters
     ----------
@@ -112,15 +112,15 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     Returns
     -------
     keys : tuple of str
-        In canonical order; sums of distances that are not whole numbers are equal within a relative
-        `TIE_RELATIVE`.
+        Keys in canonical order. A label is on a shortest path if its distances to the two points add up to
+        the distance between them; if they are not whole numbers, up to a relative `TIE_RELATIVE`.
 
     Raises
     ------
     InputError, UnknownLabelError
         If a key is not a point of the space, or the two are the same.
     SpaceError
-        If neither is an allowed label: their distance is not a row of the space.
+        If neither is an allowed label, because distances are known only from allowed labels.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _status(space: MetricSpace, points: NDArray[np.int64]) -> Status:
 
 
 def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHulls) -> Locus:
-    """Return the labels that every two observed labels reach, as a locus; see `pairs_locus`.
+    """Return the labels that pairs of observed labels reach, as a locus; see `pairs_locus`.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class PairHulls(NamedTuple):
     Attributes
     ----------
     member, unique : ndarray of shape (n_labels,), dtype=bool
-        Whether two columns reach the label, and whether they reach it as the only best label.
+        Whether some pair of columns reaches the label, and whether some pair reaches it uniquely.
     columns : ndarray of shape (n_labels, 2), dtype=int64
         For members, the first pair that reaches the label uniquely or, if no pair does, the first pair that
         reaches it. Single columns come before pairs, and pairs are in the order of their columns.
@@ -193,15 +193,15 @@ class PairHulls(NamedTuple):
 def hull_members(
     distances: NDArray[Any], rows: range | None = None, *, tolerant: bool | None = None
 ) -> PairHulls:
-    """Return the labels that every two columns of a matrix of distances reach.
+    """Return the labels that pairs of columns of a matrix of distances reach.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_observed)
         Finite and non-negative.
     rows : range, optional
-        Take only pairs whose first column is in this range, in steps of 1; with column 0 also the single
-        columns. All pairs by default. `joined_hulls` joins such shares.
+        Take only the pairs whose first column is in this range, which has step 1; if it begins at 0, also
+        take the single columns. All pairs by default. `joined_hulls` joins the results of several ranges.
     tolerant : bool, optional
         As for `ontology.geometry.loci.general.general_locus`.
     """

@@ -1,10 +1,10 @@
 """The exact locus on a tree on which only some labels are allowed, such as its leaves.
 
-A label that hangs on the hull of the observed labels at the hull vertex x, at height h, is farther than x by
-h from every observed label. If some allowed label is nearer to x than h, then by the triangle inequality it
-is strictly nearer to every observed label, and the hanging label is never best. The labels that remain are,
-for each hull vertex, the allowed labels nearest to it, if one of them hangs there. The general algorithm
-decides about these few (`ontology.geometry.loci.general`).
+Let a label hang on the hull of the observed labels: at the hull vertex x, at height h. Its distance to every
+observed label is larger by h than that of x. If some other allowed label is at a distance below h from x,
+then by the triangle inequality it is strictly nearer to every observed label, and the hanging label is never
+best. So only the labels remain that are nearest, among all allowed labels, to the hull vertex at which they
+hang. The general algorithm decides about these few (`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
     Notes
     -----
-    O(n_points), and `general_locus` on the labels that the filter keeps.
+    O(n_points), plus `general_locus` on the labels that `nearest_at_hull` keeps.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
 
 def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the allowed labels such that no other label is nearer to the hull vertex at which they hang.
+    """Return the labels that are nearest, among all allowed labels, to the hull vertex at which they hang.
 
     Returns
     -------

@@ -7,14 +7,14 @@ statements. Let R be the largest distance between observed labels, W the sum of 
 the weighted distances from a vertex x of the hull:
 
 * A label outside the hull that hangs at x at height h has the value ``F(x) + 2 h S + h^2 W``, where
-  ``F(x) <= R S``. It ties with x for no weights unless ``2 h <= t R``.
+  ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.
 * For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` at most ``R^2 / 4``. Under
   them a neighbor at distance q has the value ``F(x) + q^2 W``. So x is the only best label unless
   ``4 q^2 <= t R^2`` for some neighbor.
 
 The general algorithm decides about the labels that these rules leave in doubt, and compares a vertex of the
-hull only with its neighbors: F is convex along every path, so it only rises beyond a neighbor that is above
-x.
+hull only with its neighbors: F is convex along every path, so beyond a neighbor with a larger F than x it
+only rises.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Blurred:
     not_alone : ndarray of int64
         Point indices of labels of the hull that are never the only best label, ascending.
     witness : dict of int to tuple of int
-        By point index, weights for the labels `outside` and for the labels of the hull that were in doubt and
-        can be the only best label.
+        A witness by point index, for the labels `outside`, and for the labels of the hull that were in doubt
+        and proved to be the only best label for some weights.
     """
 
     outside: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Blurred:
 
 
 def hull_decides(space: TreeSpace) -> bool:
-    """Return whether the locus is the hull for any observed labels; all labels are allowed.
+    """Return whether the locus is the hull whichever labels are observed; all labels must be allowed.
 
     Examples
     --------
@@ -73,9 +73,10 @@ def hull_decides(space: TreeSpace) -> bool:
 def least_difference(space: TreeSpace) -> float:
     """Return the difference in height beyond which the tie rule tells two labels apart.
 
-    If two labels hang at the same vertex x and their heights differ by more than this, the higher label is
-    best for no weights: the sums differ by at least ``2 S`` times the difference, and F(x) is at most S times
-    the diameter. It is 0 where any difference counts.
+    If two labels hang at the same vertex x and their heights differ by more than this, no weights make the
+    higher label best: with F and S as in the explanation of the module, the values differ by at least ``2 S``
+    times the difference, and F(x) is at most S times the diameter. The result is 0 if the tie rule tells any
+    two heights apart.
     """
     return 0.0 if space.tree.has_short_distances else _ROOM * TIE_RELATIVE * space.tree.diameter()
 
@@ -94,8 +95,8 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 
     Notes
     -----
-    O(n_points) where no edge is short. Elsewhere one `general_locus` over the labels in doubt and their
-    competitors: neighbors and, for labels outside the hull, the whole hull.
+    O(n_points) if no edge is short. Otherwise it also takes one `general_locus` over the labels in doubt and
+    their competitors: their neighbors and, for labels outside the hull, the whole hull.
     """
     tree = space.tree
     if tree.has_short_distances:

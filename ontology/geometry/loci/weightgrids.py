@@ -1,9 +1,9 @@
-"""The published algorithms for the locus: a grid of weights, and the Fréchet mean of each point of it.
+"""The published algorithms for the locus: a grid of weights, and the Fréchet means under these weights.
 
 Roberts et al. (2023), *Geometry-Aware Adaptation for Pretrained Models*, Algorithms 2 and 3. Both try the
-weights 0/D, 1/D, ..., D/D with D the diameter of the graph. A grid never adds a label that is not in the
-locus, but it can step over the weights that reach a member; the exact method does not. They are here for
-comparison.
+weights 0/D, 1/D, ..., D/D, where D is the diameter of the graph. A grid never adds a label that is not in the
+locus, but it can step over the weights that reach a member; the exact method cannot. Both algorithms are here
+for comparison.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _BLOCK_ENTRIES = 1 << 22
 def pair_grid_locus(
     space: MetricSpace, points: NDArray[np.int64], divisions: float | None, largest_cost: float
 ) -> Locus:
-    """Return the labels that a grid of weights on every two observed labels reaches: the paper's Algorithm 2.
+    """Return the labels that grids of weights on pairs of observed labels reach: the paper's Algorithm 2.
 
-    It is ``"exact"`` on trees with whole lengths and every label allowed, where steps of 1/D cannot pass over
-    a label. Elsewhere it is ``"lower_bound"``. A witness is a point of the grid.
+    The status is ``"exact"`` on trees with whole lengths and every label allowed, if D is at least the
+    diameter: steps of 1/D cannot pass over a label there. Elsewhere it is ``"lower_bound"``. Witnesses are
+    points of the grid.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def grid_locus(
     """Return the labels that a grid of weights on all observed labels reaches: the paper's Algorithm 3.
 
     In the paper the grid includes weights that are all zero, under which every label ties, so the answer
-    would always be every label. This function omits those weights. The result is always a ``"lower_bound"``;
-    a witness is a point of the grid.
+    would always be every label. This function omits those weights. The status is always ``"lower_bound"``.
+    Witnesses are points of the grid.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Witnesses(Sequence[Weights]):
 
 
 def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
-    """Return the witness over `n_observed` labels that has weight only in these columns.
+    """Return the witness with the weights of `entries`, pairs of column and weight, and 0 in other columns.
 
     >>> spread(4, [(0, 2), (2, 1)])
     (2, 0, 1, 0)

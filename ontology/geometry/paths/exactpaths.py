@@ -1,8 +1,8 @@
-"""ExactPaths: shortest paths whose lengths floats would round, added as whole numbers of any size.
+"""ExactPaths: shortest paths on graphs where sums of edge lengths would be rounded in floats.
 
-Floats are whole multiples of a power of two. In this unit, lengths are whole numbers with as many binary
-digits as needed. Their sums are exact in any order, and are rounded once when they are returned. numba makes
-this faster; the results are the same.
+All edge lengths are whole multiples of some power of two. In this unit they are whole numbers with as many
+binary digits as needed. Their sums are exact in any order, and each sum is rounded once, when it is returned.
+With numba this is faster; the results are the same.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ class ExactPaths:
 
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Exponents of digits, highest first, and the digits of the lengths; shape (n_edges, n_digits)."""
+        """The binary exponent of each digit, most significant first, and the digits of every edge length.
+
+        The shapes are (n_digits,) and (n_edges, n_digits).
+        """
         from labelgrove.ontology.geometry.kernels.graphs.pathsums import DIGIT_BITS
 
         bits = (max(self._whole) * self._n_points).bit_length()

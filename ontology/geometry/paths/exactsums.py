@@ -1,9 +1,9 @@
 """Sums of edge lengths that are rounded once, at the end.
 
 Lengths are split into *parts*: multiples of smaller and smaller powers of two, with so few digits that floats
-hold every possible sum of them exactly. Such sums do not depend on the order, their differences lose no
-digits, and a distance made of them is the exact sum of the lengths on its path, rounded once. Whole numbers
-and similar lengths need one part.
+represent every possible sum of the same part exactly. Such sums do not depend on the order of their terms,
+and their differences lose no digits. A distance computed from them is the exact sum of the lengths on its
+path, rounded once. Whole numbers and similar lengths need one part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MANTISSA_BITS = 53
 
 
 def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
-    """Return whether floats hold every sum of `lengths` that is at most `largest`, without parts.
+    """Return whether floats represent every sum of `lengths` up to `largest` exactly, so no parts are needed.
 
     >>> are_exact(np.array([0.25, 3.0]), 1e6), are_exact(np.array([0.1, 0.2]), 1.0)
     (True, False)
@@ -37,7 +37,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
     n_terms : int
         Largest number of terms of a sum.
     digits : int, default=53
-        Bits of the mantissa of the type that holds the sums.
+        Number of mantissa bits of the type in which the sums are stored.
 
     Returns
     -------
@@ -62,17 +62,19 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 
 
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of parts as terms, each of which holds the rest that the terms before it leave out.
+    """Return each sum of parts as a sum of terms that do not overlap, the largest first.
+
+    Each term is what rounding left out of the terms before it.
 
     Parameters
     ----------
     parts : ndarray of shape (n_parts, ...)
-        Exact sums of parts, none negative.
+        For each part, the exact sum over some lengths; none negative.
 
     Returns
     -------
     terms : ndarray, same shape
-        Terms with exactly the same sum. Equal terms mean equal sums.
+        Terms that add up, over the first axis, to exactly the same number. Equal numbers have equal terms.
 
     Notes
     -----
@@ -94,7 +96,7 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sums of parts, each rounded to the nearest float; ties go to the even float.
+    """Return the sum of the parts (first axis), rounded to the nearest float; ties go to the even float.
 
     >>> rounded(np.array([[1.0], [2.0**-53], [2.0**-200]])).item() - 1
     2.220446049250313e-16
@@ -111,20 +113,20 @@ def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def narrowed(parts: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Return sums of parts as more parts with fewer binary digits, whose differences are also exact.
+    """Split sums of parts further, into parts with fewer binary digits, so that their differences are exact.
 
     Parameters
     ----------
     parts : ndarray of shape (n_parts, n)
         Exact sums of parts.
     digits : int
-        Binary digits of the numbers that will hold the differences.
+        Number of mantissa bits of the type in which the differences will be stored.
 
     Returns
     -------
     narrow : ndarray of shape (n_narrow, n)
-        Parts, none negative, the largest first. The sum of two differences of one row has at most `digits`
-        digits.
+        Parts, none negative, the largest first. The sum of two differences within one row has at most
+        `digits` binary digits.
     """
     if not parts.any():
         return parts

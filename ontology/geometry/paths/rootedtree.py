@@ -1,12 +1,12 @@
 """RootedTree: a tree in preorder, where a subtree is an interval and a common ancestor a range minimum.
 
-With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent among
-u+1, ..., v: all of these vertices are below it, and the first vertex on the path from it to v is its child.
-Distances, the diameter and the tree scorer use only this fact, and the cost of none of them depends on the
-depth of the tree.
+With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent of the vertices
+u+1, ..., v: all of these vertices are below it, and one of them is its child, namely the first vertex on the
+path from it down to v. Distances, the diameter and the tree scorer use only this fact. The cost of none of
+them depends on the depth of the tree.
 
-A tree stays in memory as long as a model server runs, so it takes few bytes. A walk over the tree requests
-the arrays in full width, and keeps them only during the walk.
+A tree stays in memory as long as a model server runs, so it is stored in few bytes. Code that walks over the
+tree requests the arrays as int64 or float64, and keeps them only during the walk.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Index = TypeVar("Index", int, NDArray[np.int64])
 
 
 def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
-    """Return the smallest dtype that holds every distance up to `largest` made of `lengths`.
+    """Return the smallest dtype that represents every sum of `lengths` up to `largest`.
 
     Whole numbers take uint8, uint16, float32 (up to 2^24) or float64; other lengths take float64.
     """
@@ -48,7 +48,7 @@ def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
 
 
 def check_lengths(lengths: NDArray[Any]) -> None:
-    """Raise `SpaceError` unless edge lengths are within 1e-75..1e75, and add up to at most 1e78."""
+    """Raise `SpaceError` unless every edge length is within 1e-75..1e75 and their sum is at most 1e78."""
     fault = length_fault(lengths)
     if fault is not None:
         at, what = fault
@@ -56,7 +56,7 @@ def check_lengths(lengths: NDArray[Any]) -> None:
 
 
 def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a read-only array to keep: the array itself if it is read-only, otherwise a read-only copy."""
+    """Return the array itself if it is read-only and of this dtype, otherwise a read-only copy."""
     if array.dtype == dtype and not array.flags.writeable:
         return array
     copy = array.astype(dtype)
@@ -65,7 +65,7 @@ def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
 
 
 class RootedTree:
-    """A tree with positive edge lengths, stored in preorder, with children by canonical index.
+    """A tree with positive edge lengths, stored in preorder, siblings in the order of canonical indices.
 
     Parameters
     ----------
@@ -79,23 +79,23 @@ class RootedTree:
     in_preorder : bool
         Whether canonical indices are preorder positions, as in a `LabelGraph` that is a tree.
     dtype : dtype
-        Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
+        Smallest dtype that represents every distance exactly; float64 if lengths are not whole numbers.
 
     Raises
     ------
     SpaceError
-        Unless there is exactly one root, every vertex is below it, and every length is within 1e-75..1e75.
+        If there is not exactly one root, a vertex is not below it, or a length is not within 1e-75..1e75.
 
     Notes
     -----
     O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. Memory in bytes for each
-    vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent and, if lengths are given, 8
-    for the length, but 0 if these arrays are given read-only, in preorder and as int32 and float64; 8 for a
-    numbering other than preorder. `parent`, `end`, `depth` and `length` are computed from these on demand,
-    O(n) each.
+    vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent; 8 for the length, if
+    lengths are given; 8 for a numbering other than preorder. Parents and lengths that are given read-only, in
+    preorder and as int32 and float64, take no memory of their own. `parent`, `end`, `depth` and `length` are
+    computed from these on demand, O(n) each.
 
-    A distance is the exact sum of the lengths on the path, rounded once. Where floats do not hold the sums of
-    lengths exactly (for instance of 0.1), depths are stored in exact parts
+    A distance is the exact sum of the lengths on the path, rounded once. If floats cannot represent the sums
+    of lengths exactly (for instance of 0.1), depths are stored in exact parts
     (`ontology.geometry.paths.exactsums`), as many as needed: two parts of 8 bytes for decimals of similar
     size, and one more for about every eleven decimal places between the longest path and the shortest edge.
     """
@@ -235,7 +235,10 @@ class RootedTree:
     def way(
         self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distances of pairs that meet at the positions `meet`, in parts; shape (n_parts, n)."""
+        """Return the distance of each pair `first`, `second`, in parts; shape (n_parts, n).
+
+        `meet` has the position of the lowest common ancestor of each pair.
+        """
         depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
         return np.asarray((depths.take(first, axis=1) - turn) + (depths.take(second, axis=1) - turn))
 
@@ -243,7 +246,7 @@ class RootedTree:
         return len(self._parent)
 
     def meeting(self, first: int, last: int) -> int:
-        """Return the meeting point of two positions, ``first <= last``."""
+        """Return the lowest common ancestor of two positions, ``first <= last``."""
         return first if first == last else max(0, int(self._parent[first + 1 : last + 1].min()))
 
     def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
@@ -252,17 +255,17 @@ class RootedTree:
         Notes
         -----
         O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
-        ``(depth(row) - meet) + (depth(col) - meet)`` with `meet` the depth of the meeting point, and exact
-        except for one rounding at the end. So it is symmetric to the last bit. If numba is installed, large
-        matrices of whole numbers are computed row by row, each from the row of the parent; the results are
-        the same.
+        ``(depth(row) - meet) + (depth(col) - meet)``, where ``meet`` is the depth of the lowest common
+        ancestor. It is exact except for one rounding at the end, and so symmetric to the last bit. If numba
+        is installed, large matrices of whole numbers are computed row by row, each from the row of the
+        parent; the results are the same.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out)
         return out
 
     def fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the result of `distances` into `out`, which has its shape and dtype."""
+        """Write the result of `distances` into `out`, an array of the same shape and dtype."""
         sources, targets, view = (rows, cols, out) if len(rows) <= len(cols) else (cols, rows, out.T)
         if out.size and not self._fill_by_parents(sources, targets, view):
             self._fill_by_meetings(sources, targets, view)
@@ -270,7 +273,7 @@ class RootedTree:
     def _fill_by_parents(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> bool:
-        """Write ``view`` (n_sources, n_targets) from rows of all vertices if that is faster.
+        """Write `view` (n_sources, n_targets) by computing distances from those of the parent, if faster.
 
         Returns whether it was written.
         """
@@ -297,7 +300,7 @@ class RootedTree:
     def _fill_by_meetings(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> None:
-        """Write `view` in blocks of sources, from where sources and targets meet."""
+        """Write `view` in blocks of sources, from the lowest common ancestors of sources and targets."""
         for of, turn in self._turns(sources, targets):
             some = sources[of]
             if self.n_parts == 1:
@@ -311,9 +314,9 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield where sources and targets meet, in blocks of sources of shape (n_block, n_targets).
+        """Yield the lowest common ancestors of sources and targets, in blocks of shape (n_block, n_targets).
 
-        Each entry is a depth or, if depths have several parts, a position.
+        Each entry is the depth of the ancestor or, if depths have several parts, its position.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
@@ -341,8 +344,8 @@ class RootedTree:
 
         Notes
         -----
-        Takes two sweeps: the vertex farthest from any vertex is an end of a longest path, also within a
-        subset.
+        This takes two sweeps. Whichever vertex the first sweep starts from, the vertex farthest from it is an
+        end of a longest path; that is also true within a subset.
         """
         positions = np.arange(len(self)) if among is None else among
         away = self.distances(positions, positions[:1])[:, 0]
@@ -356,10 +359,10 @@ class RootedTree:
 
 @dataclass(frozen=True)
 class _Preorder:
-    """The data of a tree in preorder numbering, from a few passes.
+    """The data of a tree whose vertices are numbered in preorder, computed by a few passes over arrays.
 
-    Bundles hold trees in canonical order, which is a preorder; a loop over vertices would take ten times as
-    long.
+    The trees of bundles are in canonical order, which is a preorder. A loop over the vertices would take ten
+    times as long.
 
     Attributes
     ----------
@@ -376,7 +379,7 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return the data; None for another numbering, and for trees so deep that a loop is faster.
+        """Return the data, or None if the vertices are not in preorder or a loop is faster (in deep trees).
 
         `ascending` is ``arange(n)``.
         """
@@ -402,7 +405,7 @@ class _Preorder:
         return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
 
     def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the sum of lengths up to the root, equal to sums made vertex by vertex."""
+        """Return the sums of lengths up to the root, equal to those of a loop over the vertices."""
         depth = self.level.astype(np.float64)
         if length is not None:
             for some in self.members:
@@ -413,10 +416,7 @@ class _Preorder:
 def _depths_and_ends(
     parent: NDArray[np.int64], length: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the depth of each vertex and the vertex after its subtree.
-
-    Parents come before their children.
-    """
+    """Return the depth of each vertex and the vertex after its subtree, for a tree in preorder."""
     n = len(parent)
     depths, ends = [0.0] * n, list(range(1, n + 1))
     parents, lengths = parent.tolist(), length.tolist()
@@ -430,9 +430,9 @@ def _depths_and_ends(
 def _depths_in_parts(
     parent: NDArray[np.int64], length: NDArray[np.float64], found: _Preorder | None
 ) -> NDArray[np.float64]:
-    """Return depths in parts.
+    """Return depths in parts, so that sums of two depths are exact.
 
-    A distance is the sum of at most twice as many lengths as the tree has levels.
+    A sum of two depths is a sum of at most twice as many lengths as the tree has levels.
     """
     if found is None:
         height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())

@@ -1,8 +1,8 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
 If every edge has length 1 and numba is installed, compiled breadth-first searches measure the paths.
-Otherwise, if floats hold all sums of lengths exactly, scipy's Dijkstra measures them, with the same results.
-Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
+Otherwise scipy's Dijkstra measures them if floats represent all sums of lengths exactly; the results are the
+same. Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
 (`ontology.geometry.paths.exactpaths`). These libraries are loaded when the first path is measured.
 """
 
@@ -41,14 +41,14 @@ class ShortestPaths:
     length : ndarray of shape (n_edges,), dtype=float64
         Edge lengths that pass `check_lengths`.
     part : ndarray of shape (n_points,), dtype=int, optional
-        Number of each vertex's connected component, if there may be several; the distance of pairs that no
-        path joins is then the marker. By default the graph is connected.
+        Number of each vertex's connected component, if there may be several. Two vertices without a path
+        between them then have the distance `marker`. By default the graph is connected.
 
     Attributes
     ----------
     marker : float or None
-        The number that means "no path": the largest number of `dtype`, or infinity if that is a float.
-        `dtype` is then wide enough for every distance to be smaller. None for a connected graph.
+        The number that means "no path": the largest number of `dtype` if that is an integer type, infinity
+        otherwise. `dtype` is chosen so that every distance is smaller. None for a connected graph.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ShortestPaths:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Smallest dtype that holds every distance exactly; float64 where lengths are not whole numbers.
+        """Smallest dtype that represents every distance exactly; float64 if lengths are not whole numbers.
 
         The diameter of a part is between e and 2e, where e is the eccentricity of any of its points. The
         diameter itself is computed only if the two bounds need different types.
@@ -97,7 +97,7 @@ class ShortestPaths:
     def from_point(self, source: int) -> NDArray[Any]:
         """Return the distances from one point to all, int32 or float64; shape (n_points,).
 
-        Points that no path joins to it get -1 (int32) or infinity (float64).
+        Points without a path to `source` get -1 (int32) or infinity (float64).
         """
         kernels = self._kernels
         if kernels is not None:
@@ -124,9 +124,9 @@ class ShortestPaths:
     def fill(
         self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any], *, new: bool = False
     ) -> None:
-        """Write the result of `distances` into `out`, of its shape and dtype.
+        """Write the result of `distances` into `out`, an array of the same shape and dtype.
 
-        `new` means that `out` was never written.
+        `new` says that the memory of `out` has not been written since it was allocated.
         """
         if len(rows) < len(cols):
             sources, targets, view = rows, cols, out.T
@@ -167,7 +167,7 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """Paths for lengths whose sums floats may round; None if floats hold all sums exactly."""
+        """Paths for lengths whose sums floats may round; None if floats represent all sums exactly."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
@@ -204,7 +204,7 @@ class ShortestPaths:
         return float(self._dijkstra(first, min_only=True).max())
 
     def _exact_dtype(self, largest: float) -> np.dtype[Any]:
-        """Return the smallest dtype for distances up to `largest`, and for the marker above them."""
+        """Return the smallest dtype for distances up to `largest` and, if there are parts, for the marker."""
         return exact_dtype(self._length, largest if self._part is None else largest + 1)
 
     def _dijkstra(self, sources: NDArray[np.int64], **options: Any) -> NDArray[np.float64]:
@@ -231,12 +231,12 @@ class ShortestPaths:
 
 
 class _Bounds:
-    """Bounds on the eccentricities of all points `among`, from the points measured so far.
+    """Bounds on the eccentricities of all points `among`, from those of the points measured so far.
 
     After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: if a
     measured point has eccentricity e, the eccentricity of a point at distance d is at most ``d + e`` and at
-    least ``max(d, e - d)``. Sources alternate between large upper bounds (ends of long paths) and small lower
-    bounds (central points).
+    least ``max(d, e - d)``. The next point to measure is in turn the one with the largest upper bound (an end
+    of long paths) and the one with the smallest lower bound (a central point).
     """
 
     def __init__(self, from_point: Callable[[int], NDArray[Any]], among: NDArray[np.int64]) -> None:
@@ -247,7 +247,7 @@ class _Bounds:
         self._seek_end = True
 
     def measure_one_of(self, open_: NDArray[np.int64]) -> None:
-        """Measure from the most informative of the places `open_`."""
+        """Measure the eccentricity of one point, chosen among the places `open_`, and narrow all bounds."""
         chosen = open_[np.argmax(self.upper[open_]) if self._seek_end else np.argmin(self.lower[open_])]
         self._seek_end = not self._seek_end
         distance = self._from_point(int(self._among[chosen]))[self._among]

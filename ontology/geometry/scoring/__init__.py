@@ -1,7 +1,7 @@
 """The scorers that find Fréchet means; `ontology.geometry.frechet.make_scorer` picks the right one.
 
 Each of them is a `Scorer` (`frechetscorer`), decides by the rule of `ontology.geometry.ties` and orders its
-finalists with `ranking`. `tree` searches trees on which every label may be an answer, `restricted` trees on
-which only some labels may be; `observedtree` prepares both. `dense` reads every row of distances; `rows`
-merges equal rows and rules out groups of rows.
+finalists with `ranking`. `tree` searches trees with every label allowed, `restricted` trees with only some
+labels allowed; `observedtree` prepares the observed labels for both. `dense` reads every row of distances;
+`rows` merges equal rows and rules out groups of rows.
 """

@@ -15,10 +15,11 @@ from labelgrove.ontology.errors import MissingExtraError
 __all__ = ["Compilation", "Decision"]
 
 Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""Takes the output rows of a model and returns the label of each, or None where the rows must be scored.
+"""A function from rows of model outputs to the label of each row, or to None if `Scorer.score` is needed.
 
-Rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
-numba would compile the loops again for every other kind of array. Rows that may break a rule give None.
+The rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
+numba would compile the loops again for every other kind of array. The function returns None instead of the
+labels if any row may be invalid as weights (see `ontology.geometry.ties.check_weights`).
 """
 
 # in rows of up to 1,024 columns
@@ -37,7 +38,7 @@ class Compilation:
     wanted : bool or None
         Whether to use the module. None: use it if numba is installed, as soon as the process has loaded numba
         or about 16,000 rows of a thousand columns were scored (fewer if they are wider), because loading
-        numba takes longer than a few batches.
+        numba takes longer than scoring a few batches.
     n_columns : int
         Number of columns of a row.
     """
@@ -53,7 +54,7 @@ class Compilation:
         Raises
         ------
         MissingExtraError
-            If it is wanted and numba is not installed.
+            If `wanted` is True and numba is not installed.
         """
         if n_rows:
             self._work += n_rows * self._work_of_a_row + _ROWS_OF_A_CALL

@@ -1,4 +1,4 @@
-"""Scorer: the base class of all scorers, with their arguments and the checks of these."""
+"""Scorer: the base class of all scorers, which defines their arguments and checks them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Scorer(ABC):
         weights : array_like of shape (n_samples, n_observed) or (n_observed,)
             Non-negative; rows need not sum to one.
         top : int, default=1
-            Number of labels to return, best first. Each label wins by the tie rule among the labels that are
-            not before it in the list.
+            Number of labels to return, best first. Each label of the list is the one that the tie rule
+            chooses among the labels not listed before it.
         candidates : ndarray of int64, optional
             Indices of the labels that may be returned; all by default.
 

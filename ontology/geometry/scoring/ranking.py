@@ -32,7 +32,7 @@ Ranked = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) -> FrechetResult:
     """Return the answers of all batches as one result.
 
-    `batches` yields each batch with its slice of samples.
+    `batches` yields, for each batch, the slice of its samples and their answers.
     """
     index = np.empty((n_samples, top), dtype=np.int64)
     value = np.empty((n_samples, top))
@@ -47,9 +47,9 @@ def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) 
 def in_halves(
     n_samples: int, step: int, find: Callable[[slice], Found | None]
 ) -> Iterator[tuple[slice, Found]]:
-    """Yield the results of `find` for batches of `step` samples.
+    """Call `find` on batches of `step` samples; yield the slice of each batch and its result.
 
-    A batch for which it returns None is halved.
+    If `find` returns None, the batch is split in half and each half is tried again.
     """
     waiting = [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)][::-1]
     while waiting:
@@ -71,8 +71,9 @@ def ranked(
 ) -> Ranked:
     """Return the best rows of each sample, their values and the number tied with the first.
 
-    Pairs come sorted by sample and row, and every sample has at least `top` of them. `count` is the number of
-    labels that each pair contributes to the count of ties; 1 by default.
+    `sample`, `row` and `total` describe (sample, row) pairs and their values, sorted by sample and row; every
+    sample has at least `top` pairs. `count` is the number of labels that each pair adds to the number of tied
+    labels; 1 by default.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)
@@ -103,7 +104,7 @@ def ranked_groups(
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of int32 or int64
     finalists : Finalists
-        Groups in any order that hold at least `top` labels for every sample.
+        Groups, in any order, with at least `top` labels for every sample.
     top : int
         Number of labels requested for each sample.
     """

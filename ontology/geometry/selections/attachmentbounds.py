@@ -1,21 +1,26 @@
 """Upper bounds on the gain of a label on a tree on which only some labels are allowed, such as its leaves.
 
-A newly observed label c joins the hull of the observed labels by a path that leaves the hull at some vertex
-and ends at c. A label that is not in the locus yet and may enter it hangs at the path or at the hull, and no
-allowed label is nearer to the vertex at which it hangs (`ontology.geometry.loci.restrictedtree`).
+If a label c is observed next, the hull of the observed labels grows by the path from the hull to c. Let y be
+an allowed label that is not in the locus yet, and let v be the vertex of the grown hull through which all
+paths from y to the observed labels and to c pass. y can enter the locus only if no allowed label is nearer to
+v than y is (`ontology.geometry.loci.restrictedtree`). There are two cases: v is a vertex of the new path, or
+v was in the hull before.
 
-*At the path.* Let y hang at v, and let another allowed label z be as near to v. If z is on the side of c, it
-is as far as y from all observed labels and nearer to c. So z is better than y where c has weight, and nothing
-has changed where c has none. If z is on the side of the hull, it is nearer to all observed labels, and y can
-be best only with all weight on c. Hence a vertex of the path counts the labels that hang at it if no label on
-either side is as near, and c itself counts the labels nearest to it: O(n_points) for all candidates.
+*v on the new path.* Suppose that another allowed label z is as near to v as y is. If z lies on the side of c,
+then y and z have the same distance to each observed label, and z is nearer to c. So z beats y if c has
+weight; if c has none, y is still outside the locus. If z lies on the side of the hull, it is nearer to every
+observed label, and y can be best only if c has all the weight. Hence the bound of c counts the labels that
+hang at each inner vertex of the path, unless an allowed label on either side of that vertex is as near to it,
+and the labels nearest to c itself. This takes O(n_points) for all candidates together.
 
-*At the hull.* Labels that hang at the hull vertex f and are nearest to it form a class: their distances to
-the observed labels are equal. As before, a class gains nothing from labels in those branches of f that hold
-an allowed label as near as its own labels: these branches are closed to it. Since the class is not in the
-locus, some mixture of allowed labels has smaller squared distances to all observed labels in open branches; a
-linear program finds one. Where the mixture is also smaller at c, the class stays outside the locus when c is
-observed. That is one comparison for each candidate. A candidate whose bound matters gets a separate mixture.
+*v in the old hull.* The allowed labels nearest to v that hang at v form a class: their distances to the
+observed labels are equal. A branch of v (a part into which the tree falls when v is removed) is *open* to the
+class if all allowed labels in it are farther from v than the class is. As above, weight on a label in a
+branch that is not open cannot bring the class into the locus. Since the class is outside the locus, some
+mixture of allowed labels has smaller squared distances than the class to all observed labels in open
+branches; a linear program finds one. If the mixture also has a smaller squared distance to c, the class stays
+outside when c is observed. This takes one comparison for each class and candidate. To sharpen the bound of a
+single candidate, `AttachmentBounds.refine` looks for mixtures that are smaller at this candidate too.
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ _CLEARLY = 1 - 1e-9  # rounding of a sum of squares never makes such a differenc
 
 
 class HungTree:
-    """A tree rooted at a label that stays observed, shared by the `AttachmentBounds` of all rounds.
+    """A tree rooted at an observed label; the `AttachmentBounds` of all rounds share it.
 
     Parameters
     ----------
@@ -54,12 +59,14 @@ class HungTree:
     Attributes
     ----------
     tree : RootedTree
-        The same tree with that label as the root; the other attributes are indexed by its positions.
+        The same tree with the label `first` as the root. The other attributes are indexed by the positions of
+        this tree.
     allowed : ndarray of shape (n_points,), dtype=bool
         Whether each position is an allowed label.
     twin : ndarray of shape (n_points,), dtype=int64
-        A number that is equal for vertices without children that hang at the same vertex, have edges of equal
-        length, and are all allowed or all not. Exchanging two of them changes no distance.
+        A number for each vertex. Two leaves have the same number if they have the same parent, edges of equal
+        length, and are both allowed or both not allowed: exchanging them changes no distance. All other
+        numbers are different.
     """
 
     def __init__(self, space: TreeSpace, first: int) -> None:
@@ -84,8 +91,9 @@ class HungTree:
 class _Class:
     """Allowed labels outside the locus with equal distances to all observed labels.
 
-    There are `size` of them. They hang at position `foot`, and are farther by `near` from the observed labels
-    than `foot` is. `face` marks the observed labels in open branches.
+    `size` is their number. They hang at the hull vertex at position `foot`, at the distance `near` from it.
+    `face` marks the observed labels in those branches of `foot` in which every allowed label is farther from
+    `foot` than `near` (the open branches of the module's explanation).
     """
 
     foot: int
@@ -95,15 +103,15 @@ class _Class:
 
 
 class AttachmentBounds:
-    """Bounds on the gains of candidates in one round.
+    """Upper bounds on the gains of the candidates in one round of a selection.
 
     Parameters
     ----------
     hung : HungTree
         The tree.
     points, members, pool : ndarray of int64
-        Point indices of the observed labels (including the root of `hung`), of their locus, and of the
-        candidates.
+        Point indices of the observed labels (including the root of `hung`), of the labels in their locus, and
+        of the candidates.
 
     Attributes
     ----------
@@ -112,8 +120,8 @@ class AttachmentBounds:
 
     Notes
     -----
-    O(n_points). Then each class at the hull takes a small linear program, and each candidate at worst
-    O(n_observed).
+    O(n_points), and for each class that hangs at the hull a small linear program and a comparison with each
+    candidate, which takes at worst O(n_observed).
     """
 
     def __init__(
@@ -137,9 +145,10 @@ class AttachmentBounds:
             self._strike_out(number, program, self._rows, self._observed, one.face)
 
     def _counted(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Collect the classes at the hull.
+        """Collect the classes that hang at the hull, and return the first bound of each candidate.
 
-        Returns, for each candidate, the number of labels at its path and in the classes open to it.
+        It is the number of labels that hang at the path to the candidate, plus the sizes of the classes for
+        which the candidate lies in an open branch.
         """
         kernels, tree = _kernels(), self._tree
         parent, length, end = tree.parent, tree.length, tree.end
@@ -178,7 +187,7 @@ class AttachmentBounds:
         return float(self._rows.max()) or 1.0
 
     def refine(self, i: int) -> bool:
-        """Lower the bound of candidate `i`, and possibly of others; return whether it fell."""
+        """Try to lower the bound of candidate `i`, and perhaps of others; return whether that of `i` fell."""
         if self._refined[i]:
             return False
         self._refined[i] = True
@@ -195,7 +204,7 @@ class AttachmentBounds:
         return bool(self.values[i] < before)
 
     def settle(self, i: int, gain: int) -> None:
-        """Record the gain of candidate `i`, which is also the gain of its twins."""
+        """Record the measured gain of candidate `i`; candidates with the same `HungTree.twin` have it too."""
         twins = self._hung.twin[self._at] == self._hung.twin[self._at[i]]
         self.values[twins] = np.minimum(self.values[twins], gain)
 
@@ -207,9 +216,12 @@ class AttachmentBounds:
         columns: NDArray[np.int64],
         face: NDArray[np.bool_],
     ) -> None:
-        """Find a mixture below a class on the columns of its face.
+        """Stop counting class `number` for the candidates that cannot bring it into the locus.
 
-        The class is then no longer counted at the positions where the mixture is below it.
+        This looks for a mixture of rivals whose squared distances to the labels `columns` that `face` marks
+        are smaller than those of the class. Where the mixture also has a smaller squared distance to a
+        candidate, the bound of this candidate falls by the size of the class. Without such a mixture nothing
+        changes.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)
@@ -227,7 +239,10 @@ class AttachmentBounds:
     def _is_below(
         self, rivals: NDArray[np.int64], multipliers: NDArray[np.float64], one: _Class, at: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return whether, at each position, the mixture of rivals has a smaller square than the class."""
+        """Return, for each position, whether the mixture has a smaller squared distance to it than the class.
+
+        The mixture weighs the squared distances of `rivals` by `multipliers`.
+        """
         below = np.zeros(len(at), dtype=bool)
         step = max(1, _BLOCK_ENTRIES // max(1, len(rivals)))
         for start in range(0, len(at), step):

@@ -1,9 +1,9 @@
 """Upper bounds on the gain of a label on any space, by dominance.
 
-Let y be outside the locus, and let an allowed label z be no farther than y from every observed label. If z is
-closer than y to a label c that is observed next, y stays outside: with weight on c it is worse than z, and
-without weight on c nothing has changed. So of these labels y, c gains only those that are no farther from c
-than z is.
+Let y be outside the locus, and let z be an allowed label that is no farther than y from any observed label.
+Suppose that a label c is observed next. If z is closer to c than y is, y stays outside the locus: with weight
+on c, y is worse than z; without weight on c, nothing has changed. So c can gain y only if y is no farther
+from c than z is.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _CLOSER = 1 - 1e-9
 
 
 class DominanceBounds:
-    """Bounds on the gains of candidates in one round.
+    """Upper bounds on the gains of the candidates in one round of a selection.
 
     Parameters
     ----------
     space : MetricSpace
         Any space.
     points, index, pool : ndarray of int64
-        Point indices of the observed labels, label indices of their locus, point indices of the candidates.
+        Point indices of the observed labels, indices among the allowed labels of their locus, and point
+        indices of the candidates.
 
     Attributes
     ----------
@@ -39,8 +40,9 @@ class DominanceBounds:
 
     Notes
     -----
-    O(n_labels) for each candidate, after O(n_labels * n_observed) for the rivals: up to 64 members of the
-    locus are tried, and each label keeps the nearest member that is no farther from any observed label.
+    Up to 64 members of the locus are tried as rivals: each label outside the locus is compared with the
+    nearest member that is no farther than the label from any observed label. This takes
+    O(n_labels * n_observed), and then O(n_labels) for each candidate.
     """
 
     def __init__(
@@ -72,7 +74,10 @@ class DominanceBounds:
 
 
 def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each allowed label, a member no farther from every observed label, or -1."""
+    """Return, for each allowed label, the nearest tried member that is no farther from any observed label.
+
+    Members are given as indices among the allowed labels; -1 where no tried member qualifies.
+    """
     spread = np.linspace(0, len(index) - 1, min(len(index), _MOST_RIVALS)).astype(np.int64)
     members = index[spread]
     to_observed = space.distances(cols=points)
@@ -88,10 +93,13 @@ def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int
 
 
 def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return where distances `a` are certainly smaller than `b`; floats get a margin for rounding."""
+    """Return whether each distance in `a` is smaller than in `b`; floats by a margin that covers rounding."""
     return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
 
 
 def _not_farther(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return where `a` is at most `b`; for floats, which tie by the tie rule, where it is smaller."""
+    """Return whether each distance in `a` is at most that in `b`.
+
+    Floats must be smaller by a margin, because the tie rule may treat nearly equal ones as tied.
+    """
     return np.asarray(a <= b if a.dtype.kind == "u" else _closer(a, b))

@@ -1,4 +1,4 @@
-"""GrowingLocus: the locus of observed labels to which labels are added, and the choice of the next label."""
+"""GrowingLocus: a locus that grows as labels are observed one by one, and the choice of the next label."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Limits:
     budget : float
         Upper limit of the sum of the costs of all picks; may be infinite.
     draw : numpy.random.Generator or None
-        Draws from the candidates, all of them allowed labels, if there are too many to find the one that
-        gains the most; None: all candidates count, whatever the cost.
+        If there are too many candidates to find the one with the largest gain, this generator draws some of
+        them; all candidates are allowed labels then. None: all candidates are compared, however long it
+        takes.
     """
 
     n: int | None
@@ -53,7 +54,7 @@ class Found:
 
     @classmethod
     def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Found:
-        """Build from any lists; without a bound, the picks are taken to be the best."""
+        """Build from any lists; by default the picks are the best, with total gain `upper_bound`."""
         gained = np.asarray(gains, dtype=np.int64)
         bound = int(gained.sum()) if upper_bound is None else upper_bound
         return cls(np.asarray(index, dtype=np.int64), gained, bound)
@@ -76,12 +77,15 @@ class GrowingLocus(Protocol):
         ...
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe labels of `pool` (ascending) one by one, the largest gain first; return them."""
+        """Observe labels of `pool` (ascending) one by one within `limits`, the largest gain first.
+
+        Returns the observed labels and their gains.
+        """
         ...
 
 
 class GainBounds(Protocol):
-    """Upper bounds of the gains of candidates in one round.
+    """Upper bounds of the gains of the candidates in one round of a selection.
 
     Attributes
     ----------
@@ -96,7 +100,7 @@ class GainBounds(Protocol):
         ...
 
     def settle(self, i: int, gain: int) -> None:
-        """Record the gain of candidate `i`, once it is measured."""
+        """Record the measured gain of candidate `i`."""
         ...
 
 
@@ -108,20 +112,20 @@ def drawn(
     *,
     outside: bool,
 ) -> tuple[list[int], list[int]]:
-    """Observe labels drawn uniformly from `pool`, or from its part outside the locus.
+    """Observe labels drawn uniformly from `pool`, or (`outside`) from the labels of `pool` outside the locus.
 
     Returns
     -------
     index, gains : list of int
         The labels in the order drawn, and their gains. Labels that cost more than the rest of the budget are
-        skipped. With `outside`, once no label is left outside the locus, draws continue with the other labels
-        if `limits` has a number of picks, and end otherwise.
+        skipped. With `outside`, once no label is left outside the locus, the draws go on among the labels
+        inside it if `limits.n` is a number, and end otherwise.
 
     Notes
     -----
-    One shuffle serves all draws: given the earlier draws, the first label of a shuffled list that is still
-    outside is any of the labels outside with equal probability. A locus never shrinks and a budget never
-    grows, so a label that was skipped once is never tried again.
+    One shuffle of the list serves all draws: after any draws, each label that is still outside the locus is
+    equally likely to be the first such label of the shuffled list. A locus never shrinks and a budget never
+    grows, so a label that was skipped once need not be tried again.
     """
     index: list[int] = []
     gains: list[int] = []

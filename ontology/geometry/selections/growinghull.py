@@ -27,7 +27,7 @@ class GrowingHull:
     space : TreeSpace
         A tree with every label allowed.
     points : ndarray of int64
-        Point indices of the observed labels to begin with.
+        Point indices of the labels that are observed at the start.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class GrowingHull:
         return bool(self._inside[self._tree.positions(point)])
 
     def gain(self, point: int) -> int:
-        """Return by how many labels the hull would grow with `point`; O(that number)."""
+        """Return the number of labels by which `point` would enlarge the hull; O(that number)."""
         return len(self._way(point))
 
     def add(self, point: int) -> int:
@@ -82,8 +82,9 @@ class GrowingHull:
 
         Notes
         -----
-        O(n_points) without costs, and the best for every number of picks. Labels without gain follow by index
-        if `limits.n` is larger. With costs: see `ontology.geometry.select_classes`.
+        Without costs this takes O(n_points), and for every m the first m picks gain the most that m labels
+        can gain. If `limits.n` is larger than the number of labels that gain, labels without gain follow by
+        index. With costs, see `ontology.geometry.select_classes`.
         """
         if limits.n == 0:
             return Found.of([], [])
@@ -110,9 +111,11 @@ class GrowingHull:
         limits: Limits,
         cost: NDArray[np.float64],
     ) -> Found:
-        """Return the best purchase, or the better of two greedy purchases and a bound.
+        """Return the best purchase if dynamic programming is possible, otherwise a greedy one.
 
-        `longest` are the gains of the order without costs: no m labels gain more than the first m of them.
+        `affordable_table` says whether it is possible. Otherwise the better of two greedy purchases is
+        returned, with an upper bound of the total gain. `longest` has the gains of the greedy order without
+        costs: the sum of its first m entries is the most that m labels can gain.
         """
         pool = pool[cost[pool] <= limits.budget]
         table = affordable_table(pool, cost, limits)

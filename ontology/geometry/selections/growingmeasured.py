@@ -1,10 +1,11 @@
-"""Growing loci on spaces other than trees with every label allowed, measured for promising candidates.
+"""Growing loci on spaces other than trees with every label allowed; gains of some candidates are measured.
 
-In general gains are not submodular: a label may gain more after another label was picked than before. So a
-measured gain is not a bound in a later round, and lazy evaluation that relies on it picks wrong labels. A
-bound computed for the round holds. `attachmentbounds` has one for trees, sharp enough to leave only a few
-candidates to measure. `dominancebounds` has one for any space, which leaves many candidates; there a random
-draw of candidates is measured.
+To measure the gain of a candidate is to compute the exact locus with this label added. In general, gains are
+not submodular: a label may gain more after another label was picked than before. So a gain that was measured
+in one round is not a bound in a later round, and lazy evaluation, which uses it as one, may pick wrong
+labels. Bounds are therefore computed again in each round. Those of `attachmentbounds`, for trees, are so
+sharp that few candidates are left to measure. Those of `dominancebounds`, for any space, leave many; if there
+are too many, a random draw of the candidates is measured.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 __all__ = ["MOST_DRAWN", "MOST_MEASURED", "DistinctLocus", "MeasuredLocus"]
 
 MOST_DRAWN = 512
-"""Number of candidates that a round draws if it may draw and there are more."""
+"""Number of candidates that a round draws if there are more than that and drawing is allowed."""
 
 MOST_MEASURED = 16
-"""Number of drawn candidates that are measured: the farthest from the observed labels."""
+"""Number of drawn candidates whose gains are measured: those farthest from the nearest observed label."""
 
 
 class DistinctLocus:
@@ -40,7 +41,7 @@ class DistinctLocus:
     Parameters
     ----------
     points : ndarray of int64
-        Point indices of the observed labels to begin with.
+        Point indices of the labels that are observed at the start.
     """
 
     def __init__(self, points: NDArray[np.int64]) -> None:
@@ -62,7 +63,10 @@ class DistinctLocus:
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
-        """Observe the cheapest labels first; ties go to the lowest index. No other choice gains more."""
+        """Observe the cheapest labels first; ties go to the lowest index. No other choice gains more.
+
+        Each label gains 1, so the costs alone decide how many labels can be picked.
+        """
         picks = pool
         if limits.cost is not None:
             picks = pool[np.argsort(limits.cost[pool], kind="stable")]
@@ -73,21 +77,22 @@ class DistinctLocus:
 
 
 class MeasuredLocus:
-    """The locus on any space, grown label by label.
+    """The locus on any space, to which observed labels are added one by one.
 
     Parameters
     ----------
     space : MetricSpace
         The space, whose allowed labels must be points.
     points : ndarray of int64
-        Point indices of the observed labels to begin with.
+        Point indices of the labels that are observed at the start.
     members : ndarray of int64, optional
-        Their locus if it is known, from `members` of another `MeasuredLocus`.
+        Their locus if it is known: the attribute `members` of another `MeasuredLocus` with the same observed
+        labels.
 
     Attributes
     ----------
     n_measured : int
-        Number of exact loci computed for labels that were, or might have been, added.
+        Number of exact loci computed to measure the gains of labels, whether these were added or not.
     """
 
     def __init__(
@@ -117,7 +122,7 @@ class MeasuredLocus:
 
     @property
     def members(self) -> NDArray[np.int64]:
-        """The locus: ascending indices among the allowed labels."""
+        """The labels in the locus, as ascending indices among the allowed labels."""
         return self._index
 
     def holds(self, point: int) -> bool:
@@ -125,7 +130,7 @@ class MeasuredLocus:
         return bool(self._holds[point])
 
     def gain(self, point: int) -> int:
-        """Return by how many labels the locus would grow with `point`."""
+        """Return the number of labels by which `point` would enlarge the locus."""
         if point not in self._ahead:
             self.n_measured += 1
             self._ahead[point] = self._entering(np.append(self._points, point))
@@ -134,7 +139,7 @@ class MeasuredLocus:
     def _entering(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the labels in the locus of `points` that are not in the current locus.
 
-        Current members stay.
+        `points` includes all labels observed now. No label leaves the locus, so only the others are tested.
         """
         if isinstance(self._space, CompleteSpace):
             found = locus_index(self._space, points).index
@@ -158,13 +163,13 @@ class MeasuredLocus:
 
         Notes
         -----
-        Candidates are measured in the order of the bounds on their gains, until none of the others could win.
-        So each pick is the best of all, at the cost of at worst one locus for each candidate and round. If
-        bounds are weak (on spaces other than complete graphs and trees with whole lengths), `limits` has a
-        generator and there are more than `MOST_DRAWN` candidates, a round draws that many outside the locus
-        and measures the `MOST_MEASURED` of these that are farthest from the nearest observed label. Without
-        costs the picks continue up to `limits.n` even when no single label gains, because two labels together
-        may.
+        The gains of candidates are measured in the order of their upper bounds, until none of the other
+        candidates could win. So each pick is the best of all candidates. At worst this computes one locus for
+        each candidate and round. The bounds are weak on spaces other than complete graphs and trees with
+        whole lengths. If `limits.draw` is given there and there are more than `MOST_DRAWN` candidates, each
+        round draws that many labels outside the locus, and measures the `MOST_MEASURED` of them that are
+        farthest from the nearest observed label. Without costs the picks continue up to `limits.n` even when
+        no single label gains anything, because two labels together may.
         """
         from_nothing = not len(self._points)
         index, gains, _ = self.pick_some(pool, limits)
@@ -178,10 +183,10 @@ class MeasuredLocus:
         Returns
         -------
         index, gains : list of int
-            The picks and their gains. Another call with the rest of pool and limits continues with the next
-            picks.
+            The picks and their gains. To continue, call again with the rest of the pool and of the limits.
         ended : bool
-            Whether there are no more picks; may be False if only another call would find that out.
+            True if there are no more picks. It may be False although there are none, if only another call
+            would find that out.
         """
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
         budget, draw = limits.budget, self._drawing(limits)
@@ -205,9 +210,10 @@ class MeasuredLocus:
     def upper_bound(
         self, pool: NDArray[np.int64], limits: Limits, gains: Sequence[int], *, from_nothing: bool
     ) -> int:
-        """Return an upper bound of the total gain of picks from `pool`, after the picks that gained `gains`.
+        """Return an upper bound of the total gain of any picks from `pool` within `limits`.
 
-        `from_nothing` means that no label was observed before the picks.
+        Call it after `pick_some`; `gains` are the gains of its picks. `from_nothing` says whether no label
+        was observed before these picks.
         """
         total = sum(gains)
         all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN

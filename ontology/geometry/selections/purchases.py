@@ -1,4 +1,4 @@
-"""Buying labels within a budget where gains never grow: greedy purchases, and upper bounds."""
+"""Buying labels within a budget, if gains never grow as labels are added: greedy purchases and bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ENTRIES = 1 << 25
 
 
 class Coverage(Protocol):
-    """A growing set of labels; the gain of a label never grows."""
+    """A growing set of labels. As the set grows, the gain of each label falls or stays equal."""
 
     def gain(self, point: int) -> int:
         """Return how much `point` would add."""
@@ -35,13 +35,13 @@ def bought_greedily(
     Parameters
     ----------
     coverage : Coverage
-        The coverage, which grows by the bought labels.
+        The set to which the bought labels are added.
     pool : ndarray of int64
         Points that may be bought.
     limits : Limits
-        Limits with costs, which the budget pays.
+        Limits of the purchase. `limits.budget` pays `limits.cost`; without costs every label is free.
     price : ndarray of shape (n_points,)
-        Divisors of the gains: the costs, or ones.
+        What the gain of each point is divided by: the costs, or ones to compare the gains themselves.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def bought_greedily(
 
     Notes
     -----
-    Evaluation is lazy: the gain of an earlier round is a bound for this round, because gains never grow. Ties
-    go to the lowest index.
+    Gains are evaluated lazily: gains never grow, so the gain of a label in an earlier round is an upper bound
+    in this round. Ties go to the lowest index.
     """
     index: list[int] = []
     gains: list[int] = []
@@ -81,8 +81,9 @@ def bought_greedily(
 def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits) -> int:
     """Return an upper bound of the gain of any purchase within `limits`, from the gains of single labels.
 
-    Labels together gain at most the sum of their single gains. So the fractional knapsack of the single gains
-    is a bound, and so is the sum of the `limits.n` largest single gains.
+    Labels together gain at most the sum of their single gains. So the value of the fractional knapsack of the
+    single gains is a bound. If `limits.n` is set, the sum of the n largest single gains is another one, and
+    the smaller of the two is returned.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: L
 
 
 def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
-    """Return the largest number of labels that `limits` allow; the cheapest labels reach it."""
+    """Return the largest number of labels that `limits` allow, counting the cheapest labels first."""
     affordable = int(np.searchsorted(np.cumsum(np.sort(cost)), limits.budget, side="right"))
     return affordable if limits.n is None else min(affordable, limits.n)
 
@@ -111,10 +112,10 @@ def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
 def affordable_table(
     pool: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits
 ) -> tuple[NDArray[np.int64], int] | None:
-    """Return whole costs (-1 for points that may not be bought) and budget, or None if no table is possible.
+    """Return the costs and the budget as whole numbers, or None if dynamic programming is not possible.
 
-    No table is possible if a number of picks is set, a cost is not whole, or the table would have more than
-    2^25 entries.
+    The cost of points that may not be bought is -1. Dynamic programming is not possible if `limits.n` is set,
+    a cost is not a whole number, or its table (points times budget) would have more than 2^25 entries.
     """
     budget = np.floor(min(limits.budget, float(cost[pool].sum())))
     if limits.n is not None or (budget + 1) * len(cost) > _MOST_ENTRIES:

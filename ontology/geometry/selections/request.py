@@ -31,8 +31,8 @@ class SelectionRequest:
     space : MetricSpace
         The space of the labels.
     points, must, pool : ndarray of int64
-        Point indices of the labels already observed, in the order given; of the required labels; and of the
-        other labels that may be picked, ascending.
+        Point indices. `points`: the labels already observed, in the order given; `must`: the required labels,
+        ascending; `pool`: the other labels that may be picked, ascending.
     n : int or None
         Number of picks, including the required labels.
     cost : ndarray of shape (n_points,), dtype=float64, or None
@@ -44,7 +44,8 @@ class SelectionRequest:
     rng : numpy.random.Generator
         Generator of the random draws.
     drawn : bool
-        Whether a round may draw a part of the pool, because no candidates were named.
+        Whether a round may draw some labels of the pool instead of comparing all: True if the request names
+        no candidates.
     """
 
     space: MetricSpace
@@ -77,7 +78,10 @@ def checked_request(
     method: Method = "active",
     seed: int | np.random.Generator = 0,
 ) -> SelectionRequest:
-    """Check the arguments of `ontology.geometry.select_classes`, with its errors, and return the request."""
+    """Check the arguments of `ontology.geometry.select_classes` and return the request.
+
+    The errors are those of `select_classes`.
+    """
     if method not in ("active", "uniform", "outside"):
         raise InputError(f"method: {method!r} given; choose 'active', 'uniform' or 'outside'")
     rng = generator(seed)
@@ -133,7 +137,10 @@ def _checked_costs(
     budget: float | None,
     required: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64] | None, float]:
-    """Return the cost of each point (None: costs are ignored), and the budget after the required labels."""
+    """Return the cost of each point and the rest of the budget after the required labels.
+
+    Without costs and budget the first is None; without a budget the second is infinite.
+    """
     if costs is None and budget is None:
         return None, np.inf
     cost = np.ones(space.n_points)

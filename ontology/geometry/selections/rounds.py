@@ -1,9 +1,9 @@
 """SelectionRun: a selection that can stop after any pick and continue in another process.
 
-Where every pick measures loci, a selection takes long. So its state before a pick is kept as a `Standing`:
-picks, locus, rest of the budget, and state of the random generator. The picks after it are the same as
-without the stop. In other cases (trees with every label allowed, complete graphs, and the baselines, which
-draw) the whole order is found at once.
+If every pick has to compute loci, a selection takes long. So its state between two picks can be kept as a
+`Standing`: the picks so far, their locus, the rest of the budget, and the state of the random generator. A
+run that continues from it makes the same picks as one that never stopped. In the other cases (trees with
+every label allowed, complete graphs, and the baselines, which pick at random) all picks are found at once.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class Standing:
     Attributes
     ----------
     index, gains : ndarray of shape (n_picks,), dtype=int64
-        Picks so far, the required labels first.
+        Point index and gain of each pick so far, the required labels first.
     members : ndarray of int64
-        The locus if it is measured, as indices among the allowed labels; otherwise empty.
+        The locus, as indices among the allowed labels. Empty on trees with every label allowed and on
+        complete graphs, where the locus follows from the picks.
     size_before : int
         Number of labels in the locus of the observed labels, without the picks.
     left : float
@@ -44,7 +45,7 @@ class Standing:
     draw : mapping
         The state of the random generator.
     upper_bound : int or None
-        Upper bound of the total gain of any selection; None before the end.
+        Upper bound of the total gain of any selection within the limits; None while picks may follow.
     """
 
     index: NDArray[np.int64]
@@ -104,9 +105,9 @@ class SelectionRun:
 
     @property
     def ended(self) -> bool:
-        """Whether no more labels are picked.
+        """Whether the selection is complete.
 
-        It may be False if only another call of `go_on` would find that out.
+        This may be False although no label will follow, if only another call of `go_on` would find that out.
         """
         return self._upper_bound is not None
 
@@ -125,7 +126,11 @@ class SelectionRun:
         )
 
     def go_on(self, most: int | None = None) -> None:
-        """Pick up to `most` more labels, or all; where the whole order is found at once, always all."""
+        """Pick up to `most` more labels (None: all that follow).
+
+        On trees with every label allowed, on complete graphs and with the baseline methods all picks are
+        found at once, and `most` is ignored.
+        """
         if self.ended:
             return
         if self.request.method == "active" and isinstance(self._growing, MeasuredLocus):

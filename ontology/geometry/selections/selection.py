@@ -1,8 +1,8 @@
-"""select_classes: pick the labels to observe next so that the most labels can be an answer.
+"""select_classes: pick the labels to observe next so that as many labels as possible can be an answer.
 
-Gains count labels in the locus, never lengths. For example, on a tree with the edge 0-1 of length 5 and the
-edges 0-2 and 2-3 of length 1, where 0 is observed, observing 3 gains two labels and observing the more
-distant 1 gains one.
+A gain is a number of labels in the locus, never a length. For example, take a tree with the edge 0-1 of
+length 5 and the edges 0-2 and 2-3 of length 1, and let 0 be observed. Then observing 3 gains two labels;
+observing 1, which is farther away, gains one.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class Selection:
         Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
         ``"exact"``: no selection within the same limits has a larger total gain. Without costs and budget, on
-        a complete graph and on a tree with every label allowed, this also holds for the first m picks among
-        all selections of m labels, for every m that includes the required labels.
+        a complete graph and on a tree with every label allowed, every prefix of the picks is the best too:
+        for every m from the number of required labels on, no m labels that include the required ones gain
+        more than the first m picks.
     """
 
     space: MetricSpace = field(repr=False)
@@ -123,8 +124,8 @@ def select_classes(
     observed : iterable of str
         Keys of the labels already observed, any of the points, each listed once; may be empty.
     n : int, optional
-        Number of picks. With a budget or costs there are fewer if no affordable label gains. None: go on
-        until no label gains any more (``"uniform"``: until no label is left).
+        Number of picks. With a budget or costs there are fewer picks if no affordable label gains anything.
+        None: pick until no label gains any more (``"uniform"``: until no label is left).
     costs : mapping of str to float, optional
         Cost of observing each label, finite and not negative; labels that are not named cost 1.
     budget : float, optional
@@ -136,11 +137,11 @@ def select_classes(
     candidates : iterable of str, optional
         Labels that may be picked, any of the points; the allowed labels by default.
     method : {"active", "uniform", "outside"}, default="active"
-        ``"active"``: the largest gain next, or the largest gain per cost. The passive baselines draw
-        uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the labels outside the
-        growing locus and, once there are none (and `n` is given), from the rest.
+        ``"active"`` picks the label with the largest gain next (with costs, the largest gain per cost). The
+        baselines draw labels uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the
+        labels outside the growing locus and, if `n` is given and no such label is left, from the rest.
     seed : int or numpy.random.Generator, default=0
-        Seed of the baselines, and of the draw among more than 512 candidates on spaces other than trees.
+        Seed of the random draws: those of the baselines, and those from more than 512 candidates (Notes).
 
     Returns
     -------
@@ -162,31 +163,34 @@ def select_classes(
 
     Notes
     -----
-    Ties go to the lowest canonical index, so the order of the arguments changes nothing.
+    Ties go to the lowest canonical index, so the order in which labels are listed changes nothing.
 
-    *Trees with every label allowed*: the whole order takes O(n_points), and every prefix is the best
-    selection of its size. If no label is observed, the first pick is the end with the lowest index of a
-    longest path between two candidates, counted in labels; this is the best start for every number of picks.
-    If `n` is larger than the number of labels that gain, labels without gain follow by canonical index.
+    *Trees with every label allowed*: finding the order of all picks takes O(n_points), and every prefix of it
+    is the best selection of its size. If no label is observed, take the longest paths between two candidates,
+    counted in labels; of their ends, the one with the lowest index is the first pick. This is the best start
+    for every number of picks. If `n` is larger than the number of labels that gain, labels without gain
+    follow by canonical index.
 
     *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of at most 2^25 entries
     (labels times budget), dynamic programming finds the best selection. Otherwise two greedy selections are
     made, by gain per cost and by gain, and the better one is returned. It gains at least ``(1 - 1/e) / 2`` of
     the best, and usually far more, as `upper_bound` shows. `upper_bound` is the smallest of three bounds.
-    Gains never grow as the locus grows, so the gain of a best selection S* over any locus L is at most the
-    sum of the single gains of its labels over L, and so at most the fractional knapsack of these gains. This
-    gives two bounds, at the start and at the end. The third: k labels gain at most the k longest paths, where
-    k is the largest number of labels that `n` and `budget` allow.
+    Gains never grow as the locus grows. So over any locus L the best selection gains at most the sum of the
+    gains that its labels have alone over L, and hence at most the fractional knapsack of the gains of single
+    labels. This gives two bounds, with the locus at the start and with the locus at the end as L. The third
+    bound: k labels gain at most the labels on the k longest paths, where k is the largest number of labels
+    that `n` and `budget` allow.
 
-    *Other spaces*: picking the largest gain each time is a heuristic there, because gains may grow as the
-    locus grows. A single pick is the best if all candidates count. Gains are computed from exact loci.
-    Candidates are measured in the order of bounds on their gains, until none of the others could win. On
-    trees on which only some labels are allowed (with whole lengths) the bounds leave a few candidates to
-    measure, and each pick is the best of all candidates. Elsewhere the bounds are weak, and a round may
-    measure one locus for each candidate. So with more than 512 candidates, none of them named, each round
-    draws 512 outside the locus, and picks the best of the 16 that are farthest from the nearest observed
-    label. Name `candidates` to make all of them count. If no label is observed, the selection starts with the
-    candidate farthest from the first candidate.
+    *Other spaces*: here picking the largest gain each time is a heuristic, because gains may grow as the
+    locus grows. A single pick is the best if all candidates are compared. The gain of a candidate is measured
+    by computing an exact locus. Candidates are measured in the order of upper bounds on their gains, until
+    none of the others could win. On trees on which only some labels are allowed (with whole lengths) the
+    bounds leave a few candidates to measure, and each pick is the best of all candidates. Elsewhere the
+    bounds are weak, and a round may have to compute one locus for each candidate. So if there are more than
+    512 candidates and `candidates` is not given, each round draws 512 labels outside the locus, and picks the
+    best of the 16 that are farthest from the nearest observed label. Give `candidates` to have all of them
+    compared. If no label is observed, the selection starts with the candidate farthest from the first
+    candidate.
 
     Examples
     --------

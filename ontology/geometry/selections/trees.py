@@ -1,11 +1,12 @@
-"""Selection on trees whose labels are all allowed: the whole greedy order in O(n_points), and a knapsack.
+"""Selection on trees whose labels are all allowed: the greedy order of labels, and a knapsack for budgets.
 
 On these trees the locus is the hull of the observed labels. A new label adds the vertices on its path to the
 hull, and a set of labels adds the union of such paths. This is a coverage function, so gains never grow as
-the hull grows. If every label costs the same, the greedy order is also the best order. The vertices outside
-the hull are split into paths: each vertex continues the longest path that comes up to it. Picking the ends of
-the m longest paths covers the sum of their lengths. No m labels cover more, because m paths to the hull use
-at most m of these paths whole, or parts of longer ones.
+the hull grows. If every label costs the same, the greedy order is also the best order, and it takes
+O(n_points). To find it, the vertices outside the hull are split into paths: each vertex continues the longest
+of the paths that come up to it from its children. The ends of the m longest paths, picked together, add all
+vertices of these paths. No m labels add more: the vertices that they add can be split in the same way into at
+most m paths, and the i-th longest of them is at most as long as the i-th longest of all paths.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ def greedy_order(
     space : TreeSpace
         A tree with every label allowed.
     points : ndarray of int64
-        Point indices of the observed labels. If there are none, the first pick is the end with the lowest
-        index of a longest path between two labels of `pool`, counted in labels.
+        Point indices of the observed labels. If there are none, take the longest paths between two labels of
+        `pool`, counted in labels; of their ends, the one with the lowest index is the first pick.
     pool : ndarray of shape (n_pool,), dtype=int64
         Point indices of the labels that may be picked, ascending.
 
     Notes
     -----
-    O(n_points). Ties go to the lowest index. Labels that are not in `pool` may be on the path of a pick and
-    then count as gained. Every prefix gains the most that equally many labels of `pool` can gain.
+    O(n_points). Ties go to the lowest index. Labels on the path of a pick are gained even if they are not in
+    `pool`. For every m, the first m labels gain the most that m labels of `pool` can gain.
     """
     tree, kernels = space.tree, _kernels()
     candidate = np.zeros(len(tree), dtype=bool)
@@ -61,7 +62,7 @@ def greedy_order(
 
 
 def _end_of_longest_path(tree: RootedTree, pool: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest end in `pool` of a longest path between two labels of `pool`, as an array of one."""
+    """Return the lowest point index at which a longest path between two labels of `pool` ends; shape (1,)."""
     hops, parent = _kernels().hop_distances, tree.parent
     at = tree.positions(pool)
     one_end = at[np.argmax(hops(parent, at[0])[at])]
@@ -111,7 +112,7 @@ def best_purchase(
 
 
 def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
-    """Return the parent of each position when the tree is rooted at position `top`, its own parent."""
+    """Return the parent of each position in the tree rooted at position `top`; `top` is its own parent."""
     upwards = tree.parent
     parent = upwards.copy()
     above, v = top, int(upwards[top])

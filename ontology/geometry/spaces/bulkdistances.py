@@ -46,14 +46,14 @@ def pairwise_distances(
         saves the system from clearing new memory, which takes as long as a fast measurement.
     unreachable : {"refuse", "mark"}, default="refuse"
         How to treat a graph in several parts. ``"refuse"`` raises an error. ``"mark"``, only for a
-        `LabelGraph`, gives pairs that no path joins the largest number of the dtype: 255 or 65535, or
-        infinity for a float. The dtype is then wide enough for every distance to be smaller.
+        `LabelGraph`, writes the largest number of the dtype (255 or 65535, or infinity for a float) for pairs
+        without a path. The dtype is then chosen so that every distance is smaller.
 
     Returns
     -------
     distances : ndarray of shape (n_rows, n_cols)
         In edge-length units, equal to ``space.distances(rows, cols)``. dtype: the smallest of uint8, uint16,
-        float32 and float64 that holds every distance of the space exactly.
+        float32 and float64 that represents every distance of the space exactly.
 
     Raises
     ------
@@ -98,13 +98,13 @@ def distance_blocks(
     columns : slice
         The part of `cols` in the block; ascending, without gaps.
     distances : ndarray of shape (n_rows, n_block)
-        The distances of these columns, as a new array; the generator holds only one block.
+        The distances of these columns, as a new array; the generator keeps no earlier block.
 
     Raises
     ------
     SpaceError, InputError
-        As for `pairwise_distances`, and for a block without columns. The call raises them, not the first
-        block.
+        As for `pairwise_distances`, and if `block` is below 1. Errors are raised by the call itself, before
+        the first block is requested.
 
     Examples
     --------
@@ -141,10 +141,10 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
     Notes
     -----
-    Trees take three sweeps, O(n_points), because the farthest label is an end of one longest path; where
-    lengths are not whole numbers, the last bits may differ from a maximum over all pairs. On graphs of whole
-    lengths, bounds settle most labels and the others are measured (see `exact_eccentricities`). On other
-    spaces all pairs are measured, in blocks.
+    Trees take three sweeps, O(n_points): take any longest path, then from every label one of its two ends is
+    a farthest label. If lengths are not whole numbers, the last bits may differ from a maximum over all
+    pairs. On graphs of whole lengths, bounds settle most labels and the others are measured (see
+    `exact_eccentricities`). On other spaces all pairs are measured, in blocks.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
 
 class _GraphInParts(GraphSpace):
-    """A graph whose pairs without a path have the marker as distance.
+    """A graph in which pairs without a path have the distance `ShortestPaths.marker`.
 
-    Not a metric space, so only used here.
+    This is not a metric, so the class is used only in this module.
     """
 
     def __init__(self, graph: LabelGraph) -> None:

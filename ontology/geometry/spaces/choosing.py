@@ -73,7 +73,7 @@ def metric_space(
 def space_kind(
     graph: LabelGraph, metric: Literal["auto", "tree", "graph"]
 ) -> Literal["complete", "tree", "graph"]:
-    """Return which kind of space `metric_space` builds, without building it.
+    """Return the kind of space that `metric_space` builds, without building it.
 
     >>> space_kind(LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")]), "auto")
     'tree'
@@ -96,7 +96,10 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Return parents and lengths of the tree of ``metric="tree"``, and whether they are the graph's."""
+    """Return the parents and lengths of the tree of ``metric="tree"``, and whether it keeps the hierarchy.
+
+    It keeps the hierarchy if each parent is the primary parent in `graph`.
+    """
     if graph.directed:
         parent = graph.primary_parent.astype(np.int64)
         n_roots = int(np.count_nonzero(parent < 0))

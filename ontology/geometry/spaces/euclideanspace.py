@@ -111,10 +111,11 @@ class EuclideanSpace(MetricSpace):
 
         Notes
         -----
-        O(n_labels^2 n_dimensions) time at the speed of a matrix product, a block of rows in memory at a time;
-        the label farthest from each label is found by expanded squares, then measured. So the result is the
-        distance of a pair, and no other distance is larger by more than rounding,
-        ``8 (n_dimensions + 8) 2**-53`` of the squared radius of the allowed labels.
+        O(n_labels^2 n_dimensions) time at the speed of a matrix product, with one block of rows in memory at
+        a time. A matrix product finds the label farthest from each label; then the distance between the two
+        is measured. So the result is the distance of a pair. Rounding may hide a pair that is farther apart;
+        its squared distance is larger by at most ``8 (n_dimensions + 8) 2**-53`` of the squared radius of the
+        allowed labels.
         """
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
         vectors = self.embeddings[among].astype(np.float64)
@@ -154,8 +155,8 @@ class EuclideanSpace(MetricSpace):
 def _root_of_sum(difference: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the root of the sum of squares of each column, added row by row; `difference` is overwritten.
 
-    A reduction over the first axis adds whole rows in turn. For a single column numpy would add pairwise, so
-    a spare column is added.
+    A numpy reduction over the first axis adds whole rows one after the other. For a single column numpy would
+    add pairwise, so the column is doubled first.
     """
     n_columns = difference.shape[1]
     if n_columns == 1:

@@ -19,11 +19,11 @@ __all__ = ["GraphSpace", "refuse_parts"]
 class GraphSpace(MetricSpace):
     """Shortest paths on a connected graph, over its edges in both directions.
 
-    Graphs on which every edge has length 1 need numba or scipy (numba is faster, the results are the same).
-    Graphs on which floats hold every sum of lengths exactly, such as sums of whole numbers, need scipy. On
-    other graphs numba makes it fast. The dtype is float64 where lengths are not whole numbers; store
-    distances as float32 where that is enough. A distance is the exact sum of lengths rounded once, so it is
-    the same in both directions.
+    If every edge has length 1, numba or scipy must be installed (numba is faster, the results are the same).
+    For other lengths whose sums floats represent exactly, such as whole numbers, scipy must be installed. All
+    other lengths need neither, but numba makes them fast. The dtype is float64 if lengths are not whole
+    numbers; store distances as float32 where that is enough. A distance is the exact sum of lengths rounded
+    once, so it is the same in both directions.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GraphSpace(MetricSpace):
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding."""
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
         return self.paths.has_short_distances
 
     def diameter(self) -> float:
@@ -81,7 +81,7 @@ class GraphSpace(MetricSpace):
 
 
 def refuse_parts(graph: LabelGraph) -> None:
-    """Raise `SpaceError` where `graph` is not connected."""
+    """Raise `SpaceError` if `graph` is not connected."""
     n = graph.n_components
     if n > 1:
         raise SpaceError(

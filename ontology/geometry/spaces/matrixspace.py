@@ -100,7 +100,7 @@ class MatrixSpace(MetricSpace):
 
     @cached_property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding."""
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
         return are_short(self._matrix)
 
     def diameter(self) -> float:

@@ -108,7 +108,7 @@ class MetricSpace(ABC):
         -------
         distances : ndarray of shape (n_rows, n_cols)
             In edge-length units. The dtype is `distance_dtype`: the smallest of uint8, uint16, float32 and
-            float64 that holds every distance of the space exactly; float64 where lengths are not whole
+            float64 that represents every distance of the space exactly; float64 if lengths are not whole
             numbers.
         """
         row = np.arange(self.n_labels) if rows is None else index_array("rows", rows, self.n_labels)
@@ -137,8 +137,8 @@ class MetricSpace(ABC):
     def has_short_distances(self) -> bool | None:
         """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding.
 
-        Sums of short numbers tie only where they are equal; sums of other distances tie by the tie rule where
-        loci are decided. None: not known for the space; then each matrix of distances is checked.
+        When loci are decided, sums of short numbers tie only if they are equal; sums of other distances tie
+        by the tie rule. None means that the space does not know; then each matrix of distances is checked.
         """
         return None
 

@@ -85,7 +85,7 @@ class TreeSpace(MetricSpace):
         Raises
         ------
         SpaceError
-            Unless the arrays describe a single tree over all labels with positive lengths.
+            If the arrays do not describe a single tree over all labels with positive lengths.
         """
         lengths = None if length is None else given_array("length", length)
         tree = RootedTree(given_array("parent", parent), lengths)
@@ -108,7 +108,7 @@ class TreeSpace(MetricSpace):
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding."""
+        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
         return self.tree.has_short_distances
 
     def diameter(self) -> float:

@@ -1,7 +1,8 @@
 """Bounds on the difference between distances of supernodes and distances of their labels.
 
-A path of the source maps to a walk between supernodes that is not longer. A path between supernodes becomes a
-path of the source by crossing each supernode on it, including both ends. Hence, for labels u and v,
+A path between labels of the source graph becomes a walk between their supernodes that is not longer. A path
+between supernodes becomes a path between labels of the source by crossing each supernode on it, including
+both ends. Hence, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
 
@@ -46,9 +47,9 @@ def path_bounds(
 ) -> Distortion:
     """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
 
-    Each edge that touches a supernode counts half of its diameter. So a path counts the full diameter of
-    every supernode between its ends and half of the diameters of its ends; the other halves are added
-    afterwards.
+    For the upper bounds, each edge is lengthened by half the diameters of the two supernodes that it joins.
+    So the length of a path includes the diameter of every supernode between its ends, and half the diameters
+    of its ends; the other halves are added afterwards.
     """
     half = diameters / 2
     lower = _distances_from(len(diameters), edges.T, weights, sources)
@@ -71,13 +72,13 @@ def supernode_diameters(
     Returns
     -------
     diameters : ndarray of shape (n_supernodes,), dtype=float64
-        For a center c, no two members are farther apart than the sum of the two largest distances of members
-        to c. Centers are members or labels next to two members, and distances use only edges at members. Two
-        sweeps to the ends of a long path and one from its middle find the centers. Where these edges form a
-        tree (such as a star or a path), the two sweeps find the ends of its longest path. The bound is then
-        the length of this path, and only a path over other labels could be shorter. Supernodes whose members
-        are not connected in this way get the same bound from their lowest member, over paths with the fewest
-        edges in the whole graph. Infinite if no path joins the members.
+        For any center c, no two members are farther apart than the sum of the two largest distances from c to
+        members. Centers are members, or labels next to two members; distances are measured only over edges at
+        members. Two sweeps to the ends of a long path and one from its middle find good centers. If the edges
+        at the members form a tree (such as a star or a path), the first two sweeps find the ends of its
+        longest path, and its length is the bound; only a path over other labels could be shorter. If these
+        edges do not connect the members, the lowest member is the center, and distances are measured over
+        paths with the fewest edges in the whole graph. The bound is infinite if no path joins the members.
 
     Notes
     -----
@@ -95,7 +96,7 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one vertex in each neighborhood, and lower `bound` to its two largest distances."""
+        """Measure from one vertex of each neighborhood; lower `bound` where the result is smaller."""
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
         )  # labels come first among the vertices
@@ -178,7 +179,10 @@ def _extreme(
 def _over_any_labels(
     graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the bounds from the two longest paths from each start to the members of its supernode."""
+    """Return the sum of the two largest distances from each start to the members of its supernode.
+
+    Distances are measured over paths with the fewest edges, which may leave the supernode.
+    """
     try:
         from labelgrove.ontology.geometry.kernels.graphs.reach import two_farthest
     except ImportError:

@@ -36,10 +36,10 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 
 
 class DegenerateSummaryWarning(UserWarning):
-    """One supernode holds more than half of all labels, although there are more than two supernodes.
+    """One supernode contains more than half of all labels, although there are more than two supernodes.
 
-    Distances between supernodes then say little about labels, and errors measured on supernodes are small in
-    any case.
+    Then distances between supernodes say little about labels, and errors measured on supernodes are small
+    even for bad predictions.
     """
 
 
@@ -59,7 +59,7 @@ class Summary:
     target : int
         The requested largest number of supernodes.
     cap : int or None
-        Largest number of labels that a supernode may hold; None if there was no limit.
+        Largest number of labels that a supernode may have; None if there was no limit.
     seed : int or None
         Seed of the draws; None if nothing was drawn.
     assignment : ndarray of shape (n_labels,), dtype=int32
@@ -98,7 +98,7 @@ class Summary:
 
     @property
     def largest_share(self) -> float:
-        """Share of all labels that the largest supernode holds."""
+        """Share of all labels that are in the largest supernode."""
         return float(self.sizes.max() / len(self.assignment))
 
     @property
@@ -215,16 +215,16 @@ def summarize(
     method : {"capped", "neighbourhood", "node", "subtree"}, default="capped"
         ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it, until
         at most `target` are left. ``"node"``: the same, but stop at exactly `target`, possibly in the middle
-        of a neighbourhood. ``"capped"``: as ``"node"``, but skip a neighbor if the union would exceed `cap`;
-        if no draw can merge any more before `target` is reached, pack supernodes that are neighbors or share
-        a neighbor (siblings under a hub) together within the cap. ``"subtree"``: cut the tree of primary
-        parents into at most `target` pieces, with the smallest possible limit on their size. A piece is a
-        subtree without the parts cut off below it, or a run of such subtrees that are siblings. Nothing is
-        drawn.
+        of a neighbourhood. ``"capped"``: like ``"node"``, but skip a neighbor if the union would exceed
+        `cap`. If nothing can be merged in this way any more before `target` is reached, pack supernodes that
+        are neighbors or share a neighbor (siblings under a hub) together within the cap. ``"subtree"``: cut
+        the tree of primary parents into at most `target` pieces, with the smallest possible limit on their
+        size. A piece is a subtree without the parts cut off below it, or some adjacent siblings with such
+        subtrees. Nothing is drawn.
     cap : int or float, optional
         For ``"capped"``: the largest number of labels in a supernode, or, as a float between 0 and 1, their
-        largest share of all labels. By default the first of 1.5, 2 and 4 times ``n / (target - c + 1)``, for
-        n labels in c components, with which `target` is reached; with the last it always is.
+        largest share of all labels. By default 1.5, 2 and 4 times ``n / (target - c + 1)`` are tried in this
+        order, for n labels in c components, until `target` is reached; the last always reaches it.
     seed : int, default=0
         From 0 to 2^63 - 1. The draws come from SplitMix64 and are the same on every platform and version.
 
@@ -245,14 +245,14 @@ def summarize(
     Warns
     -----
     DegenerateSummaryWarning
-        If one of more than two supernodes holds more than half of all labels; the message states the share.
+        If one of more than two supernodes has more than half of all labels; the message states the share.
 
     Notes
     -----
-    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. After
-    each round, at most one of the supernodes around every old supernode is at most half as large as the cap.
-    So once ``cap >= 4 n / target``, the number of supernodes above the target halves from round to round.
-    ``"subtree"`` takes O(n log n).
+    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. After a
+    round, at most one of the supernodes in and around each old supernode is not larger than half the cap,
+    because two of that size would have been merged. So if ``cap >= 4 n / target``, each round halves the
+    number of supernodes in excess of the target. ``"subtree"`` takes O(n log n).
 
     Examples
     --------
@@ -275,7 +275,7 @@ def merged(
     seed: int = 0,
     cap: int | float | None = None,
 ) -> Summary:
-    """Return the result of `summarize` without the warning; `Summary.doubt` holds its text."""
+    """Return the result of `summarize` without the warning; the text of the warning is in `Summary.doubt`."""
     refuse_other_than(LabelGraph, "graph", graph, "from LabelGraph.from_edges or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
@@ -322,7 +322,7 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random; with a cap, pack the rest or try the next cap."""
+    """Merge neighborhoods at random; if too many sets are left, pack them, and else try the next cap."""
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes requested for a graph with {graph.n_components} parts, which are "

@@ -18,7 +18,7 @@ def adjacency(
 
     `begin` is int64 (n + 1,), `neighbor` is int32 (2 n_edges,).
 
-    `ends` and `others` hold the two ends of each edge; the neighbors of a vertex are in the order of the
+    `ends` and `others` are the two ends of each edge. The neighbors of a vertex are in the order of the
     edges. O(n + n_edges).
     """
     begin = np.zeros(n + 1, np.int64)

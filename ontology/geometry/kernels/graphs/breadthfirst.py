@@ -1,11 +1,11 @@
 """Breadth-first search from 512 sources at once: every vertex has one bit for each source.
 
-A sweep computes, level by level, the union of the bits of the neighbors of a vertex; a bit that is new at
-level t belongs to a source at distance t. Distances are not written immediately: a vertex collects its new
-bits in one plane for each binary digit of t, and after the last level every row is written once, in order. A
-vertex of degree one that is not a source is on no path between other vertices. Such pendant trees are
-stripped before a sweep, and the row of a stripped vertex is the row of the vertex on which it hangs plus its
-height.
+A sweep goes over the levels of the search. At each level it computes, for every vertex, the union of the bits
+of its neighbors; a bit that is new at level t belongs to a source at distance t. Distances are not written
+immediately: a vertex collects its new bits in planes, one for each binary digit of t, and after the last
+level every row is written once, in order. A vertex of degree one that is not a source is on no path between
+other vertices. So such vertices are stripped before a sweep, again and again, until none is left. The row of
+a stripped vertex is the row of the remaining vertex that it hangs on, plus its height above it.
 
 512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to the registers of the
 processor: one register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight plain words and loops over
@@ -55,9 +55,9 @@ _row: Any = _Vector("64 distances")
 
 
 def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> Any:
-    """Return the unchecked address of ``array[index]`` as a pointer to `target`.
+    """Return the address of ``array[index]`` as a pointer to the type `target`; the index is not checked.
 
-    `place` is (array, index).
+    `place` is the pair (array, index).
     """
     array, index = place
     proxy = cgutils.create_struct_proxy(kind)
@@ -66,7 +66,7 @@ def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> 
 
 
 def _load(_: Any, array: Any, index: Any) -> _Emitter:
-    """Read the 512 bits at ``array[index]``, an array of words or of bytes."""
+    """Read 512 bits from ``array[index]`` on; the entries of the array are words or bytes."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.load(_pointer(context, builder, signature.args[0], given, _BITS), align=1)
@@ -75,7 +75,7 @@ def _load(_: Any, array: Any, index: Any) -> _Emitter:
 
 
 def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
-    """Write 512 bits, or 64 distances, at ``array[index]``."""
+    """Write 512 bits, or 64 distances, from ``array[index]`` on."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         target = _BITS if signature.args[2] is _bits else _ROW
@@ -86,7 +86,7 @@ def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
 
 
 def _stream(_: Any, array: Any, index: Any, bits: Any) -> _Emitter:
-    """Write 512 bits at ``array[index]``, whose address is divisible by 64, bypassing the caches."""
+    """Write 512 bits from ``array[index]`` on, bypassing the caches; its address must be divisible by 64."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         where = _pointer(context, builder, signature.args[0], given[:2], _BITS)
@@ -159,7 +159,10 @@ add_where: Any = intrinsic(_add_where)
 
 @compiled
 def distances_from(begin: NDArray[Any], neighbor: NDArray[Any], sources: NDArray[Any]) -> NDArray[Any]:
-    """Return the steps from the nearest of `sources`, -1 without a path; int32 (n,), O(n + n_edges)."""
+    """Return the number of edges from each vertex to the nearest of `sources`; int32 (n,), O(n + n_edges).
+
+    It is -1 for vertices without a path to any source.
+    """
     distance = np.full(len(begin) - 1, -1, np.int32)
     queue = np.empty(len(begin) - 1, np.int32)
     last = 0
@@ -187,9 +190,9 @@ def _strip(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Strip pendant trees without a vertex of `keep`; O(n + n_edges).
 
-    Returns the adjacency of the m vertices left, renumbered in the old order. For each vertex, also returns
-    the new number of the vertex on which it hangs (its own number if it is left) and its height above that
-    vertex, int32 (n,).
+    Returns the adjacency of the m remaining vertices, renumbered in the old order. Also returns, for each
+    vertex, the new number of the remaining vertex that it hangs on (itself if it remains), and its height
+    above that vertex; both int32 (n,).
     """
     n = len(begin) - 1
     degree = np.empty(n, np.int32)
@@ -252,10 +255,11 @@ def _sweep(
     planes: NDArray[Any],
     n_planes: int,
 ) -> None:
-    """Collect the levels of at most 512 sources in `planes`; at most n_edges unions of 512 bits per level.
+    """Search from at most 512 sources and write the distances to `planes`, bit by bit.
 
-    `seen` and `ahead` hold 8 words for each vertex, `planes` n_planes times 8: word w of plane k of vertex v
-    is bit k of its distances from the sources 64 w, ..., 64 w + 63.
+    `seen` and `ahead` are working memory of 8 words for each vertex. `planes` has 8 words for each vertex and
+    plane: word w of plane k of vertex v has bit k of the distances from the sources 64 w, ..., 64 w + 63 to
+    v. Each level takes at most n_edges unions of 512 bits.
     """
     n = len(begin) - 1
     seen[:] = 0
@@ -325,9 +329,9 @@ def _write_rows(
 ) -> None:
     """Write ``out[:, first:first + width]`` from the planes of consecutive sweeps, ``planes[sweep]``.
 
-    Row r belongs to the vertex that hangs on ``anchor[r]`` at ``height[r]``. Whole rows follow each other in
-    memory and are written in lines of 64 bytes, bypassing the caches if `streamed`; `address` is the address
-    of `out`. Takes as long as writing the memory.
+    Row r belongs to the vertex that hangs on vertex ``anchor[r]`` at height ``height[r]``. If the columns are
+    all columns of `out`, rows follow each other in memory; then they are written in lines of 64 bytes, which
+    bypass the caches if `streamed`. `address` is the address of `out`. Takes as long as writing the memory.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape
@@ -374,12 +378,12 @@ def fill_distances(
     out: NDArray[Any],
     streamed: bool,
 ) -> None:
-    """Write the steps from each of `rows` to each of `sources` into `out`, contiguous (n_rows, n_sources).
+    """Write the number of edges between each of `rows` and each of `sources` into `out`.
 
-    No distance is above `bound`. If `bound` is above 255, and for few sources, each source has a separate
-    search. Vertices that no path joins get meaningless numbers. Whole lines that bypass the caches
-    (`streamed`) are faster in memory that has been in use; new memory is already in the caches, because the
-    system has just cleared it.
+    `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound of all distances. If it is
+    above 255, or there are few sources, each source has a separate search. Entries of pairs without a path
+    are meaningless. `streamed` makes writes bypass the caches. This is faster in memory that has been in use;
+    new memory is already in the caches, because the system has just cleared it.
     """
     if bound > 255 or len(sources) < _FEW:
         for j in range(len(sources)):
@@ -402,7 +406,7 @@ def fill_distances(
 
 
 def _lines(n_words: int) -> NDArray[np.uint64]:
-    """Return uint64 (n_words,) that begins at a cache line, so that 512 bits never span two lines."""
+    """Return a uint64 array (n_words,) that begins at a cache line, so that 512 bits never span two lines."""
     array = np.empty(n_words + 8, dtype=np.uint64)
     skip = -array.ctypes.data % 64 // 8
     return array[skip : skip + n_words]

@@ -29,9 +29,10 @@ def sums_from(
 ) -> None:
     """Write the lengths of shortest paths from each source to each target, -1 where there is none.
 
-    The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, over the edges at the same places of `edge`.
-    `digits` (n_edges, n_digits) and `out` (n_sources, n_targets, n_digits) hold whole numbers to the base
-    ``2 ** DIGIT_BITS``, highest digit first, with room for every sum.
+    The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, and ``edge[begin[v]:begin[v + 1]]`` are the
+    edges to them. `digits` (n_edges, n_digits) has the length of each edge, and `out`
+    (n_sources, n_targets, n_digits) gets the sums: whole numbers in base ``2 ** DIGIT_BITS``, most
+    significant digit first, with enough digits for every sum.
     """
     # Dijkstra's algorithm, vertices in the order of rounded lengths: a vertex that is reached by a shorter
     # path after its turn gets another turn, so the final lengths are exact

@@ -1,4 +1,4 @@
-"""Paths from one member of a set to all other members, over any labels, with as few edges as possible."""
+"""Paths with as few edges as possible from one member of a set to the others; they may leave the set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def two_farthest(
     """Return the sum of the two largest path lengths from each of `starts` to the members of its set.
 
     `begin`, `neighbors` and `length` are the rows of a symmetric sparse matrix; `assignment` is the set of
-    each vertex, `sizes` the number of members of each set. Infinite if a member is not reached.
+    each vertex, `sizes` the number of members of each set. The sum is infinite if a member is not reached.
     """
     # Breadth first, stopped at the last member: O(edges within that radius) for each start.
     n = len(assignment)

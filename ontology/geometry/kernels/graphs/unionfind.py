@@ -1,8 +1,8 @@
 """Merging of the labels of a graph into supernodes: union-find, with the neighbors of a set in a linked list.
 
-A set is identified by one of its members, its root. Its unscanned neighbourhood is a chain of member labels
-whose rows of the adjacency have not been read; chains are joined in O(1), and a label leaves its chain when
-its row is read, so every adjacency entry is read at most once.
+A set is identified by one of its members, its root. The members whose rows of the adjacency have not been
+read yet form a chain. When two sets are merged, their chains are joined in O(1). A label leaves its chain
+when its row is read, so every adjacency entry is read at most once.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def merge_neighborhoods(
     begin, neighbors
         The result of `ontology.geometry.kernels.graphs.adjacency`.
     target : int
-        Number of sets at which the merging ends.
+        The merging ends when this number of sets is left.
     cap : int
-        A neighbor is skipped if the union would hold more labels; n for no cap.
+        The most labels of a set: a neighbor is skipped if the union would have more. Give n for no cap.
     whole : bool
-        Whether a neighbourhood is always merged completely, or left when `target` is reached.
+        True: always merge all neighbors of the drawn set. False: stop as soon as `target` is reached.
     seed : int
         Seed of the generator.
 
@@ -150,8 +150,9 @@ def pack_branches(
 ) -> int:
     """Merge sets that are neighbors or share a neighbor, within `cap`; return the number of sets left.
 
-    `above` and `size` are changed in place. In the first round shared neighbors are single labels, in later
-    rounds whole sets. Packing ends at `target`, or when a round has merged nothing.
+    `above` and `size` are changed in place. In the first round the shared neighbor is a single label, in
+    later rounds a whole set. Packing ends when `target` sets are left, or after a later round that merged
+    nothing.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
@@ -201,9 +202,9 @@ def pack_branches(
 def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], int]:
     """Cut a forest into pieces of at most `most` labels; return the union-find forest and their number.
 
-    `parent` is -1 for roots and smaller than the child everywhere else (preorder). From the bottom up, a
-    label takes the remaining parts of its children in order. Once a part does not fit, it and the parts after
-    it form separate pieces, each a run of siblings.
+    `parent` is -1 for roots and smaller than the child everywhere else (preorder). From the bottom up, each
+    label is merged with what is left of its children's subtrees, child by child, while the sum fits. Once a
+    child does not fit, it and the children after it form separate pieces, each of some adjacent siblings.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)
@@ -235,7 +236,7 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
 
 @compiled
 def number_sets(above: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the number of each label's set, in the order of lowest members, and the sizes of the sets."""
+    """Return the number of each label's set, and the size of each set; sets are ordered by lowest member."""
     # n look-ups.
     n = len(above)
     number = np.full(n, -1, dtype=np.int32)

@@ -1,8 +1,9 @@
 """Lower hulls of pairs of distance columns: the labels that two observed labels reach, with weights.
 
-A label is the point (d_a^2, d_b^2). Weights over a and b pick the lowest points in one direction, so the pair
-reaches the lower-left convex hull: its vertices, the points on its edges, and, with all weight on a or on b,
-all labels nearest to that one.
+For two observed labels a and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them.
+Weights on a and b are a direction, and the best labels are the lowest points in this direction. So the labels
+reached form the lower-left convex hull: its vertices, the points on its edges and, with all weight on a or on
+b, all labels nearest to a or to b. A *bucket* is the set of labels with the same distance to a.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ def pair_hulls(
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Mark the labels that pairs of a column from `first` to `end` with a later column reach; exact."""
+    """Mark the labels that pairs of columns reach, in exact arithmetic.
+
+    All pairs are taken whose first column is one of ``first, ..., end - 1``; the second column comes later.
+    """
     # distances (n, multiple of BLOCK), uint8 or uint16, with its largest value beyond n_columns; whole
     # distances; the rest as above. O((end - first) * n_columns * (n / vector width + n_buckets)), O(n +
     # n_buckets) memory
@@ -122,7 +126,7 @@ def pair_hulls(
 
 @compiled
 def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> None:
-    """Lower each bucket of column `a` to its smallest distance to each column of a block."""
+    """Lower `best` to the smallest distance of each bucket of column `a` in each column of a block."""
     for y in range(len(distances)):
         row, lowest = distances[y, block : block + BLOCK], best[distances[y, a]]
         for j in range(BLOCK):
@@ -133,7 +137,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels that have the distance of their bucket to some column of a block; return how many."""
+    """List the labels whose distance in some column of a block is that of their bucket in `best`.
+
+    Returns the number of these labels.
+    """
     n_touching = 0
     for y in range(len(distances)):
         row, wanted = distances[y, block : block + BLOCK], best[distances[y, a]]
@@ -155,7 +162,7 @@ def _lower_hull(
     kind: NDArray[np.uint8],
     normal: NDArray[np.int64],
 ) -> None:
-    """Mark the buckets whose lowest point is on the lower-left hull, with weights that pick it."""
+    """Mark the buckets whose lowest point is on the lower-left hull; write weights that make it best."""
     # products of differences of squares below 2^32 fit uint64, and none of them is negative
     n_chain = 0
     for bucket in range(len(lowest)):
@@ -201,7 +208,7 @@ def sorted_pair_hull(
     columns: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Mark the labels that a pair of columns reaches, up to a relative tolerance of the Fréchet variance."""
+    """Mark the labels that a pair of columns reaches; Fréchet variances tie within the relative `tie`."""
     # x, z (n,) squared distances to the two, order (n,) sorts x; O(n + vertices * members of the pair)
     n = len(x)
     chain = np.empty(n, dtype=np.int64)

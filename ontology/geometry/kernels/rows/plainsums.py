@@ -1,4 +1,4 @@
-"""Compiled plain sums: the numbers that decide, added in the order of the columns."""
+"""Compiled plain sums, which decide every answer; their terms are added in the order of the columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: Any, column: Any) -> Emitter:
     """Add the products of 8 columns to the sums of 8 pairs, one column after the other.
 
-    Pair j uses the entries from ``row[j] + column`` on and from ``which[j] + column`` on.
+    Pair j uses 8 entries of `rows` from ``row[j] + column`` on, and 8 of `squared` from ``which[j] + column``
+    on.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:

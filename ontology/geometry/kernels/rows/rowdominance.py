@@ -1,4 +1,7 @@
-"""The rows of distances that can be best: rows that no other row bounds, and rows that can only tie."""
+"""The rows of distances that can be best: rivals, and rows that can only tie with a rival.
+
+A row *bounds* another if it is nowhere larger. A row is a rival if no other row bounds it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
 @compiled
 def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return, for each row, whether another row bounds it."""
+    """Return the state of each row: `RIVAL`, `TIED_ONLY` or `BEATEN` (another row is smaller everywhere)."""
     # rows, lifted: (n, K), distinct, in ascending order of their sums -> (n,) of the three states above.
     # RIVAL: no row's lifted copy is at most this row everywhere. BEATEN: some row's lifted copy is smaller
     # everywhere. A row that bounds another row is a rival or bounded by one, so rows are compared only with
@@ -47,7 +50,7 @@ def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
 
 @compiled
 def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the columns that may have weight where a row is best."""
+    """Return, for each row, the columns that may have weight under weights that make the row best."""
     # rows: (n, K), lifted_rivals: (m, K) -> (n, K).
     # If a rival is at most the row on all remaining columns, and smaller on some, these can have no weight
     # and are removed, until nothing changes. If no column remains, the row is never best. O(n * m)

@@ -1,7 +1,8 @@
 """Compiled search for the best rows of distances, from groups of rows down to single rows.
 
-`ontology.geometry.scoring.rows.rowtree` explains the search. Each sample has a separate search, lowest bound
-first. Sums are computed in float32, in any order of the columns, and serve only as a filter.
+`ontology.geometry.scoring.rows.rowtree` explains the search. Here each sample has a separate search, which
+opens the group with the lowest bound next. Sums are computed in float32, in any order of the columns, and
+serve only as a filter.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from labelgrove.ontology.geometry.kernels.jit import compiled, compiled_sum
 __all__ = ["FULL", "WIDE", "find_rows"]
 
 FULL, WIDE = -1, -2
-"""Return values if there is no more room for pairs, and if the groups rule out too few rows."""
+"""Results of `find_rows`: there is no more room for pairs; the groups rule out too few rows."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -47,7 +48,10 @@ def find_rows(
     pair_sample: Integers,
     pair_row: Integers,
 ) -> int:
-    """Write the rows that may be among the `top` of each sample or tied; return their number or a code."""
+    """Write the finalists as pairs of sample and row; return their number, or `FULL` or `WIDE`.
+
+    They include the `top` best rows of each sample, and all rows tied with them.
+    """
     # shares (n_samples, n_observed); items: the groups of a RowTree, then its rows, one after the other;
     # begin: where the items of each group begin. The error of a value is at most `relative` times the value
     # plus `absolute`; `tolerance` is the factor of the tie rule

@@ -1,6 +1,6 @@
 """Number of labels that hang along the path to a new observed label; vertices are in preorder.
 
-The root is an observed label, so the hull of the observed labels holds every vertex above an observed label.
+The root is an observed label, so every vertex above an observed label is in the hull of the observed labels.
 The path from the hull down to a vertex is the part of the path from the root that is outside the hull.
 """
 
@@ -21,7 +21,10 @@ def nearest_by_side(
     allowed: NDArray[np.bool_],
     missing: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the nearest allowed distance on either side, and the number of missing labels at it."""
+    """Return the distances from each vertex to the nearest allowed label in its subtree, and outside it.
+
+    Also returns the number of `missing` labels in the subtree, and outside it, at these distances.
+    """
     # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
     # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.
     # O(n).
@@ -74,7 +77,10 @@ def counts_along_ways(
     n_down: NDArray[np.int64],
     n_up: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Count the missing labels outside the hull that can be best when a vertex is observed."""
+    """Return, for each vertex, an upper bound of the missing labels that it adds to the locus if observed.
+
+    Only labels that hang along the path from the hull to the vertex are counted.
+    """
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
     # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as
     # near.

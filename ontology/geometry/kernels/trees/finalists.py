@@ -1,8 +1,8 @@
 """Compiled scoring on trees: the search for finalists.
 
 `ontology.geometry.scoring.restricted.numpysearch` explains the search and implements it in numpy. Here each
-sample has a separate search, best bound first. These loops decide nothing: they find the finalists, whose
-plain sums decide.
+sample has a separate search, which visits the vertex with the best bound next. These loops decide nothing:
+they find the finalists, whose plain sums decide.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _record(floats: str, integers: str) -> np.dtype[np.void]:
 
 
 NODE = _record("depth", "begin end chain_last")
-"""A node of the skeleton, its limbs and the last vertex of its chain."""
+"""A node of the skeleton: its depth, the range of its limbs and the last vertex of its chain."""
 
 LIMB = _record("length", "low high node chain_first chain_last")
 """The path from a node of the skeleton to a node below it, and the vertices of the hull on this path."""
@@ -68,12 +68,13 @@ EDGE = _record("length below", "low high vertex")
 class Tables(NamedTuple):
     """Everything that a search reads.
 
-    `Skeleton`, `Hull` and `Hanging` explain fields that are not explained here.
+    `Skeleton`, `Hull` and `Hanging` explain the fields that are not explained here.
 
-    Labels are in preorder, in 16 strands, each of which continues where the previous one ends. `order` and
-    `label_depth` hold the column and the depth of label ``s * length + i`` at place ``16 i + s``, so that the
-    running sums of all strands are made side by side. They are padded with 0, by at least one label. `low`
-    and `high` in the records are places.
+    The observed labels, in preorder, are cut into 16 *strands* of equal length. `order` and `label_depth`
+    have the column and the depth of label ``s * length + i``, which is label i of strand s, at place
+    ``16 i + s``. So the running sums of all strands are computed side by side. Both arrays are padded with 0,
+    by at least one label; `end` is the place after the last label. `low` and `high` in the records are
+    places.
     """
 
     order: NDArray[np.uint32]

@@ -14,7 +14,7 @@ __all__ = ["hanging_heights", "nearest_marked"]
 def hanging_heights(
     parent: NDArray[np.int64], length: NDArray[np.float64], part: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the vertex of a part at which each vertex hangs, and its height."""
+    """Return, for each vertex, the nearest vertex of `part` and the distance to it (the height)."""
     # parent, length: (n,); part: a connected set of vertices, ascending -> foot, height: (n,). O(n).
     n = len(parent)
     foot = np.full(n, -1, dtype=np.int64)

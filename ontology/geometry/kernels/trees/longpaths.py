@@ -119,12 +119,13 @@ def tree_knapsack(
 ) -> NDArray[np.int64]:
     """Return the vertices to buy so that the paths from them to the root cover the most vertices.
 
-    `inside` marks a connected set that holds the root and is already covered; `cost` is the cost of each
+    `inside` marks a connected set that contains the root and is already covered; `cost` is the cost of each
     vertex, -1 if it may not be bought. O(n * budget) time and memory.
 
-    ``best[v, owed, b]`` is the most that v and the vertices after it in preorder add with b left to spend,
-    given that the parent of v is covered. With `owed`, one of the children of that parent, from v on, must
-    also be covered: the parent is covered but was not bought, which is useless unless a path ends below it.
+    ``best[v, owed, b]`` is the largest number of vertices that v and the vertices after it in preorder add
+    with b left to spend, given that the parent of v is covered. If `owed` is 1, the parent is covered but was
+    not bought, and none of its children before v is covered: then v or a later child must be covered, because
+    a path through the parent has to end below it.
     """
     n = len(parent)
     none = -(n + 1)

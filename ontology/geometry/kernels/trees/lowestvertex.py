@@ -1,15 +1,15 @@
 """Compiled scoring over all labels of a tree: one pass over each row of weights, then a descent.
 
 `ontology.geometry.scoring.tree.treescorer` explains the algorithm. A row is read once, in preorder of the
-observed labels, eight at a time: eight blocks of 32 labels are added side by side, and running sums over the
-blocks follow. The sum before a label is then a running sum plus some labels of its block. Columns in another
-order are gathered first, a few rows at a time so that they stay in the cache, while a later row is
-prefetched.
+observed labels, eight labels at a time. Eight blocks of 32 labels are added up side by side, then running
+sums over the blocks are computed. The sum before a label is the running sum before its block plus some labels
+of the block. If the columns are not in preorder, they are gathered first, for a few rows at a time so that
+these stay in the cache, while a later row is prefetched.
 
 Plain loops over the same blocks took 7 to 13 times as long (100 and 1,000 observed labels, columns in
 preorder and in any order).
 
-Only rows that rounding cannot change are decided here; every other row is marked.
+A row is decided here only if rounding cannot change the answer; every other row is marked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from labelgrove.ontology.geometry.kernels.lanes import DOUBLES, Emitter, address
 __all__ = ["CLEAR", "CROWDED", "REFUSED", "STRIDE", "find_lowest"]
 
 CLEAR, CROWDED, REFUSED = -1, -2, -3
-"""Marks in place of a rival: there is none; there may be many; the row was not scored."""
+"""Marks instead of a rival: there is no rival; there may be several; the row may be invalid as weights."""
 
 STRIDE = 256
 """Depths of labels are padded with 0 to a multiple of this number."""
@@ -66,7 +66,7 @@ def _add_product(builder: Any, x: Any, y: Any, total: Any) -> Any:
 
 
 def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
-    """Return 8 sums; lane b holds the sum of the lanes of vector b."""
+    """Return 8 sums in one vector; lane b is the sum of the lanes of vector b."""
     step = 1
     while len(vectors) > 1:
         even = [(_WIDTH if lane & step else 0) + (lane & ~step) for lane in range(_WIDTH)]
@@ -116,9 +116,10 @@ def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs:
 def _before(
     _: Any, k: Any, full: Any, rows: Any, start: Any, depth: Any, weight: Any, moment: Any, at: Any
 ) -> Emitter:
-    """Return weight and moment of the first k labels: the sums before a block, and some of its 32 labels.
+    """Return weight and moment of the first k labels: the sums before a block, plus some of its labels.
 
-    `rows` and `start` are pairs: the places of labels below `full`, and the places of the others.
+    `rows` and `start` are pairs of arrays and of indices into them: the first for labels below `full`, the
+    second for the others.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -162,7 +163,10 @@ def _before(
 
 
 def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, at: Any) -> Emitter:
-    """Write ``weights[start + columns[at + i]]`` at ``out[to + i]`` for 16 i; all loads, then all stores."""
+    """Write ``weights[start + columns[at + i]]`` to ``out[to + i]`` for i from 0 to 15.
+
+    All entries are loaded before the first is stored.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         outs, data, column = (
@@ -181,7 +185,10 @@ def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, a
 
 
 def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emitter:
-    """Write the sum before each of 8 blocks, `before` being the first, and return the sum after the last."""
+    """Write the running sum before each of 8 blocks, and return the running sum after the last.
+
+    `before` is the running sum before the first block, and `sums` has the sum of each block.
+    """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         zero = ir.Constant(_EIGHT, [0.0] * _WIDTH)
@@ -384,7 +391,7 @@ def find_lowest(
     vertex: Integers,
     rival: Integers,
 ) -> int:
-    """Write the lowest vertex of each row and its rival; return the number of rivals other than `CLEAR`.
+    """Write the best vertex of each row and its rival; return the number of rivals other than `CLEAR`.
 
     Parameters
     ----------
@@ -402,11 +409,12 @@ def find_lowest(
     nearest : ndarray of float64
         Length of the shortest edge at each vertex.
     slack : float
-        Vertices of a row may be tied if their Fréchet variances, divided by the total weight, differ by less.
+        Two vertices may be tied if their Fréchet variances, divided by the total weight, differ by at most
+        this.
     totals : tuple of float
         Smallest and largest total weight of a row that is scored.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
-        Where to write: vertices, or a mark (`CLEAR`, `CROWDED`, `REFUSED`) in place of a rival.
+        Where to write the vertices. Instead of a rival there may be a mark: `CLEAR`, `CROWDED` or `REFUSED`.
 
     Notes
     -----

@@ -24,10 +24,10 @@ def fill_rows(
 ) -> None:
     """Write the distances of every vertex from `columns` into ``out[place[vertex]]``; O(n * n_columns).
 
-    Vertices are preorder positions; `depth`, `length` and `out` have one dtype. A row is the parent's row
-    plus the edge length, or minus the edge length in the columns of the vertex's subtree; over all rows, each
-    column is subtracted once for each of its ancestors. Sums of whole numbers are exact; an unsigned sum
-    above 255 wraps and is overwritten.
+    Vertices are preorder positions; `depth`, `length` and `out` have the same dtype. The row of a vertex is
+    the row of its parent plus the length of the edge between them; in the columns of the vertex's subtree,
+    minus that length. There is one subtraction for each pair of a column and a vertex at or above it.
+    Sums of whole numbers are exact; an unsigned sum that wraps because it is too large is overwritten.
     """
     n = len(parent)
     n_columns = len(columns)

@@ -1,7 +1,8 @@
 """Proofs, checked in whole numbers, that a label can be best, can be the only best label, or can never be.
 
-With squared distances S[z, i] and weights w, a label's sum is ``F(z) = sum_i w_i S[z, i]``. Four statements
-about a row y, each with a proof that is a short list of whole numbers:
+Let S[z, i] be the squared distance from label z (a row) to the observed label i (a column), and let w be the
+weights. The sum of z is ``F(z) = sum_i w_i S[z, i]``. There are four statements about a row y, each with a
+proof that is a short list of whole numbers:
 
 =============================  ==============================================================================
 y is best for some weights     weights with F(y) <= F(z) for every z
@@ -32,9 +33,9 @@ _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield whole numbers in about the ratios of `mixture`, with rising accuracy.
+    """Yield arrays of whole numbers in about the ratios of `mixture`, each more accurate than the one before.
 
-    If `positive`, none is 0.
+    If `positive`, no number is 0.
     """
     for scale in _SCALES:
         fine = np.maximum(mixture, 0.0) * scale
@@ -52,9 +53,9 @@ class Competition:
         Number of rivals: the first rows, with which every row is compared. The other rows can be best only
         where they tie with a rival.
     tolerant : bool
-        False: equal means equal. True: sums tie within `TIE_RELATIVE`, as in all decisions on rounded numbers
-        (`ontology.geometry.ties`); y is best where ``F(y) <= F(z) (1 + TIE_RELATIVE)``, and the only best
-        where no z satisfies ``F(z) <= F(y) (1 + TIE_RELATIVE)``.
+        False: only equal sums tie. True: sums tie within `TIE_RELATIVE`, as in all decisions on rounded
+        numbers (`ontology.geometry.ties`). Then y is best if ``F(y) <= F(z) (1 + TIE_RELATIVE)`` for every z,
+        and the only best if ``F(z) <= F(y) (1 + TIE_RELATIVE)`` for no other z.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class Competition:
 
     @property
     def tolerant(self) -> bool:
-        """Whether sums within `TIE_RELATIVE` are equal."""
+        """Whether sums tie within `TIE_RELATIVE`."""
         return self._more > self._one
 
     def is_best(self, row: int, weights: NDArray[Any]) -> bool:
@@ -84,8 +85,8 @@ class Competition:
     def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
         """Return whether `weights` make `row`, a rival, the only best row among the rivals.
 
-        Weights without zeros then make it the only best row among all rows: a row that is nowhere below a
-        rival and somewhere above it cannot tie with it.
+        If no weight is 0, `row` is then the only best among all rows: every row that is not a rival is
+        nowhere smaller than some rival and somewhere larger, so its sum is larger.
         """
         sums = exact_product(self.squares[: self.n_rivals], weights)
         others = np.delete(sums, row)
@@ -94,7 +95,7 @@ class Competition:
     def is_beaten(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], multipliers: NDArray[Any]
     ) -> bool:
-        """Return whether the mixture of `rivals` is below `row` on every one of `columns`.
+        """Return whether the mixture of `rivals` is smaller than `row` on every one of `columns`.
 
         Then no weights on these columns make `row` a best row.
         """
@@ -103,9 +104,9 @@ class Competition:
         return _valid(multipliers) and bool((self._lenient(mixed) < self._strict(own)).all())
 
     def is_matched(self, row: int, rivals: NDArray[np.int64], multipliers: NDArray[Any]) -> bool:
-        """Return whether the mixture of `rivals` is nowhere above `row`.
+        """Return whether the mixture of `rivals`, which must not include `row`, is nowhere larger than `row`.
 
-        Then no weights make `row` the only best row, unless it is part of the mixture.
+        Then no weights make `row` the only best row.
         """
         mixed = exact_product(self.squares[rivals].T, multipliers)
         own = self.squares[row].astype(object) * sum(multipliers.tolist())
@@ -115,10 +116,10 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return by how much each rival is above `row` on each column, measured by the tie rule.
+        """Return the amount by which each rival exceeds `row` on each column, adjusted by the tie rule.
 
-        A mixture of columns that keeps this at zero or above makes `row` a best row; with `alone`, a mixture
-        that keeps it above zero makes `row` the only best row.
+        A mixture of columns under which the amount is at least 0 for every rival makes `row` a best row. With
+        `alone`, a mixture under which it is above 0 for every rival makes `row` the only best row.
         """
         theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
         if alone:

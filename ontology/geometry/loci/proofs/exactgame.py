@@ -2,10 +2,10 @@
 
 Can some mixture of columns keep every row of a payoff matrix at zero or above? The sign of the value of a
 matrix game answers this, and both answers have a proof: the mixture of columns, or a mixture of rows that
-leaves no column above zero. `settle` finds the sign and its proof: it solves a small part of the game
-exactly, and adds the rows and columns that refute the answer. `decide` first asks floating point
-(`ontology.geometry.loci.proofs.gameproposal`) for mixtures that prove the sign directly, and then for the
-corner that decides.
+makes every column negative. `settle` finds the sign and its proof: it solves a small part of the game exactly
+and adds the rows and columns that refute the answer, until none does. `decide` is faster. It first tries
+mixtures that floating point proposes (`ontology.geometry.loci.proofs.gameproposal`), then the *corner*: the
+rows and columns that the best mixtures use.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Settled:
     sign : {-1, 0, 1}
         Sign of the largest value that a mixture of columns guarantees over all rows.
     weights : ndarray of shape (n_columns,), dtype=object
-        Whole numbers, none negative. Where `sign` is 0 or 1, ``payoff @ weights`` is nowhere negative, and
-        for 1 everywhere positive.
+        Whole numbers, none negative. If `sign` is 1, ``payoff @ weights`` is everywhere positive; if it is 0,
+        nowhere negative.
     multipliers : ndarray of shape (n_rows,), dtype=object
-        Whole numbers, none negative. Where `sign` is 0 or -1, ``multipliers @ payoff`` is nowhere positive,
-        and for -1 everywhere negative.
+        Whole numbers, none negative. If `sign` is -1, ``multipliers @ payoff`` is everywhere negative; if it
+        is 0, nowhere positive.
     """
 
     sign: int
@@ -102,10 +102,11 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
 
     Notes
     -----
-    With payoffs shifted to be positive, the simplex method maximizes ``sum(u)`` under ``payoff.T @ u <= 1``
-    from the feasible start u = 0. The table holds whole numbers over one common denominator, the last pivot,
-    by which every step divides without remainder. The entering row is the most promising row. After a step
-    that gains nothing it is the first row (Bland), until a step gains, so the method ends.
+    Payoffs are shifted to be positive. Then the simplex method maximizes ``sum(u)`` under
+    ``payoff.T @ u <= 1`` from the feasible start u = 0. Its table consists of whole numbers over one common
+    denominator, the last pivot; each step divides by it without remainder. The row that enters the basis is
+    the most promising one. After a step without gain it is the first promising row (Bland's rule), until a
+    step gains again; so the method cannot cycle.
 
     Examples
     --------
@@ -178,8 +179,9 @@ def _reduced(whole: NDArray[Any]) -> NDArray[Any]:
 def solve_corner(payoff: NDArray[Any]) -> Answer | None:
     """Solve a matrix game whose best mixtures use every row and every column, or return None.
 
-    The arguments and the result are those of `solve_game`, and the cost is two systems of linear equations:
-    with mixtures w and u that use everything, ``payoff @ w`` and ``u @ payoff`` equal the value everywhere.
+    The arguments and the result are those of `solve_game`. The cost is two systems of linear equations: if
+    the best mixtures w and u use every column and row, then all entries of ``payoff @ w`` and ``u @ payoff``
+    are equal to the value.
 
     Examples
     --------
@@ -207,7 +209,7 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        Rows and columns that may already decide; neither is empty.
+        Rows and columns that may be enough to decide the sign; neither is empty.
 
     Raises
     ------
@@ -217,9 +219,10 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
     Notes
     -----
     There are four attempts, in this order: solve the given part exactly, if it is small; prove the sign by
-    mixtures that floating point proposes, each more exact than the last; solve exactly the corner on which
-    the proposals agree; and `settle` from there, with corners that the simplex method finds in ever longer
-    fractions. A proposal nearly always proves a sign other than 0, by products of matrix and vector.
+    mixtures that floating point proposes, each more exact than the last; when two proposals in a row use the
+    same rows and columns, solve this corner exactly; and call `settle` with these rows and columns, where the
+    simplex method finds corners in ever longer fractions. If the sign is not 0, a proposal nearly always
+    proves it, and products of matrix and vector check the proof.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
     method, the only known bound on the number of steps is the number of corners; `docs/benchmarks.md` has the
@@ -266,7 +269,7 @@ def _at_corner(
 
 
 def _solve_long(payoff: NDArray[Any]) -> Answer:
-    """Solve the problem of `solve_game`, balanced, by corners found in ever longer fractions."""
+    """Solve a matrix game like `solve_game`, by corners of the balanced game, in ever longer fractions."""
     game = balanced(payoff)
     whole = game.exactly(payoff, np.arange(payoff.shape[0]), np.arange(payoff.shape[1]))
     for n_bits in _LENGTHS:
@@ -291,15 +294,16 @@ def settle(
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        Where to start: the rows and columns that an approximate solution mixes; neither is empty.
+        The part of the game to begin with: the rows and columns that an approximate solution mixes; neither
+        is empty.
     solve : callable, default=solve_game
         Solver of a part, with the arguments and the result of `solve_game`.
 
     Notes
     -----
-    Each round solves the part exactly and adds the rows and columns that most refute its answer, so the part
-    grows until nothing refutes it: at worst to the whole game, typically by a few rows and columns. Each
-    round at most doubles it.
+    Each round solves the part exactly and adds the rows and columns of the game that most refute the answer,
+    until none refutes it. At worst the part grows to the whole game, typically by a few rows and columns.
+    Each round at most doubles it, or adds four rows and columns.
     """
     while True:
         answer = solve(payoff[np.ix_(rows, columns)])
@@ -312,7 +316,10 @@ def settle(
 def _extended(
     payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], answer: Answer
 ) -> tuple[Settled | None, NDArray[np.int64], NDArray[np.int64]]:
-    """Extend the answer of a part to the whole game; return it, or the rows and columns that refute it."""
+    """Extend the answer of a part to the whole game, with weight 0 outside the part, and check it.
+
+    Returns the settled game, or None if the answer is wrong, and the rows and columns that refute it.
+    """
     sign, some_weights, some_multipliers = answer
     weights = np.zeros(payoff.shape[1], dtype=object)
     weights[columns] = some_weights

@@ -1,10 +1,11 @@
 """Solutions of a matrix game that floating point proposes, for numbers of any size.
 
-Multiplying a row or a column of payoffs by a positive number changes no sign: a mixture that keeps every row
-above zero still does, once its share of that column is divided by the same number. So the game is first
-balanced by powers of two, which give every row a largest payoff of about 1. Rivals that nearly tie, within
-one part in 10^12, then have payoffs of the same size as distant rivals. A linear program in floating point
-then finds differences that are below its tolerance in the original payoffs.
+Multiplying a row or a column of payoffs by a positive number does not change the sign of the game's value: a
+mixture that keeps every row above zero still does, once its share of that column is divided by the same
+number. So the game is first balanced: rows and columns are multiplied by powers of two that give every row a
+largest payoff of about 1. Then rivals that nearly tie, within one part in 10^12, have payoffs of the same
+size as distant rivals, and a linear program in floating point can see differences that would be below its
+tolerance in the original payoffs.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ class Balanced:
     matrix : ndarray of shape (n_rows, n_columns), dtype=float64
         ``payoff[r, c] * 2 ** (row_shift[r] + column_shift[c] - unit)``, rounded.
     row_shift, column_shift : ndarray of int64
-        Not negative.
+        Exponents of the powers of two for each row and column, not negative.
     unit : int
+        Exponent of the common power of two that `matrix` is divided by.
     """
 
     matrix: NDArray[np.float64]
@@ -49,7 +51,7 @@ class Balanced:
     def exactly(
         self, payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return a part of the payoff, multiplied by the same powers of two, as whole numbers."""
+        """Return the payoffs of `rows` and `columns`, times this game's powers of two, as whole numbers."""
         shift = self.row_shift[rows][:, None] + self.column_shift[columns]
         return np.asarray(payoff[np.ix_(rows, columns)].astype(object) << shift.astype(object))
 
@@ -67,7 +69,7 @@ class Proposal:
     rows, columns : ndarray of int64
         The rows and the columns that the best mixtures use; nearly always equally many.
     game : Balanced
-        The game in which they are best.
+        The balanced game; the mixtures are best in it.
     """
 
     weights: NDArray[Any]
@@ -143,7 +145,7 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
 
 class _Refinement:
-    """Maximize the level t at which a mixture w of columns keeps every row, with a mixture u of rows.
+    """Refines the mixture w of columns that keeps all rows at the highest level t, and the mixture u of rows.
 
     The program is ``max t`` under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``, with A
     the balanced payoff; u are the multipliers of the first equations, and `level` is the multiplier of the
@@ -161,7 +163,7 @@ class _Refinement:
         self._zoom = self._dual_zoom = 0
 
     def improve(self) -> bool:
-        """Refine once; return False where the program has no solution."""
+        """Refine the mixtures once; return False if HiGHS finds no solution."""
         one, unit = 1 << self._bits, self._unit
         over = self._exact @ self._w - (self._t << unit)
         under = self._u @ self._exact - (self._level << unit)
@@ -249,7 +251,7 @@ class _Program:
         return values[: self._n_columns], float(values[-1]), -duals[:-1], float(duals[-1])
 
     def basis(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows without slack and the columns in the mixture."""
+        """Return the rows without slack and the columns of the mixture, as the current basis has them."""
         basis = self._solver.getBasis()
         basic = np.array([status == self._basic for status in basis.col_status[:-1]])
         redundant = np.array([status == self._basic for status in basis.row_status[:-1]])

@@ -1,4 +1,4 @@
-"""The solver of the linear programs of loci: HiGHS, whose results are proposals; whole numbers decide."""
+"""HiGHS, the solver of the linear programs of loci; its results are only proposals, whole numbers decide."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _inverse(matrix: NDArray[np.int64], prime: int) -> NDArray[np.int64] | None:
 
 
 def _most_digits(matrix: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return how many digits determine every solution, by Hadamard's bound on numerators and denominator."""
+    """Return a number of digits that is enough for any solution, from Hadamard's bound on determinants."""
     squares = (matrix * matrix).sum(axis=1) + right * right
     bits = sum(int(square).bit_length() / 2 for square in squares)
     return math.ceil((2 * bits + 2) / (_PRIME_BITS - 1))
@@ -155,7 +155,10 @@ def _composed(digits: list[NDArray[np.int64]], prime: int) -> NDArray[Any]:
 
 
 def _fractions(residues: NDArray[Any], modulus: int) -> tuple[NDArray[Any], int] | None:
-    """Return numerators over one denominator, all at most sqrt(modulus / 2), that have these residues."""
+    """Return numerators and one denominator of fractions that equal `residues` modulo `modulus`.
+
+    All are at most ``sqrt(modulus / 2)``. Returns None if there are no such fractions.
+    """
     bound = math.isqrt(modulus // 2)
     denominator = 1
     for residue in residues.tolist():
@@ -171,7 +174,7 @@ def _fractions(residues: NDArray[Any], modulus: int) -> tuple[NDArray[Any], int]
 
 
 def _denominator(residue: int, modulus: int, bound: int) -> int:
-    """Return the smallest denominator for which the numerator of a residue is at most `bound`."""
+    """Return the smallest denominator of a fraction equal to `residue` whose numerator is at most `bound`."""
     (before, now), (last, factor) = (modulus, residue), (0, 1)
     while now > bound:
         quotient, rest = divmod(before, now)

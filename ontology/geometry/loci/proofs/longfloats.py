@@ -1,8 +1,8 @@
 """The simplex method in fractions with any number of bits.
 
-Where float64 finds a wrong corner of a matrix game, longer fractions find the right one. They cost far less
-than whole numbers, which grow to the length of determinants. Like every rounded result, the answer is only a
-proposal.
+A corner of a matrix game is the rows and columns that the best mixtures use. Where float64 finds a wrong
+corner, longer fractions find the right one. They cost far less than whole numbers, which grow to the length
+of determinants. Like every rounded result, the answer is only a proposal.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class Margin:
     rivals : ndarray of int64
         Rivals that prevent a larger margin.
     multipliers : ndarray of float64, same shape
-        The mixture of these rivals that proves it; empty if the program stopped early, at a clear success.
+        The mixture of these rivals that shows that no weights have a larger margin; empty if the program
+        stopped early because the margin was clearly positive.
     """
 
     weights: NDArray[np.float64]
@@ -37,9 +38,9 @@ class Margin:
 class MarginProgram:
     """Maximizes ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
 
-    The variables are the weights and a level s below every ``F(z)``. Only the objective ``s - F(y)`` depends
-    on y, so each solution starts from the previous one. Rivals enter as constraints when a solution puts them
-    below s.
+    F(z) is the weighted sum of row z. The variables are the weights and a level s that is at most every
+    ``F(z)``. Only the objective ``s - F(y)`` depends on y, so each solution starts from the previous one. A
+    rival z becomes a constraint only when ``F(z)`` is below s in a solution.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class MarginProgram:
         self._constraint = np.full(len(rivals), -1)  # the place of each rival among the constraints
 
     def solve(self, own: NDArray[np.float64], face: NDArray[np.bool_], idle: NDArray[np.bool_]) -> Margin:
-        """Return the margin of a row.
+        """Return the weights with the largest margin of a row, as far as floating point finds them.
 
         Parameters
         ----------

@@ -2,8 +2,8 @@
 
 A float32 matrix product over blocks of rows serves only as a filter. All terms are non-negative, so its
 relative rounding error has a proven bound, and every row that could be tied with the best within that bound
-becomes a finalist. The plain sum decides among the finalists (see `ontology.geometry.ties`). Memory holds a
-few blocks, never n_samples x n_labels.
+becomes a finalist. The plain sum decides among the finalists (see `ontology.geometry.ties`). Only a few
+blocks are in memory at any time, never a value for each sample and label.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Rows(Protocol):
         ...
 
     def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
-        """Return rows of distances."""
+        """Return the distances from the labels `rows` to all observed labels."""
         ...
 
 
@@ -109,13 +109,13 @@ class DenseScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         checked = sound_weights(given)
         batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
@@ -125,7 +125,7 @@ class DenseScorer(Scorer):
         Raises
         ------
         WeightError, InputError
-            For weights that break a rule, and where a power of a distance is beyond 1e157.
+            If weights break a rule of `check_weights`, or the power of a distance is beyond 1e157.
 
         Notes
         -----
@@ -144,16 +144,16 @@ class DenseScorer(Scorer):
     def decided(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the finalists, batch by batch; a batch with too many finalists is split in half."""
+        """Yield the samples and the finalists of each batch; a batch with too many finalists is halved."""
         sifted = in_halves(len(weights), _BATCH, lambda of: self.sifted(weights[of], rows, top))
         return ((of, (*pairs, self.totals(weights[of], *pairs))) for of, pairs in sifted)
 
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the sorted (sample, row) pairs that may be among the `top` or tied.
+        """Return the finalists as sorted (sample, row) pairs, or None if there are too many.
 
-        Returns None if there are too many pairs.
+        They include the `top` best rows of each sample, and all rows tied with them.
         """
         sieve = _Sieve(weights, top)
         n_rows = self.n_labels if rows is None else len(rows)
@@ -231,7 +231,7 @@ class _Sieve:
         self._product = np.empty((0, len(weights)), dtype=np.float32)
 
     def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
-        """Sift a block of rows by their distances."""
+        """Add the pairs of a block of rows that cannot be ruled out, given the distances of these rows."""
         n_observed = distances.shape[1]
         largest = largest_power(distances, beta)
         approximate: NDArray[Any]
@@ -253,9 +253,9 @@ class _Sieve:
         self._n_pairs += len(at)
 
     def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
-        """Return the values per unit of weight in float32, shape (n_rows, n_samples).
+        """Return the weighted sums of powers, divided by the total weights, in float32.
 
-        The next call overwrites them.
+        They have shape (n_rows, n_samples), and the next call overwrites them.
         """
         if len(self._powered) < len(distances):
             self._powered = np.empty(distances.shape, dtype=np.float32)
@@ -269,12 +269,12 @@ class _Sieve:
         return np.matmul(powered, self._single_share.T, out=self._product[: len(distances)])
 
     def bound(self) -> NDArray[np.float64]:
-        """Return an upper bound of the value of a finalist, per unit of weight; shape (n_samples,)."""
+        """Return the largest value, per unit of weight, that a finalist can have; shape (n_samples,)."""
         bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
         return bound
 
     def overflows(self) -> bool:
-        """Return whether too many pairs are kept to hold in memory and fewer samples would help."""
+        """Return whether there are too many pairs for memory, and a batch of fewer samples would help."""
         if self._n_pairs <= _MOST_PAIRS:
             return False
         self._shrink()
@@ -296,7 +296,10 @@ class _Sieve:
 
 
 def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the largest numbers of `dtype` up to `limit`; comparisons with them need no wider dtype."""
+    """Return, for each limit, the largest number of `dtype` that is not above it.
+
+    Numbers of `dtype` can be compared with the result without a conversion to float64.
+    """
     nearest = limit.astype(dtype)
     return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)
 

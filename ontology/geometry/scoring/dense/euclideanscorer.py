@@ -37,13 +37,14 @@ class EuclideanScorer(DenseScorer):
 
     Notes
     -----
-    Let a be the mean of the observed vectors, x' = x - a, p = w / W, m = sum_i p_i l_i', r the largest
-    |l_i'|, and ``g(y) = |y'|^2 - 2 <y', m>``: the Fréchet variance divided by W, minus a constant. Let u be
-    the rounding unit, d the number of dimensions and K the number of labels. The rounding of x', of p and m,
-    and of the products in g changes g by at most ``4 (d + K + 16) u (|y'| + r)^2``. The plain sum, divided by
-    W, is at most ``(|y'| + r)^2`` and has a relative error of ``(d + K + 16) u``. A label that may be tied
-    with the best is therefore within ``E(y) + E(z)`` of the smallest g(z), with
-    ``E = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
+    Let l_1, ..., l_K be the observed vectors, w their weights and W the sum of the weights. Let a be the mean
+    of the observed vectors, x' = x - a for any vector x, p = w / W, m = sum_i p_i l_i', r the largest |l_i'|,
+    and ``g(y) = |y'|^2 - 2 <y', m>``: the Fréchet variance divided by W, minus a constant. Let u be the
+    rounding unit and d the number of dimensions. The rounding of x', of p and m, and of the products in g
+    changes g by at most ``4 (d + K + 16) u (|y'| + r)^2``. The plain sum, divided by W, is at most
+    ``(|y'| + r)^2`` and has a relative error of ``(d + K + 16) u``. Let z be the label with the smallest g.
+    Any label y that may be tied with the best has therefore ``g(y) <= g(z) + E(y) + E(z)``, where
+    ``E(y) = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
 
     Examples
     --------
@@ -79,9 +80,9 @@ class EuclideanScorer(DenseScorer):
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the sorted (sample, row) pairs that may be among the `top` or tied.
+        """Return the finalists as sorted (sample, row) pairs, or None if there are too many.
 
-        Returns None if there are too many pairs.
+        They include the `top` best rows of each sample, and all rows tied with them.
         """
         labels = np.arange(self.n_labels) if rows is None else rows
         mean = -2 * ((weights / weights.sum(axis=1, keepdims=True)) @ self._observed).T

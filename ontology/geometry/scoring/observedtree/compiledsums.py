@@ -24,7 +24,7 @@ def sums_of_positions(
     by: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the plain sum of each (sample, position) pair on a tree.
+    """Write the plain sum of each (sample, position) pair on a tree to `out`.
 
     `by` is an order of the pairs in which equal positions are adjacent.
     """

@@ -15,18 +15,18 @@ __all__ = ["Hull"]
 
 @dataclass(frozen=True)
 class Hull:
-    """The hull as a separate tree, in preorder; vertex 0 is the meeting point of all observed labels.
+    """The hull as a separate tree, in preorder; vertex 0 is the lowest common ancestor of observed labels.
 
     Attributes
     ----------
     vertex : ndarray of shape (n_hull,), dtype=int64
-        Positions in the tree, ascending.
+        Position of each hull vertex in the whole tree, ascending.
     depth : ndarray of shape (n_hull,)
         Distance from vertex 0.
     parent : ndarray of shape (n_hull,), dtype=int64
         The parent of each vertex; vertex 0 is its own parent.
     low, high : ndarray of shape (n_hull,), dtype=int64
-        Bounds of the observed labels at or below each vertex: an interval of their preorder.
+        Observed labels are numbered in preorder. Those at or below vertex v are ``low[v], ..., high[v] - 1``.
     begin, child : ndarray, dtype=int64
         Children of v: ``child[begin[v]:begin[v + 1]]``, ascending.
     steps : int

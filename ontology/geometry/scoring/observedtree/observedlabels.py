@@ -25,9 +25,9 @@ class Observed:
     at : ndarray of shape (n_observed,), dtype=int64
         Positions of the labels, in the order of the columns of the weights.
     by_preorder : ndarray of shape (n_observed,), dtype=int64
-        The columns in preorder.
+        The columns of the weights, in the preorder of their labels.
     ascending : ndarray of shape (n_observed,), dtype=int64
-        The positions in preorder.
+        The positions `at`, in preorder.
     skeleton : Skeleton
 
     Examples
@@ -52,12 +52,12 @@ class Observed:
 
     @cached_property
     def columns_moved(self) -> bool:
-        """Whether the columns are in an order other than preorder."""
+        """Whether the labels of the columns are in an order other than preorder."""
         return bool((np.diff(self.by_preorder) < 0).any())
 
     @cached_property
     def hull(self) -> Hull:
-        """All vertices between observed labels, as a tree."""
+        """Every vertex on a path between two observed labels, as a tree."""
         return Hull.of(self.tree, self.ascending, self.skeleton)
 
     @cached_property
@@ -72,7 +72,10 @@ class Observed:
 
     @cached_property
     def turn(self) -> NDArray[np.int64]:
-        """Position of the lowest common ancestor of each label and the next one; shape (n_observed - 1,)."""
+        """Position of the lowest common ancestor of each label and the next one in preorder.
+
+        The shape is (n_observed - 1,).
+        """
         turn = self.ascending[1:].copy()  # a label listed twice is its own ancestor here
         apart = np.flatnonzero(np.diff(self.ascending))
         if len(apart):
@@ -82,5 +85,5 @@ class Observed:
 
     @cached_property
     def gap(self) -> NDArray[np.float64]:
-        """Depth in the tree where each label meets the next in preorder; shape (n_observed - 1,)."""
+        """Depth in the tree of each vertex of `turn`; shape (n_observed - 1,)."""
         return self.tree.depth_at(self.turn)

@@ -1,8 +1,7 @@
 """The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
 
-`ontology.geometry.scoring.tree.treescorer` explains the algorithm; this module holds its two parts. One is
-running sums over the observed labels in preorder; the other is the reduced tree that all samples descend
-together.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm. This module has its two parts: the running
+sums over the observed labels in preorder, and the reduced tree that all samples descend together.
 """
 
 from __future__ import annotations
@@ -50,10 +49,11 @@ class Factors:
 
 
 class RunningMoments:
-    """Weight and first moment of the first k observed labels in preorder, for any k.
+    """Weight and first moment (sum of weights times depths) of the first k observed labels, for any k.
 
-    Running sums are kept over blocks of columns; the few columns within a block are added when needed. This
-    reads each weight once, while running sums over single columns would cost more than all the rest.
+    Labels are in preorder. Running sums are stored after every block of columns; the few columns within a
+    block are added when needed. This reads each weight once. Running sums after every column would take
+    longer than the rest of the search.
 
     Parameters
     ----------
@@ -86,7 +86,10 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return the weight and moment of the labels before each `position`, each for one sample."""
+        """Return, for each position and its sample, the weight and moment of the labels before the position.
+
+        `position` and `sample` have the same shape; positions count the labels in preorder.
+        """
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
         start = block << _BLOCK_BITS
@@ -102,24 +105,25 @@ class RunningMoments:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Observed labels and the vertices where their paths meet, as a separate tree, in preorder.
+    """A small tree of the observed labels and their lowest common ancestors, with nodes in preorder.
 
     Attributes
     ----------
     depth : ndarray of shape (n_nodes,)
-        Distance from the first node, where the paths of all labels meet.
+        Distance from the first node, the lowest common ancestor of all observed labels.
     length : ndarray of shape (n_nodes,)
         Distance from the parent node.
     low, high : ndarray of shape (n_nodes,), dtype=int64
-        Bounds of the observed labels at or below each node: an interval of their preorder.
+        Observed labels are numbered in preorder. Those at or below node v are ``low[v], ..., high[v] - 1``.
     begin, child : ndarray, dtype=int64
         Children of node v: ``child[begin[v]:begin[v + 1]]``.
     chain : ndarray of shape (n_hull,), dtype=int64
         Every vertex on a path between observed labels, as a position in the tree, ascending.
     chain_first, chain_last : ndarray of shape (n_nodes,), dtype=int64
-        First and last place in `chain` of the vertices from the parent node (exclusive) to the node itself.
+        First and last place in `chain` of the vertices on the path from the parent node to the node, without
+        the parent node itself.
     chain_depth : ndarray of shape (n_hull,)
-        Distance from the first node.
+        Distance of each vertex of `chain` from the first node.
     label_depth : ndarray of shape (n_observed,)
         Distance of each observed label from the first node, in preorder.
     reach : float
@@ -183,14 +187,17 @@ class Skeleton:
     def descend(
         self, running: RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the best vertex of each sample, the next best on its edge, and the difference of F / W.
+        """Find the best vertex of each sample, and the next best vertex on the edge where the descent ended.
+
+        F is the Fréchet variance, and W the total weight of the sample.
 
         Returns
         -------
         place, other : ndarray of shape (n_samples,), dtype=int64
-            Places in `chain`; `other` repeats `place` where the descent ended at a node.
+            The best and the next best vertex, as places in `chain`. `other` equals `place` where the descent
+            ended at a node instead of within an edge.
         gain : ndarray of shape (n_samples,)
-            By how much F / W is larger at `other`; infinite where the descent ended at a node.
+            F / W at `other` minus F / W at `place`; infinite where the descent ended at a node.
         moment : ndarray of shape (n_samples,)
             First moment about the vertex `place`: the weighted sum of distances from it.
         """
@@ -239,8 +246,10 @@ class Skeleton:
         start: NDArray[np.complex128],
         end: NDArray[np.complex128],
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-        """Return the child that holds the half-moment below each node, and the sums before that child.
+        """Return the child of each node that contains the half-moment, and the running sums before it.
 
+        Add up the moments about the node label by label, in preorder, over all labels below the node: the
+        child contains the half-moment if the sum passes half its final value among the labels of this child.
         Observed labels at the node itself come first and have no moment about it.
         """
         z = self.depth[v]
@@ -258,9 +267,10 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the vertex of each edge nearest to the lowest point, the one beyond it, and their distance.
+        """Return the best vertex of each edge, the next best, and the difference of F / W between them.
 
-        Vertices are places in `chain`.
+        They are the two vertices around the lowest point of F on the edge, the nearer one first, as places in
+        `chain`. `offset` is the distance of the lowest point from the upper end of the edge, node `upper`.
         """
         wanted = self.depth[upper] + offset
         low, high = self.chain_first[edge], self.chain_last[edge]
@@ -280,7 +290,7 @@ class Skeleton:
 
 
 def _meeting(tree: RootedTree, ascending: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of each position and the next position."""
+    """Return the lowest common ancestor of each position in `ascending` and the position that follows it."""
     if len(ascending) < 2:
         return ascending[:0]
     first, last = int(ascending[0]), int(ascending[-1])

@@ -35,7 +35,7 @@ class OnTree(Scorer):
     """
 
     compiled_module: ClassVar[str]
-    """Full name of the module that holds the compiled search."""
+    """Full name of the module with the compiled search."""
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
         refuse_other_than(TreeSpace, "space", space, "or let make_scorer pick the scorer")
@@ -53,17 +53,19 @@ class OnTree(Scorer):
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a function that decides like `score` on unchecked rows; None while nothing is compiled.
+        """Return a function that finds the same labels as `score` for unchecked rows.
 
         Parameters
         ----------
         order : ndarray of shape (n_observed,), dtype=int64, optional
-            The column of those rows that holds each observed label; by default the columns of `score`.
+            For each observed label, its column in those rows; by default the columns are in the order of the
+            observed labels, as for `score`.
 
         Returns
         -------
         decision : callable, or None
-            See `ontology.geometry.scoring.compilation.Decision`.
+            See `ontology.geometry.scoring.compilation.Decision`. None as long as this scorer does not use the
+            compiled search.
         """
         module = self._compilation.module(0)
         return None if module is None else self._decision(module, order)

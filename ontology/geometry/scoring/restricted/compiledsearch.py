@@ -25,15 +25,17 @@ _BATCH_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Tables prepared once from the observed labels and the labels that hang around them.
+    """Tables prepared once from the observed labels and the labels that hang on their hull.
 
     Attributes
     ----------
     tables : Tables
     depth, meet : ndarray of shape (n_groups,)
-        Depth in the tree of each group, and of the vertex where the path from it to the hull turns.
+        Depth in the tree of the labels of each group, and of the vertex where the path from them to the hull
+        turns downwards.
     low, high : ndarray of shape (n_groups,), dtype=int32
-        Bounds of the observed labels at or below the hull vertex on which each group hangs.
+        Observed labels are numbered in preorder. Those at or below the hull vertex of group g are
+        ``low[g], ..., high[g] - 1``.
     column : ndarray of shape (n_observed,), dtype=uint32
         Column of each observed label, in preorder.
     """
@@ -122,10 +124,10 @@ class CompiledBatch:
 
 
 class SearchDecision:
-    """Takes decisions on the output rows of a model.
+    """A `Decision` for trees on which only some labels are allowed.
 
-    Most rows have one finalist, a group of labels with the same distances. Its first label is the answer, and
-    no distance is measured. Rows with several finalists are scored.
+    Most rows have one finalist, a group of labels with the same distances. The first label of the group is
+    the answer, and no distance has to be measured. Rows with several finalists are scored.
 
     Parameters
     ----------
@@ -133,9 +135,10 @@ class SearchDecision:
     hanging : Hanging
         All labels that may be an answer.
     order : ndarray of shape (n_observed,), dtype=int64, or None
-        Column of the model for each observed label; None where they are in order.
+        For each observed label, its column in the rows; None if the columns are in the order of the observed
+        labels.
     score : callable
-        Scores rows whose columns are in order.
+        Scores rows whose columns are in the order of the observed labels.
     """
 
     def __init__(
@@ -152,7 +155,10 @@ class SearchDecision:
         self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return the label of each row that `RestrictedTreeScorer.score` returns; see `Decision`."""
+        """Return the same label for each row as `RestrictedTreeScorer.score`, or None instead of the array.
+
+        It is None if any row may be invalid as weights (see `Decision`), or there are too many finalists.
+        """
         index = np.empty(len(rows), dtype=np.int64)
         step = max(1, _BATCH_ENTRIES // rows.shape[1])
         for start in range(0, len(rows), step):
@@ -180,7 +186,7 @@ class SearchDecision:
 def _searched(
     rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
-    """Return the finalists of the rows (None if there are too many to hold) and the total of each row."""
+    """Return the finalists of the rows (None if too many for memory) and the total weight of each row."""
     margin = search_margin(observed.hull, len(observed.at))
     most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
     while True:
@@ -196,7 +202,7 @@ def _searched(
 
 
 def _fair(total: NDArray[np.float64]) -> bool:
-    """Return whether every row was searched, judging by the totals."""
+    """Return whether the total weight of every row is within limits; other rows were not searched."""
     return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
 
 

@@ -1,9 +1,9 @@
-"""The allowed labels of a tree, by the vertex of the observed labels' hull on which they hang.
+"""The allowed labels of a tree, grouped by the vertex of the observed labels' hull that they hang on.
 
-The paths from an allowed label to all observed labels pass through one vertex of the hull, on which the label
-*hangs* at a height. Labels that hang on the same vertex at the same height have the same distances to every
-observed label, to the last bit. They form a *group*, and a group is scored once, however many labels it
-holds.
+All paths from an allowed label to the observed labels pass through one vertex of the hull. The label *hangs*
+on this vertex, and its distance to the vertex is its *height*. Labels that hang on the same vertex at the
+same height have the same distances to every observed label, to the last bit. They form a *group*, and a group
+is scored once, however many labels it has.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["Hanging"]
 
 @dataclass(frozen=True, eq=False)
 class Hanging:
-    """The allowed labels by the vertex of the hull on which they hang; compared by identity.
+    """The allowed labels, grouped by the hull vertex that they hang on; instances are compared by identity.
 
     Attributes
     ----------
     begin : ndarray of shape (n_hull + 1,), dtype=int64
-        The groups on vertex v are ``begin[v], ..., begin[v + 1] - 1``, by height.
+        The groups on vertex v are ``begin[v], ..., begin[v + 1] - 1``, in ascending height.
     height : ndarray of shape (n_groups,)
-        Distance of a group's labels from the hull.
+        Distance of each group's labels from the hull.
     position : ndarray of shape (n_groups,), dtype=int32
         Position in the tree of one label of each group.
     turn : ndarray of shape (n_groups,), dtype=int32
@@ -38,11 +38,11 @@ class Hanging:
     first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int32
-        The caller's numbers of the labels.
+        The number that the caller gave to each label, group after group.
     nearest, below, above : ndarray of shape (n_hull,)
-        For each vertex, the distance to the nearest allowed label; the distance to the nearest label that
-        hangs on or below the vertex; and the distance from its parent to the nearest other label. Infinite
-        where there is no such label.
+        Distances for each vertex of the hull, infinite where there is no such label. `nearest`: from the
+        vertex to the nearest allowed label. `below`: from the vertex to the nearest label that hangs on this
+        vertex or on one below it. `above`: from the parent of the vertex to the nearest of all other labels.
     prepared : dict
         Tables that a compiled search builds from this object, once.
     """
@@ -95,11 +95,12 @@ class Hanging:
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the hull vertex on which each position hangs, and the position where the path to it turns.
+    """Return the hull vertex that each position hangs on, and the position where the path to it turns.
 
-    In preorder, the positions that hang below a vertex of the hull follow the child through which they hang,
-    and no vertex of the hull is between them. These vertices and children are marked, and the last mark
-    before a position is the right one.
+    Below the top of the hull, let a position hang on vertex v, through the child c of v. In preorder the
+    position comes after c, and no hull vertex is between the two. So all hull vertices and their children are
+    marked, and each position takes the vertex of the last mark at or before it. All other positions hang on
+    the top of the hull, vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])

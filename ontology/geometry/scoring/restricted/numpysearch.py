@@ -1,11 +1,12 @@
 """The search for the best allowed labels on a tree, in numpy: all samples of a batch walk the hull together.
 
-Write f for F / W (Fréchet variance over total weight) and s for S / W (mean distance to the observed labels).
-A label that hangs on a vertex of the hull at height h has the value ``f + 2hs + h^2``. Suppose that a path
-arrives at a vertex with slope g (never negative beyond the lowest vertex) and that the nearest allowed label
-ahead is at distance r. Then every label ahead has at least the value ``f + gr + r^2``. So the search starts
-at the lowest vertex of the hull and walks on only where that bound can still beat, or tie with, the labels
-found.
+At a vertex of the hull, let f be F / W (Fréchet variance over total weight) and s be S / W (mean distance to
+the observed labels). A label that hangs on the vertex at height h has F / W equal to ``f + 2hs + h^2``. On a
+path that leaves the lowest vertex of the hull, F / W never falls from one vertex to the next. Suppose that
+such a path arrives at a vertex with slope g of F / W, and that the nearest allowed label ahead is at distance
+r. Then F / W is at least ``f + gr + r^2`` for every label ahead. So the search starts at the lowest vertex of
+the hull, and walks on only where a label with this value would beat the labels found so far, or tie with
+them.
 
 The search finds *finalists*: a margin covers rounding and the tie rule, and the plain sum decides.
 """
@@ -35,10 +36,10 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 _Walk = tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
 ]
-"""Sample, current vertex, the vertex before it (-1 at the start), f relative to the start, and s."""
+"""Sample, current vertex, vertex before it (-1 at the start), f minus f at the start, and s of each walk."""
 
 _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
-"""Sample, upper bound of the value and number of labels of each group, sorted by sample and bound."""
+"""Sample, upper bound of F / W and number of labels of each group, sorted by sample and bound."""
 
 
 class Batch(Protocol):
@@ -104,12 +105,14 @@ class NumpyBatch:
 
 
 def search_margin(hull: Hull, n_observed: int) -> float:
-    """Return m, such that a computed f at height h is off by at most ``m (reach^2 + h^2)``, ties included.
+    """Return the margin m: the computed F / W of a label at height h may be off by ``m (reach^2 + h^2)``.
 
-    Running sums have an error of n rounding units of W and of W * reach. A slope is made of two of them and
-    has four times that error. f is a sum of slopes times lengths along a path; its error is at most that of
-    the slopes times the reach, and one unit for each step. The plain sums that decide have an error of n
-    units. 128 n covers all of this with room to spare.
+    `reach` is `Skeleton.reach`. The margin also covers the differences that the tie rule ignores. Running
+    sums have an error of n rounding units, of W for weights and of W * reach for moments, where n is the
+    number of observed labels. A slope is computed from two running sums and has four times that error. f is
+    a sum of slopes times lengths along a path: its error is at most the error of the slopes times the reach,
+    plus one unit for each step. The plain sums that decide have an error of n units. 128 n covers all of this
+    with room to spare.
     """
     return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
 
@@ -119,12 +122,13 @@ def find_finalists(
 ) -> Pairs | None:
     """Return (sample, group) pairs that include the `top` best labels of each sample and all ties.
 
-    The pairs are sorted by sample; None if there are too many to hold and a smaller batch would help.
+    The pairs are sorted by sample. Returns None if there are too many for memory and a smaller batch would
+    help.
 
     Notes
     -----
-    One round for each step away from the lowest vertices; the cost of a round is proportional to the number
-    of children of the vertices that are still searched.
+    The search takes one round for each step away from the lowest vertices. The cost of a round is
+    proportional to the number of children of the vertices that are still searched.
     """
     margin = search_margin(hull, len(skeleton.label_depth))
     room = margin * skeleton.reach**2
@@ -173,7 +177,10 @@ def find_finalists(
 def _ahead(
     hull: Hull, hanging: Hanging, running: RunningMoments, walk: _Walk, margin: float
 ) -> tuple[_Walk, NDArray[np.float64]]:
-    """Return each next step of `walk` that has an allowed label ahead, and its lower bound."""
+    """Return the next steps of `walk`, and a lower bound of F / W for the allowed labels ahead of each.
+
+    Steps without any allowed label ahead are left out.
+    """
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
     down = spans(hull.begin[v], n_children)
@@ -206,8 +213,8 @@ def _pooled(
 ) -> tuple[_Pool, NDArray[np.int64]]:
     """Add the lowest groups at the current vertices of `walk` to the pool.
 
-    Groups are dropped if `top` labels of their sample are below them. Returns the pool and, in it, the last
-    place of each sample that has enough labels.
+    A group is dropped if groups with smaller bounds have `top` labels for its sample. Returns the new pool,
+    and the place in it of the last group of each sample that has `top` labels or more.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

@@ -1,13 +1,13 @@
 """RestrictedTreeScorer: exact Fréchet means (beta = 2) on a tree with any subset of labels allowed.
 
-`ontology.geometry.scoring.restricted.numpysearch` explains the search. It returns finalists, among which the
-plain sum decides here (see `ontology.geometry.ties`), so the answers equal those of every other scorer to the
-last bit.
+`ontology.geometry.scoring.restricted.numpysearch` explains the search, which returns finalists. The plain sum
+decides among them here (see `ontology.geometry.ties`), so the answers equal those of every other scorer to
+the last bit.
 
-Columns without weight add nothing to a sum, so labels that differ only in their distances to the labels of
-such columns tie. With a hundred thousand observed labels, tens of thousands of labels may tie. Samples that
-together have weight in few columns are therefore scored as if no other label were observed, where that saves
-more time than its preparation takes.
+An observed label without weight adds nothing to a sum, so labels that differ only in their distances to such
+observed labels tie. With a hundred thousand observed labels, tens of thousands of labels may tie. If only few
+observed labels have weight in any sample of a batch, the batch is therefore scored as if no other labels were
+observed, provided that this saves more time than its preparation takes.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class RestrictedTreeScorer(OnTree):
 
     Notes
     -----
-    Preparation is O(n_points + n_labels log n_labels) time; memory is 4 bytes for each label, 40 for each
-    group of labels that hang on one vertex at one depth, and 300 for each vertex between observed labels. A
-    sample visits a few vertices; where thousands of distances are too close for float64 to tell apart, it
-    visits them all and is still exact. Where many labels are observed, each label without weight in a batch
-    of samples costs one comparison.
+    Preparation takes O(n_points + n_labels log n_labels) time. It needs 4 bytes of memory for each label, 40
+    for each group of labels that hang on one vertex at one height, and 300 for each vertex of the hull. The
+    search for a sample visits a few vertices. Where thousands of distances are too close for float64 to tell
+    apart, it visits all of these vertices and is still exact. If many labels are observed, each observed
+    label that has no weight in a batch of samples costs one comparison.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class RestrictedTreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape.
+        """Return the result of `score`; only the values of the weights are not checked yet.
 
         Each call hangs the candidates on the hull, O(n_points).
         """
@@ -81,7 +81,7 @@ class RestrictedTreeScorer(OnTree):
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
@@ -114,10 +114,7 @@ class RestrictedTreeScorer(OnTree):
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
     def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
-        """Return the finalists of a batch whose row 0 has the number `first`.
-
-        Returns None if the batch is too large.
-        """
+        """Return the finalists of a batch, or None if there are too many; messages call row 0 `first`."""
         batch = self._batch(rows, first)
         pairs = batch.finalists(hanging, top)
         if pairs is None:
@@ -131,9 +128,9 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return the scorer of the columns that have weight in some row, and these columns.
+        """Return a scorer for only the observed labels that have weight in some row, and their columns.
 
-        Returns None if there are many such columns.
+        Returns None if more than an eighth of the columns have weight, or none has.
         """
         if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # the usual case, and one row shows it
             return None
@@ -152,10 +149,7 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`.
-
-    Most samples have only one finalist, which needs no comparison.
-    """
+    """Return the result of `ranked_groups`, faster if most samples have one finalist, as is usual."""
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

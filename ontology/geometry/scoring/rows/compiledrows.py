@@ -22,7 +22,9 @@ _SPARE_PAIRS = 1 << 16
 
 
 def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
-    """Return the (sample, row) pairs that may be among the `top` of each sample or tied, sorted by sample.
+    """Return the finalists as (sample, row) pairs, sorted by sample.
+
+    They include the `top` best rows of each sample, and all rows tied with them.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
     Returns
     -------
     pairs : tuple of ndarray, or None
-        None if the groups rule out too few rows, or there are too many pairs to hold.
+        None if the groups of rows rule out too few rows, or there are too many pairs for memory.
     """
     most = min(len(shares) * top + _SPARE_PAIRS, MOST_PAIRS)
     sample, row = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)

@@ -35,7 +35,7 @@ _WORTH_REDUCING = 256
 
 
 class GraphScorer(Scorer):
-    """Scores the allowed labels of any space from their distances to the observed labels, equal rows once.
+    """Scores the allowed labels of any space by their rows of distances; equal rows are scored once.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class GraphScorer(Scorer):
 
     Notes
     -----
-    A `DenseScorer` scores the first few hundred rows of weights. Then the rows of distances are grouped,
-    once; this takes a few passes over `distances`, the memory of the distinct rows and up to a third more.
-    Without numba, a request for several labels skips only equal rows; a request with candidates skips no
-    rows.
+    A `DenseScorer` scores the first few hundred rows of weights. Then the rows of distances are grouped once.
+    This takes a few passes over `distances`, and the memory of the distinct rows plus up to a third. Without
+    numba, a request for several labels (`top`) skips only rows that equal another row. A request with
+    candidates reads the distances of every candidate.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class GraphScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score_rows(given, top, candidates)
@@ -82,7 +82,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)
@@ -106,7 +106,10 @@ class GraphScorer(Scorer):
 
     @cached_property
     def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
-        """Classes of equal rows, groups of distinct rows (None: beyond float32), and a scorer for these."""
+        """Classes of equal rows, the tree of the distinct rows, and a scorer of the distinct rows.
+
+        The tree is None if float32 sums over the distances would be too inexact (`RowTree.fits`).
+        """
         classes = Classes.of(self._distances)
         rows = self._distances[classes.row]
         if not RowTree.fits(rows):
@@ -115,7 +118,7 @@ class GraphScorer(Scorer):
         return classes.taken(tree.order), tree, DenseScorer(tree.rows)
 
     def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the classes that may be among the `top` or tied, batch by batch."""
+        """Yield the samples of each batch and its finalists: classes that may be among the `top` or tied."""
         _, tree, distinct = self._prepared
         compiled = None if tree is None else self._compilation.module(len(given))
         wanted = min(top, distinct.n_labels)

@@ -27,6 +27,7 @@ class Classes:
     first : ndarray of shape (n_classes + 1,), dtype=int64
         The labels of class c are ``label[first[c]:first[c + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int64
+        All labels, class after class.
     """
 
     row: NDArray[np.int64]
@@ -35,7 +36,7 @@ class Classes:
 
     @classmethod
     def of(cls, distances: NDArray[Any]) -> Classes:
-        """Find the classes of the rows of `distances`, by a 128-bit digest of each."""
+        """Find the classes of the rows of `distances`: rows are equal if their 128-bit digests are."""
         known: dict[bytes, int] = {}
         step = max(1, _BLOCK_ENTRIES // distances.shape[1])
         of_row = np.empty(len(distances), dtype=np.int64)
@@ -48,7 +49,7 @@ class Classes:
         return cls(label[first[:-1]], first, label)
 
     def taken(self, order: NDArray[np.int64]) -> Classes:
-        """Return the same classes in another order."""
+        """Return the same classes in another order; `order` lists the numbers of the classes."""
         count = np.diff(self.first)[order]
         first = np.append(0, np.cumsum(count))
         return Classes(self.row[order], first, self.label[spans(self.first[order], count)])

@@ -1,9 +1,10 @@
 """RowTree finds the best rows of distances (beta = 2) by ruling out whole groups of rows.
 
-Take the smallest distance of a group of rows in every column. For any weights, the sum over these distances
-is at most the sum of each row of the group. So a group whose sum is above the value of some row holds neither
-the best row nor a row tied with it. Groups hold rows that are near each other, and larger groups hold smaller
-groups. A search begins with the largest groups and opens those that it cannot rule out.
+For a group of rows, take the smallest distance in every column. Under any weights, the sum over these
+smallest distances is at most the sum of each row of the group. So if it is above the sum of some other row,
+neither the best row nor a row tied with it is in the group. Groups consist of rows that are near each other,
+and larger groups consist of smaller groups. A search begins with the largest groups and opens those that it
+cannot rule out.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ class RowTree:
     Attributes
     ----------
     order : ndarray of shape (n_rows,), dtype=int64
-        Indices of the given rows in the order of the groups; rows are numbered in this order.
+        Indices of the given rows, in the order that makes the rows of each group adjacent. All other
+        attributes and methods number the rows in this order.
     items : ndarray of shape (n_groups + n_rows, n_observed)
         The smallest distances of each group, largest groups first, then the rows; in the dtype of
         `distances`.
     begin : ndarray of shape (n_groups + 1,), dtype=int64
-        Group g holds the items ``begin[g], ..., begin[g + 1] - 1``; the items before ``begin[0]`` are in no
-        larger group.
+        The items of group g (smaller groups, or rows) are ``begin[g], ..., begin[g + 1] - 1``. The items
+        before ``begin[0]`` are the largest groups.
     relative, absolute : float
         The error of a float32 value is at most `relative` times the value plus `absolute`.
     tolerance : float
@@ -105,11 +107,11 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return how many single values take as long as a matrix product with all rows."""
+        """Return the number of single values that take as long to compute as a product with all rows."""
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return checked weights divided by their sums, shape (n_samples, n_observed)."""
+        """Return valid weights divided by their sums `total`; shape (n_samples, n_observed)."""
         share: NDArray[np.float32] = np.multiply(weights, 1 / total[:, None], dtype=np.float64).astype(
             np.float32
         )
@@ -118,7 +120,9 @@ class RowTree:
         return share
 
     def find(self, share: NDArray[np.float32]) -> Pairs | None:
-        """Return the (sample, row) pairs that may be the best of each sample or tied, sorted by sample.
+        """Return the finalists as (sample, row) pairs, sorted by sample.
+
+        They include the best row of each sample and all rows tied with it.
 
         Parameters
         ----------
@@ -128,12 +132,13 @@ class RowTree:
         Returns
         -------
         pairs : tuple of ndarray, or None
-            None if the groups rule out too few rows, or there are too many pairs to hold.
+            None if the groups rule out too few rows, or there are too many pairs for memory.
 
         Notes
         -----
-        A matrix product over the largest groups comes first. Then all samples go down level by level, first
-        along the lowest groups: the row at their end is an upper bound of the answer.
+        A matrix product with the largest groups comes first. Then each sample descends, level by level, into
+        the group with the smallest sum; the value of the row at the end is an upper bound of the best value.
+        A second descent opens every group that this bound does not rule out.
         """
         start, stop = 0, int(self.begin[0])
         while stop < self.n_groups and self.begin[stop] - stop <= _MOST_IN_PRODUCT:
@@ -161,7 +166,7 @@ class RowTree:
         return sample, item - self.n_groups
 
     def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the largest computed value of a row that may be tied with a row of computed `value`."""
+        """Return an upper bound of the computed values of all rows tied with a row of computed `value`."""
         above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
         return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
 
@@ -182,10 +187,11 @@ class RowTree:
 
 
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Return an order of the rows, and where groups begin in it: small groups first, then larger groups.
+    """Return an order of the rows, and the places in it where the groups of each level begin.
 
-    A group is split in two, again and again, until its parts are small. The two sides of a split gather
-    around two centers, which are far from each other at first and then become the means of their sides.
+    The levels come with the smallest groups first. A group is split in two, again and again, until its parts
+    are small. The two sides of a split gather around two centers, which are far from each other at first and
+    then become the means of their sides.
     """
     n_rows, n_observed = distances.shape
     columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
@@ -228,7 +234,10 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
-    """Return where the items of each group begin, largest groups first; items are groups, then rows."""
+    """Return the number of the first item of each group, largest groups first.
+
+    Items are numbered in the order of `RowTree.items`: all groups, then the rows.
+    """
     below = [np.arange(n_rows), *starts[:-1]]
     first = np.cumsum([len(level) for level in starts[::-1]])
     parts = [

@@ -33,9 +33,10 @@ class CompiledTree:
     ----------
     observed : Observed
     nearest : ndarray of shape (n_chain,)
-        Length of the shortest edge at each vertex of the chain.
+        Length of the shortest edge at each vertex of ``Skeleton.chain``.
     order : ndarray of shape (n_observed,), dtype=int64, optional
-        Column of the rows for each observed label; the order of the observed labels by default.
+        For each observed label, its column in the rows; by default the columns are in the order of the
+        observed labels.
     """
 
     def __init__(
@@ -64,29 +65,33 @@ class CompiledTree:
         )
 
     def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """Return each row's lowest vertex (a place in the chain), its rival, and the number of marked rows.
+        """Return the best vertex of each row, its rival, and the number of rows whose rival is not `CLEAR`.
+
+        Vertices are places in ``Skeleton.chain``. A rival is the place of a vertex that may be tied with the
+        best one, or one of three marks: `CLEAR` if there is no such vertex, `CROWDED` if there may be
+        several, and `REFUSED` if the row may be invalid as weights; then its best vertex is undefined.
 
         `rows` are float32 or float64, C-contiguous, aligned and writable: numba would compile the loops again
-        for every other kind of array. The rival is `CLEAR` where there is none, `CROWDED` where there may be
-        several, and `REFUSED` where the row may break a rule; such a row has no place.
+        for every other kind of array.
         """
         place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
         return place, rival, find_lowest(rows, *self._tables, place, rival)
 
 
 class TreeDecision:
-    """Takes decisions on the output rows of a model, single rows as well as large batches.
+    """A `Decision` for trees with every label allowed, fast for single rows as well as large batches.
 
     Parameters
     ----------
     search : CompiledTree
         The search for the columns of the model.
     label : ndarray of shape (n_chain,), dtype=int64
-        The label at each place.
+        Index of the label at each place of ``Skeleton.chain``.
     order : ndarray of shape (n_observed,), dtype=int64, or None
-        Column of the model for each observed label; None where they are in order.
+        For each observed label, its column in the rows; None if the columns are in the order of the observed
+        labels.
     score : callable
-        Scores rows whose columns are in order.
+        Scores rows whose columns are in the order of the observed labels.
     """
 
     def __init__(
@@ -99,7 +104,10 @@ class TreeDecision:
         self._search, self._label, self._order, self._score = search, label, order, score
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return the label of each row that `TreeScorer.score` returns; None where a row may break a rule.
+        """Return the same label for each row as `TreeScorer.score`, or None instead of the array.
+
+        It is None if any row may be invalid as weights: not finite, negative, all zero, or with a sum beyond
+        the limits of `check_weights`.
 
         Parameters
         ----------
@@ -140,7 +148,7 @@ class CompiledTreeBatch:
     def lowest(self) -> Lowest | None:
         """Return the result of `TreeBatch.lowest`.
 
-        Returns None if a row may break a rule, which `NumpyTreeBatch` checks.
+        Returns None if any row may be invalid as weights; `NumpyTreeBatch` then checks the rows.
         """
         place, rival, n_marked = self._search.lowest(self._rows)
         if not n_marked:
@@ -148,7 +156,7 @@ class CompiledTreeBatch:
         return None if (rival == REFUSED).any() else (place, np.maximum(rival, CLEAR), rival == CROWDED)
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each sample at its place."""
+        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
         observed, total = self._observed, np.empty(len(place))
         sample = np.arange(len(place)) if sample is None else sample
         by = np.argsort(place, kind="stable")

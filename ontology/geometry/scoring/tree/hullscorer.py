@@ -1,11 +1,11 @@
 """HullScorer: exact minimizers of any power of the distances on a tree, from the rows of the hull only.
 
 The hull of the observed labels is every vertex on a path between two of them. A vertex y outside it hangs on
-a vertex x of it at some height h, and is farther than x by h from every observed label. With R the largest
-distance between a vertex of the hull and an observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta`` for
-each distance d from x, and so ``F(y) >= F(x) (1 + h / R)^beta``. So y is worse than x and does not tie with
-it, unless rounding hides this factor (because edges are very short or beta is very small) or powers
-underflow. In these cases, and if more than one label is requested, every label is scored.
+some hull vertex x at a height h: its distance to every observed label is larger by h than that of x. Let R be
+the largest distance between a hull vertex and an observed label. For each distance d from x,
+``(d + h)^beta >= d^beta (1 + h / R)^beta``, and so ``F(y) >= F(x) (1 + h / R)^beta``. Hence y is worse than x
+and does not tie with it, unless rounding hides this factor (because edges are very short or beta is very
+small) or powers underflow. In these cases, and if more than one label is requested, every label is scored.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class HullScorer(DenseScorer):
 
     Notes
     -----
-    One label takes O(n_hull * n_observed) time for each sample. For several labels, candidates and variances,
-    the distances of all labels are measured again for each batch of about a thousand samples.
+    Finding the best label takes O(n_hull * n_observed) time for each sample. To rank several labels, to rank
+    candidates, and for variances, the distances of all labels are measured again for each batch of about a
+    thousand samples.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class HullScorer(DenseScorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         if top != 1 or candidates is not None or self._inside is None:
             return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
@@ -70,7 +71,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside

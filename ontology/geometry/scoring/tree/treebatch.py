@@ -1,4 +1,4 @@
-"""Batches of rows decided over all labels of a tree: the search, and plain sums."""
+"""Batches of rows of weights on a tree with every label allowed: search for the best vertex, plain sums."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from labelgrove.ontology.geometry.ties import TIE_RELATIVE, plain_sums, powers, 
 __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
 
 Lowest = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
-"""Best place of each row, a rival that may be tied with it (-1: none), and whether the row is crowded.
+"""The best vertex of each row, a rival that may be tied with it (-1: none), and whether the row is crowded.
 
-Places count the vertices of ``Skeleton.chain``. A row is crowded if a neighbor of the best vertex or of its
-rival is so near that rounding cannot tell the two apart: more vertices may then be tied.
+Vertices are places in ``Skeleton.chain``. A row is crowded if a neighbor of the best vertex or of its rival
+is so near that rounding cannot tell the two apart: more vertices may then be tied.
 """
 
 
 class TreeBatch(Protocol):
-    """Rows of weights."""
+    """Rows of weights whose best vertices are searched on a tree with every label allowed."""
 
     def lowest(self) -> Lowest | None:
-        """Return the result of the search; None if another batch has to search these rows."""
+        """Return the best vertices and their rivals, or None if `NumpyTreeBatch` has to search these rows."""
         ...
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
@@ -34,10 +34,11 @@ class TreeBatch(Protocol):
 
 
 def tie_slack(observed: Observed) -> float:
-    """Return the largest difference of F / W, computed from running sums, between tied vertices.
+    """Return the largest difference of F / W that two tied vertices can have when running sums compute it.
 
-    Moments have an error of n rounding units of W times the reach. F has an error of n rounding units of W
-    times the square of the reach, and so does a tie.
+    F is the Fréchet variance, W the total weight, n the number of observed labels, and the reach is
+    `Skeleton.reach`. The rounding error of a moment is at most n rounding units of ``W * reach``; that of F,
+    and of the plain sums that decide about ties, at most n rounding units of ``W * reach^2``.
     """
     return (2 * TIE_RELATIVE + 32 * (len(observed.at) + 8) * 2.0**-53) * observed.skeleton.reach**2
 
@@ -73,7 +74,7 @@ class NumpyTreeBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def lowest(self) -> Lowest:
-        """Return the result of the search."""
+        """Return the best vertices and their rivals."""
         place, other, gain, _ = self._observed.skeleton.descend(self._running)
         slack = tie_slack(self._observed)
         rival = np.where(gain <= slack, other, -1)
@@ -82,7 +83,7 @@ class NumpyTreeBatch:
         return place, rival, near * near <= slack
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each sample in `sample` at its place."""
+        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
         observed = self._observed
         distinct, which = np.unique(place, return_inverse=True)
         powered = powers(observed.tree.distances(observed.at, observed.skeleton.chain[distinct]), 2)

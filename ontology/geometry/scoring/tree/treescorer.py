@@ -6,10 +6,11 @@ Then moving by t from v towards c changes F by ``2t(S - 2B) + W t^2``, as long a
 label and no branching. On such a stretch F is a parabola with its lowest point ``(2B - S) / W`` beyond v.
 Hence:
 
-* only observed labels and the vertices where their paths meet matter: the *skeleton*, at most
+* only observed labels and their lowest common ancestors matter: they form the *skeleton*, with at most
   ``2 * n_observed - 1`` nodes;
-* in preorder, the labels below a node are an interval, so W and B of a child are differences of running sums;
-* only the child that holds the half-moment can pull the mean towards it; bisection finds it;
+* in preorder, the labels below a node are an interval, so the weight below a child and its B are differences
+  of running sums;
+* at most one child has ``B > S / 2`` and pulls the mean towards it; bisection finds it;
 * the descent stops at a node or within one skeleton edge; the best vertex is then the node, or the vertex of
   that edge nearest to the lowest point.
 
@@ -76,7 +77,7 @@ class TreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score` for arguments of the right shape."""
+        """Return the result of `score`; only the values of the weights are not checked yet."""
         if top != 1 or candidates is not None:
             return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
@@ -91,7 +92,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape."""
+        """Return the result of `tied` for one row; only its values are not checked yet."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
@@ -130,7 +131,7 @@ class TreeScorer(OnTree):
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
-        """Return the rows as a batch with their lowest vertices; `first` is the number of row 0."""
+        """Return the rows as a batch, and their best vertices; error messages call row 0 `first`."""
         module = self._compilation.module(len(given))
         if module is not None:
             if self._search is None:
@@ -144,7 +145,10 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
-        """Length of the shortest edge at each vertex of the chain; a lower bound if no edge is too short."""
+        """Length of the shortest edge at each vertex of the chain, or a lower bound of it.
+
+        If no edge of the tree is so short that rows can be crowded, it is the same bound for all vertices.
+        """
         chain, parent = self._observed.skeleton.chain, self._space.tree.parent
         length = self._space.tree.length
         length[0] = np.inf
@@ -158,8 +162,8 @@ class TreeScorer(OnTree):
     def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return vertices that include all tied ones, as positions in the tree, and their plain sums.
 
-        F is convex along paths, so the vertices with F below any level are connected. The walk goes from one
-        vertex to neighbors while these are within the tolerance of the best value seen.
+        F is convex along paths, so the vertices whose F is below a limit are connected. The walk begins at
+        `place` and goes on to neighbors as long as their sums are within the tolerance of the best sum seen.
         """
         column = row.astype(np.float64)[:, None]
         tree, at = self._space.tree, self._observed.at
@@ -187,7 +191,10 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Parents, and lists of children, built only if edges are so short that rows are crowded."""
+        """The parent of each vertex, where the children of each vertex begin, and all children.
+
+        They are built only when a row is crowded.
+        """
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
         return parent, np.searchsorted(parent[by_parent], np.arange(len(parent) + 1)), by_parent
