@@ -339,7 +339,8 @@ def submit_ingest(
     Parameters
     ----------
     workspace : Workspace
-        Where to store it. Graph and database are reached first, so that no job is submitted in vain.
+        Where to store the ontology. Graph and database are contacted first; if one is unreachable, no job is
+        submitted.
     name, result, source, shrink
         As for `ontology.versions.ingest.register`.
     wait, progress

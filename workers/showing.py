@@ -115,7 +115,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     NotFoundError
         If the version or the artifact is gone.
     ServiceError
-        If the graph is unreachable, does not hold the version yet, or was changed while the result was
+        If the graph is unreachable, does not have the version yet, or was changed while the result was
         written.
     """
     publications = Publications(workspace.engine)
@@ -327,7 +327,8 @@ def _ranked(
 ) -> tuple[frozenset[str], list[str]]:
     """Return the ids of the jobs whose results may stay in the graph, and those of the results to drop.
 
-    The results that the graph holds of this kind and version compete with the one to publish.
+    They are chosen among the results of this kind and version: those that the graph has, and the one to
+    publish.
     """
     rows = [
         row

@@ -192,7 +192,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class Naming:
-    """The argument of `JobKind.publish`: a result, and the name that it shall get.
+    """The argument of `JobKind.publish`: a result, and the name that it is to get.
 
     Attributes
     ----------
