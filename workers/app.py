@@ -3,7 +3,7 @@
 It uses no result backend, chords, countdowns, revocation or beat. The ledger alone decides what has to be
 done. A message is only the 64-digit key of a unit, and a sweeper in every worker sends units again whose
 message was lost. Start workers with ``grove worker`` or with ``celery -A labelgrove.workers.app worker
---without-gossip --without-mingle``, in an environment that holds the settings (`ontology.settings`).
+--without-gossip --without-mingle``, in an environment with the settings as variables (`ontology.settings`).
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def submit(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Submit a job; the same request again is the same job, computed once.
+    """Submit a job; if the same request was made before, it is the same job, and is not computed again.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def status(workspace: Workspace, job_id: str) -> Job:
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
-    """Return the description of a result for people, written by its kind where the kind is known here."""
+    """Return the description of a result for people, as its kind writes it; if unknown, a general one."""
     kind = find_kind(result.kind)
     if kind is None or kind.describe is None:
         return describe_artifact(workspace, result)
@@ -339,7 +339,8 @@ def submit_ingest(
     Parameters
     ----------
     workspace : Workspace
-        Where to store it. Graph and database are reached first, so that no job is submitted in vain.
+        Where to store the ontology. Graph and database are contacted first; if one is unreachable, no job is
+        submitted.
     name, result, source, shrink
         As for `ontology.versions.ingest.register`.
     wait, progress

@@ -67,7 +67,7 @@ def publish_results(
     *,
     out_of_time: OutOfTime = (),
 ) -> None:
-    """Give done jobs, by default all of them, the names that they wait for, and show them in the graph.
+    """Give the results of done jobs (by default all) their requested names, and show them in the graph.
 
     A publication that a temporary fault prevents is tried again by the next sweep. One that cannot succeed is
     closed with its error. Results of a kind that is unknown here are left to a worker that knows it.
@@ -96,10 +96,10 @@ def publish_results(
 
 
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
-    """Show one result in the graph, as long as it is among the newest of its kind and version.
+    """Show one result in the graph if it is among the newest of its kind and version.
 
-    The setting ``keep_results`` says how many are kept. Older ones are dropped; their jobs and artifacts
-    stay. A result whose job is not in the ledger counts as the oldest.
+    The setting ``keep_results`` says how many of these the graph keeps. Older ones are dropped from the
+    graph; their jobs and artifacts stay. A result whose job is not in the ledger counts as the oldest.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     NotFoundError
         If the version or the artifact is gone.
     ServiceError
-        If the graph is unreachable, does not hold the version yet, or was changed while the result was
+        If the graph is unreachable, does not have the version yet, or was changed while the result was
         written.
     """
     publications = Publications(workspace.engine)
@@ -138,8 +138,8 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
     """Show results again that the graph should have but lacks; return the ids of their jobs.
 
-    Call this after the graph was deleted, rebuilt or damaged. It is cheap where nothing is missing.
-    `out_of_time` is as for `publish_results`.
+    Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
+    is as for `publish_results`.
 
     Raises
     ------
@@ -327,7 +327,8 @@ def _ranked(
 ) -> tuple[frozenset[str], list[str]]:
     """Return the ids of the jobs whose results may stay in the graph, and those of the results to drop.
 
-    The results that the graph holds of this kind and version compete with the one to publish.
+    They are chosen among the results of this kind and version: those that the graph has, and the one to
+    publish.
     """
     rows = [
         row

@@ -26,8 +26,8 @@ __all__ = ["backup", "restore"]
 def backup(workspace: Workspace, folder: Path, as_json: bool) -> None:
     """Copy the catalog, the ledger and the artifacts into FOLDER; they may be in use meanwhile.
 
-    FOLDER may be new, be empty, or hold an earlier backup. In the last case only new artifacts are copied,
-    and the earlier backup stays valid until the new one is complete. A backup does not hold the graph and
+    FOLDER may be new or empty, or contain an earlier backup. In the last case only new artifacts are copied,
+    and the earlier backup stays valid until the new one is complete. A backup does not contain the graph and
     the index files, since they are rebuilt from the rest.
     """
     from labelgrove.workers.upkeep.backup import backup as write_backup

@@ -41,8 +41,8 @@ class Claim:
         The files of a user on which the experiment can test the claim instead. Each entry is a set of options
         for files; the user has to give all options of one set, and no other option for a file.
     command : str
-        The command that repeats the table of the source paper with the data of its authors, given as files;
-        empty if no files are needed.
+        The command that repeats the table of the source paper, for a user who has the data of that table as
+        files; empty if no files are needed.
     """
 
     name: str

@@ -118,7 +118,7 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
 
 
 def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
-    """Return everything that a unit depends on besides its parameters."""
+    """Return what a unit depends on besides its parameters: versions and digests of installed data."""
     from labelgrove.experiments.documents import environment
 
     here = environment(experiment, files)

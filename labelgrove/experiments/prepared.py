@@ -1,4 +1,4 @@
-"""Prepare the data that the units of a job share, once in a process; files get names with their ending."""
+"""Prepare the data that the units of a job share, once in a process, from the files of the job."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | N
 
 
 def _setting_options(experiment: Experiment[Any, Any], settings: Any) -> list[str]:
-    """Return the options that give these settings: ``--quick`` or ``--seeds-from`` if one is enough."""
+    """Return the options that give these settings: ``--quick``, ``--seeds-from``, else ``--set`` for each."""
     first = settings.seeds[0]
     for quick in (False, True):
         default = experiment.settings(quick=quick)

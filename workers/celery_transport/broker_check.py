@@ -191,7 +191,7 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """Return the keys under our names whose data neither Celery nor we wrote, and what is wrong with each."""
+    """Return the keys under our prefix with data that neither Celery nor we wrote, and what each has."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

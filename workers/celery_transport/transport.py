@@ -21,7 +21,7 @@ from kombu.transport import redis
 __all__ = ["KEY", "TASK", "Transport", "strategy"]
 
 TASK = "labelgrove.run_unit"
-"""The name of the task that every message asks for; Celery's own tasks are registered, but never run."""
+"""The name of the task in every message; Celery's own tasks are registered too, but nobody may call them."""
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """The content of a message: the key of a unit."""

@@ -1,4 +1,4 @@
-"""The kind `bundle`: the file that the adapter loads, built as a job."""
+"""The kind `bundle`: build the file that the adapter loads."""
 
 from __future__ import annotations
 
@@ -137,6 +137,6 @@ BUNDLE = JobKind(
 """Build all that the adapter needs to score one label space: `adapter.bundles.bundle.build_bundle` as a job.
 
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
-list of keys; and ``form``, left out of the request where it is ``auto``. The name of a result is
-``{"ontology": name, "bundle": name}``.
+list of keys; and ``form``, which is not among the complete parameters if it is ``auto``. The name of a result
+is ``{"ontology": name, "bundle": name}``.
 """

@@ -64,7 +64,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each entry in its order, counted from 1.
+    """Return 1, 2, 3, ...: the place of each entry of an array, counted from 1.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

@@ -192,7 +192,7 @@ class JobResult:
 
 @dataclass(frozen=True)
 class Naming:
-    """The argument of `JobKind.publish`: a result, and the name that it shall get.
+    """The argument of `JobKind.publish`: a result, and the name that it is to get.
 
     Attributes
     ----------
@@ -258,10 +258,10 @@ class Estimate:
     graph_rows : int
         Upper bound on the nodes and relationships in the graph when the result is shown there.
     seconds : float or None
-        Time on one core, to an order of magnitude, where all edges have length 1 (distances over other
-        lengths take some fifty times as long); None where sizes alone do not determine it.
+        Time on one core, to an order of magnitude, if all edges have length 1; distances over other lengths
+        take about fifty times as long. None if the time does not follow from sizes alone.
     least_bytes : int
-        Lower bound on the bytes of artifacts; a store without room for them makes the job impossible.
+        Lower bound on the bytes of artifacts; if the store has less room, the job is refused.
     """
 
     units: int

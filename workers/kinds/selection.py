@@ -294,5 +294,5 @@ Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed`
 and ``candidates``, each null or an artifact with a JSON list of keys; ``n``, ``method``, ``seed``;
 ``budget``, null or a decimal string; ``costs``, null or an artifact with a JSON object of decimal strings by
 key; and ``parts``, the number of units, each of which continues from the picks of the unit before. The
-result, `read_selection`, is the same for any number of parts.
+result, read by `read_selection`, is the same for any number of parts.
 """

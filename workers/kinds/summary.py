@@ -88,7 +88,7 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return a cap from its decimal string: a number of labels, or a share of all labels below 1."""
+    """Return a cap from its decimal string: a number of labels, or a share (below 1) of all labels."""
     if text is None:
         return None
     return float(text) if "." in text else int(text)

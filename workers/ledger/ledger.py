@@ -158,7 +158,7 @@ class Ledger:
         tell_how_many(connection, len(units))
 
     def recompute(self, job_id: str) -> None:
-        """Open a done job again, with all its units, because one of its artifacts is gone from the store."""
+        """Open a done job and all its units again, because the store no longer has one of its artifacts."""
         with self._writing() as connection, patient(connection):
             if connection.execute(job_reopened("recompute").where(_job.id == job_id)).rowcount:
                 mine = units_of(job_id)
@@ -371,9 +371,10 @@ class Ledger:
     def settle(self, key: str | None = None) -> list[str]:
         """Bring jobs and units up to date with each other; return the ids of the jobs that ended.
 
-        A job fails with any of its units and is done with its last one. Units that only failed jobs needed
-        are cancelled. With `key`, consider only the jobs of that unit, which has just ended. Without it, as
-        in every sweep, consider all jobs, because two commits at the same moment may not see each other.
+        A job fails as soon as one of its units has failed, and is done when its last unit is done. Units that
+        no other job wants are then cancelled if their job failed. With `key`, consider only the jobs of that
+        unit, which has just ended. Without it, as in every sweep, consider all jobs, because two commits at
+        the same moment may not see each other.
         """
         if key is not None:
             with autocommitting(self._engine) as connection:  # nearly every unit decides nothing

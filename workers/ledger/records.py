@@ -63,7 +63,7 @@ _HOLDERS = (
 
 
 def kind_of(connection: sa.Connection, key: str) -> tuple[str, int] | None:
-    """Return the kind of a unit and its version, or None where there is no such unit."""
+    """Return the kind of a unit and the version of the kind; None if there is no such unit."""
     row = connection.execute(_KIND, {"unit": key}).one_or_none()
     return None if row is None else (row.kind, row.kind_version)
 

@@ -176,9 +176,10 @@ def finish_jobs(
     *,
     out_of_time: type[Exception] | tuple[()] = (),
 ) -> None:
-    """Settle the jobs of one unit, or all jobs, and publish the results that are done; repeatable.
+    """Settle the jobs of one unit, or all jobs, and publish the results that are done.
 
-    An `out_of_time` exception, as in `execute_unit`, is raised; the next sweep does the rest.
+    It may be called again at any time. If the exception `out_of_time` is raised inside it, as in
+    `execute_unit`, it reaches the caller; the next sweep does the rest.
     """
     settled = ledger.settle(key)
     if key is not None and not settled:
@@ -187,7 +188,7 @@ def finish_jobs(
 
 
 def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
-    """Return the kind of a unit, if it is known here, and the jobs that hold it, as a field of the log.
+    """Return the kind of a unit, None if it is unknown here, and the ids of its jobs as a field for the log.
 
     The jobs are not read if nothing would be logged.
     """

@@ -146,7 +146,7 @@ def backup(
     Raises
     ------
     ConflictError
-        If the folder holds other files or is the artifact store itself, or another process is writing a
+        If the folder contains other files or is the artifact store itself, or another process is writing a
         backup into it.
     ArtifactError
         If artifacts are damaged, or artifacts that a version or bundle needs are missing; the message names

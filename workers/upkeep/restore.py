@@ -158,7 +158,7 @@ def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], wher
 
 
 def _tables(connection: sa.Connection, manifest: Manifest) -> dict[str, sa.Table]:
-    """Return the tables of the backup that the database has, by its own definitions, in insertion order."""
+    """Return the tables of the backup that exist in the database, as it defines them, in insertion order."""
     known = sa.MetaData()
     known.reflect(connection, only=lambda name, _: name in manifest.tables)
     return {name: known.tables[name] for name in manifest.tables if name in known.tables}
@@ -191,7 +191,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 def _publish(
     source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
 ) -> int:
-    """Publish every artifact, even if it exists: garbage collection takes it for new then."""
+    """Publish every artifact, even one that exists, so that garbage collection takes all of them for new."""
     total, n_bytes, listed = manifest.artifacts.rows, 0, 0
     for done, row in enumerate(_lines(manifest.artifacts_file(root))):
         report("artifacts", done, total)

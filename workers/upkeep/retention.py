@@ -13,8 +13,8 @@ An artifact is deleted only if nothing refers to it, and nothing has referred to
    between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with
    the clock of the machine that collects, times of rows with the clock of the database. Machines and stores
    whose clocks differ by hours, not seconds, would shorten the grace of a day.
-4. Old jobs are forgotten under a lock that submitters of jobs wait for. A submitted job is there with all its
-   units, or it is gone and recorded again.
+4. Old jobs are forgotten under a lock that submitters of jobs wait for. A job that is submitted meanwhile is
+   therefore either kept with all its units, or forgotten first and then recorded again.
 
 One case is not protected: a request that names an artifact by its digest, after nothing has referred to the
 artifact for longer than the grace. Such a request has to publish the artifact again first, as
@@ -272,7 +272,7 @@ def collect(
 
 
 def _unreferenced(workspace: Workspace, since: float) -> Iterator[str]:
-    """Yield the artifacts from before `since` that nothing referred to when this began."""
+    """Yield the artifacts published before `since` that nothing referred to when this began."""
     known, store = references(workspace), workspace.artifacts
     for digest in store.digests():
         if digest not in known:

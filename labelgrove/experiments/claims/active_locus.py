@@ -54,7 +54,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(rounds=10, seeds=(0, 1, 2), large_rounds=20, large_seeds=(0, 1))
         return Settings()

@@ -53,7 +53,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(
                 sizes=(20,), betas=(1.0, 2.0, 4.0), seeds=(0, 1), n_test=200, n_dimensions=40, n_labels=80

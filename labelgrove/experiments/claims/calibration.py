@@ -62,7 +62,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(seeds=(0, 1), temperatures=(0.03, 0.05, 0.1, 0.2), **FEW_CLASSES)
         return Settings()

@@ -48,7 +48,7 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(sizes=(20, 40), seeds=(0, 1, 2), n_test=300, n_dimensions=40, n_labels=80)
         return Settings()

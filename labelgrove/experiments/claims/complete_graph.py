@@ -27,7 +27,7 @@ class Settings:
 
 
 class CompleteGraph(Experiment[Settings, None]):
-    """Compare the two on random rows of four types, with columns in random order.
+    """Compare the Fréchet mean with argmax on random rows of four types, with columns in random order.
 
     The run stops with an error at a row on which they differ.
     """
@@ -40,7 +40,7 @@ class CompleteGraph(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         return Settings(sizes=(2, 10), seeds=(0, 1), n_rows=200) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:

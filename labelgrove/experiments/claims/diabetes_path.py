@@ -38,7 +38,7 @@ class DiabetesPath(Experiment[Settings, None]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         return Settings(sizes=(5, 12), seeds=(0, 1, 2)) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:

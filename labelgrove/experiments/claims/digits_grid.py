@@ -38,7 +38,7 @@ class DigitsGrid(Experiment[Settings, None]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         return Settings(seeds=(0, 1), n_images=40) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:

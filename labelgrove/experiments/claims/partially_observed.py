@@ -70,7 +70,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(sizes=(10, 40), seeds=(0, 1), n_test=300, n_dimensions=40, n_labels=80)
         return Settings()

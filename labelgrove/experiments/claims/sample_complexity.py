@@ -1,4 +1,4 @@
-"""Simulate sample complexity: with n, the estimation error falls, but the error of the answer does not."""
+"""Simulate sample complexity: more samples reduce the estimation error, but not the error of the answer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SampleComplexity(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(
                 dimensions=(3,),

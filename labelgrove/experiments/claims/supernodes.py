@@ -70,7 +70,7 @@ class Supernodes(Experiment[Settings, Categories]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(
                 sizes=(10, 30), seeds=(0, 1), target=60, n_test=200, n_labels=600, n_documents=800

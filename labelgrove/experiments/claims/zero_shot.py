@@ -54,7 +54,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings."""
+        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
         if quick:
             return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()

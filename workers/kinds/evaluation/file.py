@@ -17,7 +17,7 @@ _STORED = {"frechet_mean": "loki"}  # a file keeps the names, and so the bytes, 
 
 
 def pack_evaluation(document: Mapping[str, Any]) -> bytes:
-    """Return the bytes of the file."""
+    """Return the bytes of the file with an evaluation."""
     return pack_document(_renamed(document, _STORED))
 
 

@@ -158,7 +158,7 @@ LOCUS = JobKind(
 Parameters: those of `workers.kinds.parameters.Parameters.of_space`; ``observed``, an artifact with a JSON
 list of keys, and their number ``n_observed``; ``method`` (exact, pairs); ``block``, the number of labels
 decided together; and ``parts``, the number of units among which the blocks are divided, or the pairs of
-observed labels with the method pairs. ``parts`` is 1 on trees and complete graphs. The result,
+observed labels with the method pairs. ``parts`` is 1 on trees and complete graphs. The result, read by
 `workers.kinds.locus.file.read_locus`, is the same for any number of parts; another ``block`` may prove the
 same members by other weights.
 """
