@@ -22,43 +22,41 @@ class LocalFolder(Storage):
     does not exist, it is created with access only for its owner.
     """
 
-    folder: Path
-
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self._root = self.folder = folder
         self.where = str(folder)
 
     def write(self, path: PurePosixPath, chunks: Sequence[memoryview]) -> None:
         """Write a file to disk under a temporary name, then rename it."""
-        target = self.folder / path
-        make_folder(self.folder)
-        rights = stat.S_IMODE(self.folder.stat().st_mode)  # whoever can use the folder can use its files
+        target = self._root / path
+        make_folder(self._root)
+        rights = stat.S_IMODE(self._root.stat().st_mode)  # whoever can use the folder can use its files
         make_folder(target.parent, rights=rights)
         write_whole(target, chunks, rights=rights & 0o666)
         sync_folder(target.parent)
 
     def read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         """Return a read-only memory map of a file, which stays valid when the file is deleted."""
-        with open(self.folder / path, "rb") as file:
+        with open(self._root / path, "rb") as file:
             if os.fstat(file.fileno()).st_size == 0:  # nothing to map
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def size(self, path: PurePosixPath) -> int:
         """Return the size of a file in bytes."""
-        return (self.folder / path).stat().st_size
+        return (self._root / path).stat().st_size
 
     def modified(self, path: PurePosixPath) -> float:
         """Return when a file was last written or touched."""
-        return (self.folder / path).stat().st_mtime
+        return (self._root / path).stat().st_mtime
 
     def touch(self, path: PurePosixPath) -> None:
         """Set the time of a file to now."""
-        os.utime(self.folder / path)
+        os.utime(self._root / path)
 
     def delete(self, path: PurePosixPath) -> None:
         """Remove a file."""
-        (self.folder / path).unlink()
+        (self._root / path).unlink()
 
     def delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
         """Remove a file if it was last written or touched before `since`; return whether it was removed.
@@ -66,7 +64,7 @@ class LocalFolder(Storage):
         The file is moved away before its time is compared for the last time, so that nobody can publish it
         between comparison and removal.
         """
-        target = self.folder / path
+        target = self._root / path
         if self.modified(path) >= since:
             return False
         aside = beside(target)
@@ -84,7 +82,7 @@ class LocalFolder(Storage):
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
         """Yield the temporary files of writers, active or killed, each with the time of its last write."""
-        for where in (self.folder / "index", *self._folders("sha256")):
+        for where in (self._root / "index", *self._folders("sha256")):
             for entry in _entries(where):
                 if entry.name.startswith(TEMPORARY):
                     with contextlib.suppress(FileNotFoundError):  # its writer is alive and has renamed it
@@ -92,7 +90,7 @@ class LocalFolder(Storage):
 
     def _folders(self, folder: str) -> Iterable[Path]:
         """Return the folders with the files of ``index`` or ``sha256``; ``sha256`` has folders inside."""
-        top = self.folder / folder
+        top = self._root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 
 
