@@ -75,7 +75,9 @@ def test_latest_and_the_beginning_of_a_digest_go_with_the_name(store):
     for suffix in ("", "@latest"):
         assert open_bundle(f"plants/mine{suffix}", artifacts_url=store.where).digest == NEW.digest
     assert open_bundle(f"plants/mine@{OLD.digest}", artifacts_url=store.where).digest == OLD.digest
-    with pytest.raises(NotFoundError, match=rf"is now {NEW.digest}, which does not begin with .*give all 64"):
+    with pytest.raises(
+        NotFoundError, match=rf"now refers to {NEW.digest}, which does not begin with .*give its full 64"
+    ):
         open_bundle(f"plants/mine@{OLD.digest[:8]}", artifacts_url=store.where)
 
 
