@@ -63,16 +63,23 @@ def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[s
 
 
 def identify(
-    experiment: Experiment[Any, Any], settings: Any, files: Files | None, digests: Mapping[str, str]
+    experiment: Experiment[Any, Any],
+    settings: Any,
+    files: Files | None,
+    digests: Mapping[str, str],
+    found: Mapping[str, Mapping[str, str]],
 ) -> Identity:
-    """Return what the units of an experiment depend on; `digests` has the sha256 of each file by its name."""
+    """Return what the units of an experiment depend on.
+
+    `digests` has the sha256 of each file by its name, and `found` is what `environment` returned.
+    """
     given = {} if files is None else {**digests, "metric": files.metric, "answers": files.answers}
     parts = {
         "experiment": experiment.claim.name,
         "version": experiment.version,
         "settings": asdict(settings),
         "files": given,
-        **environment(experiment, files),
+        **found,
     }
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
     return Identity(parts, hashlib.sha256(canonical).hexdigest())

@@ -7,12 +7,12 @@ stopped at any time and continued later, and any number of workers share its uni
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.experiments import NAMES, load
+from labelgrove.experiments.prepared import turn
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
@@ -56,11 +56,10 @@ _PARAMETERS = (
     ),
 )
 
-_one_at_a_time = threading.Lock()
-"""Held while a unit runs: its limit of BLAS threads and its warning filters apply to the whole process."""
-
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    from labelgrove.datasets.ownfiles import Files
+    from labelgrove.experiments.documents import environment
     from labelgrove.experiments.prepared import named_files
     from labelgrove.experiments.request import check_runnable
     from labelgrove.experiments.settings import as_texts
@@ -80,10 +79,10 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
     given_files = named_files(found)
-    check_runnable(experiment, given_files)
+    check_runnable(experiment, given_files or Files(metric=found["metric"], answers=found["answers"]))
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
-        found["environment"] = _environment(experiment, given_files)
+        found["environment"] = _flat(experiment, environment(experiment, given_files))
     elif not _is_environment(found["environment"]):
         raise found.wrong("environment", "leave it out: it is filled in")
     del found["quick"]
@@ -97,7 +96,7 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value looks like the output of `_environment`, here or on another node."""
+    """Return whether a value looks like the output of `_flat`, here or on another node."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
@@ -117,12 +116,9 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
     return changed(usual, [f"{name}={text}" for name, text in asked.items()])
 
 
-def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
-    """Return everything that a unit depends on besides its parameters."""
-    from labelgrove.experiments.documents import environment
-
-    here = environment(experiment, files)
-    return {"experiment": str(experiment.version), **here["libraries"], **here["data"]}
+def _flat(experiment: Experiment[Any, Any], found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return everything that a unit depends on besides its parameters; `found` is from `documents`."""
+    return {"experiment": str(experiment.version), **found["libraries"], **found["data"]}
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,42 +165,54 @@ def _execute(work: Work) -> bytes:
 
     wanted = work.parameters
     experiment, settings = load(wanted["experiment"]), _settings(wanted)
-    files = prepared.named_files(wanted)
-    with _one_at_a_time:
+    if "unit" not in wanted:
+        prepared.forget()
+        return _joined(work, experiment, settings)
+    with prepared.kept(work) as job:
         work.check()
-        _check_environment(wanted["environment"], _environment(experiment, files))
-        with errors_of_request(experiment, settings, files):
-            if "unit" in wanted:
-                unit = experiment.units(settings)[wanted["unit"]]
-                data = prepared.shared_data(experiment, settings, work.artifacts, wanted)
-                result = experiment.measure(data, settings, unit)
-                return pack_document({"parameters": dict(unit), "result": dict(result)})
-            prepared.forget()
-            return _joined(work, experiment, settings, files)
+        if not job.is_prepared:  # later units use the same packages and data
+            _check_environment(wanted["environment"], experiment, job.files)
+        with errors_of_request(experiment, settings, job.files):
+            unit = experiment.units(settings)[wanted["unit"]]
+            result = experiment.measure(job.data(experiment, settings), settings, unit)
+        work.check()  # inside the block: a cancelled job releases its data
+        return pack_document({"parameters": dict(unit), "result": dict(result)})
 
 
-def _check_environment(wanted: Mapping[str, str], here: Mapping[str, str]) -> None:
+def _check_environment(
+    wanted: Mapping[str, str], experiment: Experiment[Any, Any], files: Files | None
+) -> dict[str, dict[str, str]]:
+    """Return the environment of this process, as `documents` does, if it is the one that was requested."""
+    from labelgrove.experiments.documents import environment
+
+    found = environment(experiment, files)
+    here = _flat(experiment, found)
     other = [name for name in sorted({*wanted, *here}) if here.get(name) != wanted.get(name)]
     if other:
-        present, requested = (
-            ", ".join(f"{name} {found.get(name, 'missing')}" for name in other) for found in (here, wanted)
+        shown = {"experiment": "version of the experiment"}
+        differing = "; ".join(
+            f"{shown.get(name, name)}: {here.get(name, 'none')} here, {wanted.get(name, 'none')} requested"
+            for name in other
         )
         raise InputError(
-            f"experiment: this worker has {present}, and the job was requested with {requested}; install the "
-            "same packages and data for all workers, and submit the job again"
+            f"experiment: {differing}; run this job on a worker with the requested versions, or submit it "
+            "again from an environment like that of this worker"
         )
+    return found
 
 
-def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> bytes:
+def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any) -> bytes:
     """Return the document of an experiment, made from the documents of its units."""
     from labelgrove.experiments.documents import identify, make_document
+    from labelgrove.experiments.prepared import named_files
     from labelgrove.experiments.request import as_command
     from labelgrove.ontology.results import pack_document, read_document
 
-    given = work.parameters["files"]
+    files, given = named_files(work.parameters), work.parameters["files"]
+    found = _check_environment(work.parameters["environment"], experiment, files)
     digests = {name.replace("_", "-"): given[name]["sha256"] for name in sorted(given)}
     results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
-    identity = identify(experiment, settings, files, digests)
+    identity = identify(experiment, settings, files, digests, found)
     command = as_command(experiment, settings, files)
     return pack_document(make_document(experiment, settings, identity, results, command))
 
@@ -233,6 +241,7 @@ EXPERIMENT = JobKind(
     plan=_plan,
     execute=_execute,
     queue="experiments",
+    turn=turn,
     parameters=_PARAMETERS,
     gather=_gather,
     estimate=_estimate,

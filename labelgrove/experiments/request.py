@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +27,11 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
     MissingExtraError
         If a package that it needs is not installed.
     InputError
-        For files that it does not take.
+        For files that it does not take, and for options that apply to a file that is not given.
     """
+    for option, usual in (("metric", "tree"), ("answers", "all")):
+        if files is not None and files.hierarchy is None and getattr(files, option) != usual:
+            raise InputError(f"--{option}: applies to --hierarchy; give that file or leave --{option} out")
     for package in ("scikit-learn", "threadpoolctl", "networkx"):
         if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.claim.name!r}")
@@ -48,21 +52,36 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
 def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
     """Turn errors of a library about settings or files of a user into `InputError`.
 
-    With the default settings such an error is a defect of the program, and is raised unchanged.
+    With the default settings such an error is a defect of the program, and is raised unchanged. Messages name
+    a file by its option, because the path is that of a copy.
     """
     try:
         yield
-    except GroveError:
+    except GroveError as error:
+        if files is not None and error.args:
+            error.args = (_by_option(str(error.args[0]), files), *error.args[1:])
         raise
-    except (ArithmeticError, MemoryError, ValueError) as error:
+    except (ArithmeticError, ValueError) as error:
         if files is None and settings in (experiment.settings(), experiment.settings(quick=True)):
             raise
         said = str(error).partition("\n")[0]
+        said = said if files is None else _by_option(said, files)
         changes = shlex.split(as_command(experiment, settings, files))[3:]
         raise InputError(
             f"{experiment.claim.name}: cannot be run with {' '.join(changes)} "
             f"({type(error).__name__}: {said}); change these settings or files"
         ) from error
+
+
+_POLICY = re.compile(r"(; or )?choose --policy [^;\n]*")  # an option of `grove ingest` only
+
+
+def _by_option(said: str, files: Files) -> str:
+    """Return a message with options in place of paths, and without advice on an option of other commands."""
+    for option in files.given():
+        path = str(getattr(files, option.replace("-", "_")))
+        said = said.replace(f"--{option} {path}", f"--{option}").replace(path, f"--{option}")
+    return _POLICY.sub(lambda advice: "" if advice[1] else "correct the file", said)
 
 
 def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> str:
