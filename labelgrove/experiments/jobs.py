@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.plainfile import open_plain
+from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.prepared import turn
 from labelgrove.ontology.errors import InputError, NotFoundError
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT"]
 
-_FILES = (
-    "hierarchy",
-    "probs",
-    "columns",
-    "truth",
-    "embeddings",
-    "labels",
-    "test_embeddings",
-    "test_labels",
-    "class_embeddings",
-    "classes",
-)
 _ENDING = re.compile(r"(\.[A-Za-z0-9]+){0,2}")  # it becomes part of a path
 _UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
 
@@ -45,7 +34,10 @@ _PARAMETERS = (
     Parameter("experiment", "a name that `grove experiment list` shows", text=True),
     Parameter("quick", "true or false: small settings, a few seconds for each experiment", False),
     Parameter("settings", 'a JSON object of texts by setting, such as {"sizes": "10,25"}', {}),
-    *(Parameter(name, "your own file, as for grove experiment; or null", None, file=True) for name in _FILES),
+    *(
+        Parameter(name, "your own file, as for grove experiment; or null", None, file=True)
+        for name in OWN_FILES
+    ),
     Parameter("metric", "tree or graph: how distances on your own hierarchy are measured", "tree"),
     Parameter("answers", "all or leaves: labels of your own hierarchy that may be answers", "all"),
     Parameter("files", "digest and ending of each given file", filled=True),
@@ -58,7 +50,6 @@ _PARAMETERS = (
 
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
-    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments.documents import environment
     from labelgrove.experiments.prepared import named_files
     from labelgrove.experiments.request import check_runnable
@@ -70,16 +61,17 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found.flag("quick")
     found.choice("metric", ("tree", "graph"))
     found.choice("answers", ("all", "leaves"))
-    for name in _FILES:
+    for name in OWN_FILES:
         if found[name] is not None:
             raise found.wrong(name, "give the path or URL of one file, as a string")
         del found[name]
     files = found["files"]
-    if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
+    known = isinstance(files, dict) and files.keys() <= OWN_FILES.keys()
+    if not (known and all(map(_is_file, files.values()))):
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
     given_files = named_files(found)
-    check_runnable(experiment, given_files or Files(metric=found["metric"], answers=found["answers"]))
+    check_runnable(experiment, given_files or FilePaths(metric=found["metric"], answers=found["answers"]))
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
         found["environment"] = _flat(experiment, environment(experiment, given_files))
@@ -125,7 +117,7 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     """Publish the files unchanged: their digests identify the job, and their endings tell their formats."""
     asked = dict(given)
     files = dict(asked.get("files") or {})
-    for name in _FILES:
+    for name in OWN_FILES:
         location = asked.pop(name, None)
         if location is not None:
             files[name] = _published(workspace.artifacts, name, location)

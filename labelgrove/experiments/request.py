@@ -14,12 +14,13 @@ from labelgrove.experiments.settings import as_texts, with_seeds_from
 from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from labelgrove.datasets.filepaths import FilePaths
     from labelgrove.datasets.ownfiles import Files
 
 __all__ = ["as_command", "check_runnable", "errors_of_request"]
 
 
-def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> None:
+def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) -> None:
     """Check that an experiment can run here and takes these files.
 
     Raises
@@ -73,7 +74,8 @@ def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Fi
         ) from error
 
 
-_POLICY = re.compile(r"(; or )?choose --policy [^;\n]*")  # an option of `grove ingest` only
+_POLICY = re.compile(r"(; or )?choose --policy .*?(?=; [a-z-]+ at |; and \d+ more kind|\n|$)")
+"""The advice to choose a policy, an option of ``grove ingest`` only, up to the next kind of defect."""
 
 
 def _by_option(said: str, files: Files) -> str:
