@@ -62,15 +62,20 @@ def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Fi
         if files is not None and error.args:
             error.args = (_by_option(str(error.args[0]), files), *error.args[1:])
         raise
-    except (ArithmeticError, ValueError) as error:
+    except (ArithmeticError, MemoryError, ValueError) as error:
         if files is None and settings in (experiment.settings(), experiment.settings(quick=True)):
             raise
         said = str(error).partition("\n")[0]
         said = said if files is None else _by_option(said, files)
         changes = shlex.split(as_command(experiment, settings, files))[3:]
+        tried = f"with {' '.join(changes)} ({type(error).__name__}: {said})"
+        if isinstance(error, MemoryError):
+            raise InputError(
+                f"{experiment.claim.name}: there is not enough memory here to run it {tried}; use smaller "
+                "settings or files, or a machine with more memory"
+            ) from error
         raise InputError(
-            f"{experiment.claim.name}: cannot be run with {' '.join(changes)} "
-            f"({type(error).__name__}: {said}); change these settings or files"
+            f"{experiment.claim.name}: cannot be run {tried}; change these settings or files"
         ) from error
 
 
