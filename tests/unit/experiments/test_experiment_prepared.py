@@ -90,6 +90,7 @@ def test_files_of_a_remote_store_are_written_where_the_cache_is_full(tmp_path, a
     with Workspace.open(settings) as workspace:
         job = client.submit(workspace, "experiment", asked)
         assert (job.state, job.error) == (State.DONE, None)
+        assert {unit.attempts for unit in client.list_units(workspace, job.id)} == {1}
     assert {content for _, content in reading} == {TREE}
 
 
@@ -101,6 +102,7 @@ def test_a_cache_may_lose_its_copy_between_two_units(tmp_path, asked, reading):
         assert copy.samefile(reading[0][0])  # without a second copy of the bytes
         copy.unlink()
         assert client.wait(workspace, job.id).state is State.DONE
+        assert {unit.attempts for unit in client.list_units(workspace, job.id)} == {1}
     assert {content for _, content in reading} == {TREE}
 
 
