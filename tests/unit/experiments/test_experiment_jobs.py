@@ -109,6 +109,13 @@ def test_data_are_prepared_once_for_all_units_of_a_job(workspace, monkeypatch):
     assert not prepared._last  # nothing is kept once a job has its document
 
 
+def test_packages_and_data_are_compared_once_for_all_units_of_a_process(workspace, monkeypatch):
+    experiment, compared = load("complete-graph"), []
+    monkeypatch.setattr(type(experiment), "installed_data", lambda self, files: compared.append(files) or {})
+    done(workspace, SMALL | {"settings": {"sizes": "3,4,5,6", "seeds": "21", "n_rows": "50"}})
+    assert len(compared) == 3  # for the request, before the first unit, and for the document
+
+
 def test_a_damaged_unit_is_found_by_its_digest_and_computed_again(workspace):
     """A job that joins its units reads them from the store, which compares each with its digest."""
     asked = SMALL | {"settings": {"sizes": "3,4", "seeds": "6", "n_rows": "50"}}
