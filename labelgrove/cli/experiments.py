@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,37 +15,22 @@ from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.waiting.answering import answering_job
-from labelgrove.cli.waiting.following import result_of
 from labelgrove.cli.waiting.stopping import typed
+from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from labelgrove.datasets.ownfiles import Files
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["Answer", "answer_experiment", "busy_seconds", "experiment", "file_parameters"]
-
-_FILE_OPTIONS = {
-    "hierarchy": "The hierarchy of labels, in any format that `grove ingest` reads.",
-    "probs": "Probabilities of the test samples, .npy or .csv.",
-    "columns": "The label key of each column of --probs, one per line; the header of a .csv names them.",
-    "truth": "The label key of each row of --probs, one per line.",
-    "embeddings": "Features of the samples, .npy, or .npz of a scipy sparse matrix.",
-    "labels": "The label key of each row of --embeddings, one per line.",
-    "test_embeddings": "Features of separate test samples; without them the samples are split.",
-    "test_labels": "The label key of each row of --test-embeddings.",
-    "class_embeddings": "A vector for each label, .npy.",
-    "classes": "The label key of each row of --class-embeddings.",
-}
+__all__ = ["experiment"]
 
 
 def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, said in reversed(_FILE_OPTIONS.items()):
+    for name, said in reversed(OWN_FILES.items()):
         shown = f"--{name.replace('_', '-')}"
-        command = click.option(shown, name, type=click.Path(path_type=Path), help=said)(command)
+        command = click.option(shown, name, type=click.Path(), help=said)(command)  # or a URL, unchanged
     return command
 
 
@@ -101,7 +86,7 @@ def experiment(
     metric: Any,
     answers: Any,
     as_json: bool,
-    **paths: Path | None,
+    **locations: str | None,
 ) -> None:
     """Test a claim of the source paper on data that is available everywhere, or on your own files.
 
@@ -109,7 +94,6 @@ def experiment(
     all of them. An experiment is a background job, which the ledger records: a run can be stopped at any
     time, and the same command continues it. docs/experiments.md describes the layout of the files.
     """
-    from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments import load, select
     from labelgrove.experiments.request import check_runnable
     from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
@@ -119,7 +103,9 @@ def experiment(
         _list(as_json)
         return
     names = select(name)
-    files = Files(**paths, metric=metric, answers=answers)
+    given = {option: location for option, location in locations.items() if location is not None}
+    paths: dict[str, Any] = {option: Path(location) for option, location in given.items()}
+    files = FilePaths(**paths, metric=metric, answers=answers)
     if name == "all" and (files.given() or changes):
         raise InputError(
             "all: does not take files or --set, which apply to one experiment; name the experiment"
@@ -133,7 +119,8 @@ def experiment(
         settings = changed(found.settings(quick=quick), changes)
         if seeds_from is not None:
             settings = with_seeds_from(settings, seeds_from)
-        requests.append({"experiment": chosen, "settings": as_texts(settings)} | file_parameters(files))
+        request = {"experiment": chosen, "settings": as_texts(settings), "metric": metric, "answers": answers}
+        requests.append(request | given)
     documents = _run(requests, out, overview=name == "all")
     if quick:
         note("--quick runs few trials, which often cannot tell, so only verdicts without it count")
@@ -142,26 +129,22 @@ def experiment(
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
 
 
-def file_parameters(files: Files) -> dict[str, str]:
-    """Return the parameters of the job that name the files of a user; none if there are no files."""
-    given = {name: str(path) for name in _FILE_OPTIONS if (path := getattr(files, name)) is not None}
-    return given | {"metric": files.metric, "answers": files.answers} if given else {}
-
-
 @with_workspace
 def _run(
     workspace: Workspace, requests: Sequence[Mapping[str, Any]], out: Path, *, overview: bool
 ) -> list[dict[str, Any]]:
     """Run experiments one after the other, write their results, and return their documents."""
+    from labelgrove.experiments.answering import answer_experiment
     from labelgrove.experiments.documents import write_overview, write_result
 
     documents, seconds = [], []
     for request in requests:
         name = request["experiment"]
-        found = answer_experiment(workspace, request)
+        wait = partial(answering_job, workspace, name, go_on=typed())
+        found = answer_experiment(workspace, request, wait)
         document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
         note(
-            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed now; "
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed meanwhile; "
             f"all units took {found.seconds:.0f} s in total; {out / name / 'result.json'})"
         )
         documents.append(document)
@@ -170,65 +153,6 @@ def _run(
         for path in write_overview(out, documents, seconds):
             note(f"wrote {path}")
     return documents
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of an experiment, and what it took.
-
-    The last unit, which writes the document from the other results, is not counted.
-
-    Attributes
-    ----------
-    sha256 : str
-        The digest of the artifact with the document.
-    computed : int
-        How many units were computed during this call.
-    seconds : float
-        Wall-clock seconds in which units were being computed, in this call or before.
-    """
-
-    sha256: str
-    computed: int
-    seconds: float
-
-
-def answer_experiment(workspace: Workspace, request: Mapping[str, Any]) -> Answer:
-    """Return the result of an experiment, by a job that has computed it before or computes it now.
-
-    `request` has the parameters of the job. The errors are those of `cli.waiting.answering.answering_job`.
-    """
-    from labelgrove.workers.client import list_units, submit
-
-    def units(job: Job) -> list[Unit]:
-        every = list_units(workspace, job.id, limit=sum(job.units.values()))
-        return [unit for unit in every if unit.stage == 0]
-
-    ended: dict[str, float | None] = {}
-
-    def submitted() -> Job:
-        job = submit(workspace, "experiment", request, wait=False)
-        ended.update({unit.key: unit.ended_at for unit in units(job)})
-        return job
-
-    job = answering_job(workspace, request["experiment"], submitted, go_on=typed())
-    now = units(job)
-    computed = sum(unit.ended_at != ended[unit.key] for unit in now)
-    return Answer(result_of(job), computed, busy_seconds(now))
-
-
-def busy_seconds(units: Iterable[Unit]) -> float:
-    """Return the wall-clock seconds in which at least one of the units was being computed.
-
-    Claimed units of one process wait for each other. Adding the times of all units would therefore count the
-    same seconds more than once.
-    """
-    total, until = 0.0, -math.inf
-    spans = [(u.claimed_at, u.ended_at) for u in units if u.claimed_at is not None and u.ended_at is not None]
-    for begin, end in sorted(spans):
-        total += max(0.0, end - max(begin, until))
-        until = max(until, end)
-    return round(total, 1)
 
 
 def _list(as_json: bool) -> None:

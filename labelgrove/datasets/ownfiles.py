@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.adapter.outputs.truthfile import read_truth
+from labelgrove.datasets.filepaths import FilePaths
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.digests import sha256_of
@@ -29,51 +30,8 @@ _SPLIT_STREAM = 13
 
 
 @dataclass(frozen=True)
-class Files:
-    """Paths of a user's inputs; None for inputs that are not given.
-
-    Attributes
-    ----------
-    hierarchy : Path, optional
-        Any source that `ontology.read` accepts.
-    probs, columns, truth : Path, optional
-        Probabilities of test samples (``.npy``, n_samples x n_columns); the label key of each column; the
-        true label key of each sample, one per line. If the probabilities are a ``.csv`` or ``.parquet`` file,
-        its header names the columns.
-    embeddings, labels : Path, optional
-        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each sample;
-        lines with several keys, separated by commas or spaces, if samples have several labels.
-    test_embeddings, test_labels : Path, optional
-        The same for separate test samples; without them, the samples are split into two halves.
-    class_embeddings, classes : Path, optional
-        A vector for each label (``.npy``), and the label key of each row.
-    metric : {"tree", "graph"}
-        How distances on the hierarchy are measured.
-    answers : {"all", "leaves"}
-        Labels of the hierarchy that may be answers.
-    """
-
-    hierarchy: Path | None = None
-    probs: Path | None = None
-    columns: Path | None = None
-    truth: Path | None = None
-    embeddings: Path | None = None
-    labels: Path | None = None
-    test_embeddings: Path | None = None
-    test_labels: Path | None = None
-    class_embeddings: Path | None = None
-    classes: Path | None = None
-    metric: Literal["tree", "graph"] = "tree"
-    answers: Literal["all", "leaves"] = "all"
-
-    def given(self) -> set[str]:
-        """Return the names of the options that gave files."""
-        return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
-
-    def said(self) -> set[str]:
-        """Return the names of the options that gave files, and ``columns`` if a header names the columns."""
-        named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
-        return self.given() | ({"columns"} if named else set())
+class Files(FilePaths):
+    """A user's inputs, read from their paths; the fields are those of `FilePaths`."""
 
     # ---- spaces --------------------------------------------------------------------------------------
 

@@ -63,11 +63,15 @@ def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[s
 
 
 def identify(
-    experiment: Experiment[Any, Any], settings: Any, files: Files | None, digests: Mapping[str, str]
+    experiment: Experiment[Any, Any],
+    settings: Any,
+    files: Files | None,
+    digests: Mapping[str, str],
+    found: Mapping[str, Mapping[str, str]],
 ) -> Identity:
     """Return everything that the units of an experiment depend on.
 
-    `digests` maps the name of each file to its sha256.
+    `digests` maps the name of each file to its sha256; `found` is the result of `environment`.
     """
     given = {} if files is None else {**digests, "metric": files.metric, "answers": files.answers}
     parts = {
@@ -75,7 +79,7 @@ def identify(
         "version": experiment.version,
         "settings": asdict(settings),
         "files": given,
-        **environment(experiment, files),
+        **found,
     }
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()
     return Identity(parts, hashlib.sha256(canonical).hexdigest())

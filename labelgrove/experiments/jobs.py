@@ -7,12 +7,13 @@ stopped at any time and continued later, and any number of workers share its uni
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.plainfile import open_plain
+from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.experiments import NAMES, load
+from labelgrove.experiments.prepared import turn
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT"]
 
-_FILES = (
-    "hierarchy",
-    "probs",
-    "columns",
-    "truth",
-    "embeddings",
-    "labels",
-    "test_embeddings",
-    "test_labels",
-    "class_embeddings",
-    "classes",
-)
 _ENDING = re.compile(r"(\.[A-Za-z0-9]+){0,2}")  # it becomes part of a path
 _UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
 
@@ -45,7 +34,10 @@ _PARAMETERS = (
     Parameter("experiment", "a name that `grove experiment list` shows", text=True),
     Parameter("quick", "true or false: small settings, a few seconds for each experiment", False),
     Parameter("settings", 'a JSON object of texts by setting, such as {"sizes": "10,25"}', {}),
-    *(Parameter(name, "your own file, as for grove experiment; or null", None, file=True) for name in _FILES),
+    *(
+        Parameter(name, "your own file, as for grove experiment; or null", None, file=True)
+        for name in OWN_FILES
+    ),
     Parameter("metric", "tree or graph: how distances on your own hierarchy are measured", "tree"),
     Parameter("answers", "all or leaves: labels of your own hierarchy that may be answers", "all"),
     Parameter("files", "digest and ending of each given file", filled=True),
@@ -56,11 +48,9 @@ _PARAMETERS = (
     ),
 )
 
-_one_at_a_time = threading.Lock()
-"""Held while a unit runs, because a unit limits BLAS threads and filters warnings for the whole process."""
-
 
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
+    from labelgrove.experiments.documents import environment
     from labelgrove.experiments.prepared import named_files
     from labelgrove.experiments.request import check_runnable
     from labelgrove.experiments.settings import as_texts
@@ -71,19 +61,20 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     found.flag("quick")
     found.choice("metric", ("tree", "graph"))
     found.choice("answers", ("all", "leaves"))
-    for name in _FILES:
+    for name in OWN_FILES:
         if found[name] is not None:
             raise found.wrong(name, "give the path or URL of one file, as a string")
         del found[name]
     files = found["files"]
-    if not (isinstance(files, dict) and files.keys() <= set(_FILES) and all(map(_is_file, files.values()))):
+    known = isinstance(files, dict) and files.keys() <= OWN_FILES.keys()
+    if not (known and all(map(_is_file, files.values()))):
         raise found.wrong("files", "name the files by their own parameters")
     experiment = load(found["experiment"])
     given_files = named_files(found)
-    check_runnable(experiment, given_files)
+    check_runnable(experiment, given_files or FilePaths(metric=found["metric"], answers=found["answers"]))
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
-        found["environment"] = _environment(experiment, given_files)
+        found["environment"] = _flat(experiment, environment(experiment, given_files))
     elif not _is_environment(found["environment"]):
         raise found.wrong("environment", "leave it out: it is filled in")
     del found["quick"]
@@ -97,7 +88,7 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value has the form of what `_environment` returns, here or on another machine."""
+    """Return whether a value has the form of what `_flat` returns, here or on another machine."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
@@ -117,12 +108,9 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
     return changed(usual, [f"{name}={text}" for name, text in asked.items()])
 
 
-def _environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, str]:
-    """Return what a unit depends on besides its parameters: versions and digests of installed data."""
-    from labelgrove.experiments.documents import environment
-
-    here = environment(experiment, files)
-    return {"experiment": str(experiment.version), **here["libraries"], **here["data"]}
+def _flat(experiment: Experiment[Any, Any], found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what a unit depends on besides its parameters; `found` is from `documents.environment`."""
+    return {"experiment": str(experiment.version), **found["libraries"], **found["data"]}
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +120,7 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     asked = dict(given)
     files = dict(asked.get("files") or {})
-    for name in _FILES:
+    for name in OWN_FILES:
         location = asked.pop(name, None)
         if location is not None:
             files[name] = _published(workspace.artifacts, name, location)
@@ -172,42 +160,54 @@ def _execute(work: Work) -> bytes:
 
     wanted = work.parameters
     experiment, settings = load(wanted["experiment"]), _settings(wanted)
-    files = prepared.named_files(wanted)
-    with _one_at_a_time:
+    if "unit" not in wanted:
+        prepared.forget()
+        return _joined(work, experiment, settings)
+    with prepared.kept(work) as job:
         work.check()
-        _check_environment(wanted["environment"], _environment(experiment, files))
-        with errors_of_request(experiment, settings, files):
-            if "unit" in wanted:
-                unit = experiment.units(settings)[wanted["unit"]]
-                data = prepared.shared_data(experiment, settings, work.artifacts, wanted)
-                result = experiment.measure(data, settings, unit)
-                return pack_document({"parameters": dict(unit), "result": dict(result)})
-            prepared.forget()
-            return _joined(work, experiment, settings, files)
+        if not job.is_prepared:  # later units use the same packages and data
+            _check_environment(wanted["environment"], experiment, job.files)
+        with errors_of_request(experiment, settings, job.files):
+            unit = experiment.units(settings)[wanted["unit"]]
+            result = experiment.measure(job.data(experiment, settings), settings, unit)
+        work.check()  # inside the block: a cancelled job releases its data
+        return pack_document({"parameters": dict(unit), "result": dict(result)})
 
 
-def _check_environment(wanted: Mapping[str, str], here: Mapping[str, str]) -> None:
+def _check_environment(
+    wanted: Mapping[str, str], experiment: Experiment[Any, Any], files: Files | None
+) -> dict[str, dict[str, str]]:
+    """Return the environment of this process, as `documents` does, if it is the one that was requested."""
+    from labelgrove.experiments.documents import environment
+
+    found = environment(experiment, files)
+    here = _flat(experiment, found)
     other = [name for name in sorted({*wanted, *here}) if here.get(name) != wanted.get(name)]
     if other:
-        present, requested = (
-            ", ".join(f"{name} {found.get(name, 'missing')}" for name in other) for found in (here, wanted)
+        shown = {"experiment": "version of the experiment"}
+        differing = "; ".join(
+            f"{shown.get(name, name)}: {here.get(name, 'none')} here, {wanted.get(name, 'none')} requested"
+            for name in other
         )
         raise InputError(
-            f"experiment: this worker has {present}, and the job was requested with {requested}; install the "
-            "same packages and data for all workers, and submit the job again"
+            f"experiment: {differing}; run this job on a worker with the requested versions, or submit it "
+            "again from an environment like that of this worker"
         )
+    return found
 
 
-def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> bytes:
+def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any) -> bytes:
     """Return the document of an experiment, made from the results of its units."""
     from labelgrove.experiments.documents import identify, make_document
+    from labelgrove.experiments.prepared import named_files
     from labelgrove.experiments.request import as_command
     from labelgrove.ontology.results import pack_document, read_document
 
-    given = work.parameters["files"]
+    files, given = named_files(work.parameters), work.parameters["files"]
+    found = _check_environment(work.parameters["environment"], experiment, files)
     digests = {name.replace("_", "-"): given[name]["sha256"] for name in sorted(given)}
     results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
-    identity = identify(experiment, settings, files, digests)
+    identity = identify(experiment, settings, files, digests, found)
     command = as_command(experiment, settings, files)
     return pack_document(make_document(experiment, settings, identity, results, command))
 
@@ -236,6 +236,7 @@ EXPERIMENT = JobKind(
     plan=_plan,
     execute=_execute,
     queue="experiments",
+    turn=turn,
     parameters=_PARAMETERS,
     gather=_gather,
     estimate=_estimate,

@@ -1,70 +1,137 @@
-"""Prepare the data that the units of a job share, once in a process, from the files of the job."""
+"""The files and data that the units of a job share: provided once in a process, and released after them.
+
+The files are in ``$GROVE_HOME/experiments``, in a folder named by host and process, under names whose endings
+tell their formats. A process removes its folder when it releases the data. What a killed process left is
+removed when the next job is prepared there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from labelgrove.digests import sha256_of
+from labelgrove.ontology.errors import ServiceError
+from labelgrove.ontology.store.disk_faults import disk_advice
+from labelgrove.ontology.store.posix import is_alive
+from labelgrove.ontology.store.wholefile import make_folder
 from labelgrove.workers.ledger.specs import canonical_json
 
 if TYPE_CHECKING:
     from labelgrove.datasets.ownfiles import Files
     from labelgrove.experiments.experiment import Experiment
     from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.workers.kinds import Work
 
-__all__ = ["forget", "named_files", "shared_data"]
+__all__ = ["Prepared", "forget", "kept", "named_files", "turn"]
+
+_IDLE_S = 60.0
+"""Seconds after the last unit of a job in this process until its data are released."""
+
+turn = threading.Lock()
+"""Held while a unit runs: its data, limit of BLAS threads and warning filters apply to the whole process."""
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """The data of a job, and the folder of its files, which has to exist as long as the data are in use."""
+@dataclass
+class Prepared:
+    """The files of a job, and the data that its units share.
+
+    Attributes
+    ----------
+    job : tuple of str
+        The artifact store and the parameters of the job.
+    files : Files or None
+        The files of the job, which exist until the data are released; None if it has none.
+    """
 
     job: tuple[str, str]
-    folder: ExitStack
-    data: Any
+    files: Files | None
+    _folder: ExitStack
+    _data: list[Any] = field(default_factory=list)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the data were prepared already."""
+        return bool(self._data)
+
+    def data(self, experiment: Experiment[Any, Any], settings: Any) -> Any:
+        """Return what all units share, prepared by the first call."""
+        if not self._data:
+            self._data.append(experiment.prepare(settings, self.files))
+        return self._data[0]
+
+    def release(self) -> None:
+        """Release the data, and remove the files."""
+        self._data.clear()
+        self._folder.close()
 
 
-_last: list[_Prepared] = []
-"""The data prepared last, at most one entry; they stay in memory between the units of a job."""
+_last: list[Prepared] = []
+"""What was prepared last, at most one entry; it stays in memory between the units of a job."""
+
+_idle = threading.Timer(_IDLE_S, lambda: None)  # replaced after each unit
 
 
-def shared_data(
-    experiment: Experiment[Any, Any], settings: Any, artifacts: ArtifactStore, parameters: Mapping[str, Any]
-) -> Any:
-    """Return the data that all units of a job share; only one thread at a time may call this.
+@contextmanager
+def kept(work: Work) -> Iterator[Prepared]:
+    """Yield what the units of a job share, for one of its units; the caller holds `turn`.
 
-    Parameters
-    ----------
-    experiment, settings
-        The experiment of the job, and its settings.
-    artifacts : ArtifactStore
-        The store to read the files of the job from.
-    parameters : mapping
-        The complete parameters of the job or of one of its units.
+    It is kept for the next unit, and released after an error, after a minute without a unit, or when a unit
+    of another job comes.
+
+    Raises
+    ------
+    ServiceError
+        If the files of the job cannot be written to ``$GROVE_HOME``.
     """
-    job = artifacts.where, canonical_json({k: v for k, v in parameters.items() if k != "unit"})
-    if not _last or _last[0].job != job:
-        forget()  # before the next data are loaded: both may not fit into memory
-        with ExitStack() as stack:
-            folder = stack.enter_context(TemporaryDirectory(prefix="labelgrove-"))
-            for name, entry in parameters["files"].items():
-                _provide(artifacts, entry["sha256"], _path(folder, name, entry))
-            data = experiment.prepare(settings, named_files(parameters, folder))
-            _last.append(_Prepared(job, stack.pop_all(), data))
-    return _last[0].data
+    _idle.cancel()
+    try:
+        job = work.artifacts.where, canonical_json({k: v for k, v in work.parameters.items() if k != "unit"})
+        if not _last or _last[0].job != job:
+            forget()  # before the next data are loaded: both may not fit into memory
+            with ExitStack() as stack:
+                files = stack.enter_context(_provided(work))
+                _last.append(Prepared(job, files, stack.pop_all()))
+        yield _last[0]
+    except BaseException:
+        forget()
+        raise
+    _forget_later()
 
 
 def forget() -> None:
-    """Release the data that were prepared last."""
+    """Release what was prepared last."""
     while _last:
-        _last.pop().folder.close()
+        _last.pop().release()
 
 
-def named_files(parameters: Mapping[str, Any], folder: str = "") -> Files | None:
+atexit.register(forget)
+
+
+def _forget_later() -> None:
+    def end() -> None:
+        with turn:
+            if timer is _idle:  # else a unit came meanwhile
+                forget()
+
+    global _idle
+    timer = _idle = threading.Timer(_IDLE_S, end)
+    timer.daemon = True
+    timer.start()
+
+
+def named_files(parameters: Mapping[str, Any], folder: Path = Path()) -> Files | None:
     """Return the files of a job, with their paths in `folder`; None if the job has no files."""
     from labelgrove.datasets.ownfiles import Files
 
@@ -72,18 +139,51 @@ def named_files(parameters: Mapping[str, Any], folder: str = "") -> Files | None
     return Files(**paths, metric=parameters["metric"], answers=parameters["answers"]) if paths else None
 
 
-def _path(folder: str, name: str, entry: Mapping[str, str]) -> Path:
-    return Path(folder, name + entry["ending"])
+def _path(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
+    return folder / (name + entry["ending"])
+
+
+@contextmanager
+def _provided(work: Work) -> Iterator[Files | None]:
+    """Yield the files of a job, which exist during the block; None, without any folder, if it has none."""
+    shared = work.workspace.settings.home / "experiments"
+    _sweep(shared)
+    if not work.parameters["files"]:
+        yield None
+        return
+    with ExitStack() as stack:
+        try:
+            make_folder(shared)
+            folder = Path(tempfile.mkdtemp(prefix=f"{socket.gethostname()}-{os.getpid()}-", dir=shared))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            for name, entry in work.parameters["files"].items():
+                _provide(work.artifacts, entry["sha256"], _path(folder, name, entry))
+        except ServiceError:
+            raise
+        except OSError as error:
+            other = "name a folder that this process may write"
+            advice = disk_advice(error, "the folder", "GROVE_HOME", otherwise=other)
+            raise ServiceError(f"{shared}: cannot be written ({error.strerror}); {advice}") from error
+        yield named_files(work.parameters, folder)
+
+
+def _sweep(shared: Path) -> None:
+    """Remove the folders that dead processes of this host left; this process has none at the moment."""
+    named = re.compile(rf"{re.escape(socket.gethostname())}-(\d+)-[^-]+")
+    for path in list(shared.iterdir()) if shared.is_dir() else []:
+        found = named.fullmatch(path.name)
+        if found and (int(found[1]) == os.getpid() or not is_alive(int(found[1]))):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _provide(artifacts: ArtifactStore, digest: str, path: Path) -> None:
-    """Check the content of an artifact, and make it a file at `path`, whose ending tells the format.
-
-    The file is a link if the artifact is a local file, else a copy.
-    """
+    """Check an artifact and write it to `path`: as a hard link where possible, otherwise as a copy."""
     content = artifacts.content(digest)
     held = artifacts.local_path(digest)
-    if held is None:
-        path.write_bytes(content)
-    else:
-        path.symlink_to(held)
+    if held is not None:
+        with contextlib.suppress(OSError):  # another disk, or there is no copy
+            os.link(held, path)
+            if sha256_of(path) == digest:  # else a damaged copy that could not be replaced
+                return
+            path.unlink()
+    path.write_bytes(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,12 +14,13 @@ from labelgrove.experiments.settings import as_texts, with_seeds_from
 from labelgrove.ontology.errors import GroveError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
+    from labelgrove.datasets.filepaths import FilePaths
     from labelgrove.datasets.ownfiles import Files
 
 __all__ = ["as_command", "check_runnable", "errors_of_request"]
 
 
-def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> None:
+def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) -> None:
     """Check that an experiment can run here and takes these files.
 
     Raises
@@ -26,8 +28,11 @@ def check_runnable(experiment: Experiment[Any, Any], files: Files | None) -> Non
     MissingExtraError
         If a package that the experiment needs is not installed.
     InputError
-        For files that the experiment cannot use.
+        For files that the experiment cannot use, and for options that apply to a file that is not given.
     """
+    for option, usual in (("metric", "tree"), ("answers", "all")):
+        if files is not None and files.hierarchy is None and getattr(files, option) != usual:
+            raise InputError(f"--{option}: applies to --hierarchy; give that file or leave --{option} out")
     for package in ("scikit-learn", "threadpoolctl", "networkx"):
         if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.claim.name!r}")
@@ -49,21 +54,41 @@ def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Fi
     """Turn errors of a library about settings or files of a user into `InputError`.
 
     With the default (or quick) settings and without files, such an error is a defect of the program, and is
-    raised unchanged.
+    raised unchanged. Messages name a file by its option, because the path is that of a copy.
     """
     try:
         yield
-    except GroveError:
+    except GroveError as error:
+        if files is not None and error.args:
+            error.args = (_by_option(str(error.args[0]), files), *error.args[1:])
         raise
     except (ArithmeticError, MemoryError, ValueError) as error:
         if files is None and settings in (experiment.settings(), experiment.settings(quick=True)):
             raise
         said = str(error).partition("\n")[0]
+        said = said if files is None else _by_option(said, files)
         changes = shlex.split(as_command(experiment, settings, files))[3:]
+        tried = f"with {' '.join(changes)} ({type(error).__name__}: {said})"
+        if isinstance(error, MemoryError):
+            raise InputError(
+                f"{experiment.claim.name}: there is not enough memory here to run it {tried}; use smaller "
+                "settings or files, or a machine with more memory"
+            ) from error
         raise InputError(
-            f"{experiment.claim.name}: cannot be run with {' '.join(changes)} "
-            f"({type(error).__name__}: {said}); change these settings or files"
+            f"{experiment.claim.name}: cannot be run {tried}; change these settings or files"
         ) from error
+
+
+_POLICY = re.compile(r"(; or )?choose --policy .*?(?=; [a-z-]+ at |; and \d+ more kind|\n|$)")
+"""The advice to choose a policy, an option of ``grove ingest`` only, up to the next kind of defect."""
+
+
+def _by_option(said: str, files: Files) -> str:
+    """Return a message with options in place of paths, and without advice on an option of other commands."""
+    for option in files.given():
+        path = str(getattr(files, option.replace("-", "_")))
+        said = said.replace(f"--{option} {path}", f"--{option}").replace(path, f"--{option}")
+    return _POLICY.sub(lambda advice: "" if advice[1] else "correct the file", said)
 
 
 def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> str:

@@ -1,12 +1,13 @@
-"""Lock files, which is possible on Linux and macOS but not on other systems."""
+"""Lock files and look for processes, which is possible on Linux and macOS but not on other systems."""
 
 from __future__ import annotations
 
+import os
 from typing import IO, Any
 
 from labelgrove.ontology.errors import PlatformError
 
-__all__ = ["require_posix", "try_lock"]
+__all__ = ["is_alive", "require_posix", "try_lock"]
 
 
 def require_posix(purpose: str) -> None:
@@ -42,4 +43,15 @@ def try_lock(file: int | IO[Any]) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):  # network folders raise either
         return False
+    return True
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process with this number runs on this machine."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
     return True

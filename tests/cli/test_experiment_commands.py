@@ -40,7 +40,7 @@ def test_the_list_names_every_experiment_with_its_claim(call):
 def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     result = call("experiment", "complete-graph", "--quick", "--out", "found")
     assert "complete-graph  holds" in result.stdout
-    assert "4 units computed" in result.stderr
+    assert "4 units computed meanwhile" in result.stderr
     assert "--quick runs few trials" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
         "result.html",
@@ -63,7 +63,7 @@ def test_a_result_is_written_again_from_the_ledger_and_earlier_files_are_left_al
     content = result.read_bytes()
     result.unlink()
     said = call("experiment", "complete-graph", "--quick", "--out", "found").stderr
-    assert "complete-graph: holds (0 units computed now; " in said
+    assert "complete-graph: holds (0 units computed meanwhile; " in said
     assert (result.read_bytes(), kept.read_text()) == (content, "{")
     (job,) = json.loads(call("jobs", "list", "--json").stdout)
     call("jobs", "result", job["id"], "--out", "result.json")
@@ -112,6 +112,64 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
         in call("experiment", "digits-grid", "--probs", "p.npy", code=2).stderr
     )
     assert not Path("experiments").exists()
+
+
+@pytest.mark.parametrize("option", [("--metric", "graph"), ("--answers", "leaves")])
+def test_how_a_hierarchy_is_read_is_refused_without_one(call, option):
+    said = call("experiment", "complete-graph", "--quick", *option, code=2).stderr
+    assert f"{option[0]}: applies to --hierarchy; give that file or leave {option[0]} out" in said
+    given = ("--param", "experiment=complete-graph", "--param", "=".join(option)[2:])
+    assert f"{option[0]}: applies to" in call("jobs", "submit", "experiment", *given, code=2).stderr
+
+
+def predictions():
+    np.save("p.npy", np.eye(4)[[0, 1, 2, 3, 0, 1, 2, 3]] * 0.8 + 0.05)
+    Path("columns.txt").write_text("oak\nelm\nmoss\nfern\n")
+    Path("truth.txt").write_text("oak\nelm\nmoss\nfern\n" * 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            "parent,child\nroot,oak\noak,elm\nelm,oak\nroot,moss\nroot,fern\n",
+            "remove one edge of each loop\n",
+        ),
+        ("parent,child\nroot,oak\nother,elm\nroot,moss\nother,fern\n", "correct the file"),
+        ("parent,child\nroot,oak\nroot,elm\nroot,moss\n", "--columns: 1 of 4 keys are not allowed labels"),
+        ("", "--hierarchy: empty-file at --hierarchy (the file has no content"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_by_its_option(call, tmp_path, content, said):
+    predictions()
+    Path("bad.csv").write_text(content)
+    files = ("--hierarchy", "bad.csv", "--probs", "p.npy", "--columns", "columns.txt", "--truth", "truth.txt")
+    error = call("experiment", "metric-comparison", "--set", "seeds=0", *files, code=2).stderr
+    assert said in error
+    (job,) = json.loads(call("jobs", "list", "--json").stdout)
+    for text in (error, job["error"]):
+        assert "/hierarchy.csv" not in text
+        assert "labelgrove" not in text
+        assert "--policy" not in text
+
+
+def test_a_file_may_be_a_url(call):
+    import fsspec
+
+    with fsspec.open("memory://experiment-files/tree.csv", "wb") as file:
+        file.write(b"parent,child\nroot,oak\nroot,elm\noak,acorn\noak,leaf\n")
+    options = (
+        "--set",
+        "seeds=0",
+        "--set",
+        "rounds=2",
+        "--set",
+        "n_start=2",
+        "--hierarchy",
+        "memory://experiment-files/tree.csv",
+    )
+    document = json.loads(call("experiment", "active-locus", *options, "--json").stdout)
+    assert set(document["files"]) == {"answers", "hierarchy", "metric"}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if load(name).claim.command])

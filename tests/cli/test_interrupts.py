@@ -178,6 +178,14 @@ def test_an_experiment_goes_on_where_it_was(call):
     assert [job["id"]] == [found["id"] for found in json.loads(call("jobs", "list", "--json").stdout)]
 
 
+def test_a_stopped_experiment_leaves_no_copies_of_its_files(call):
+    pytest.importorskip("sklearn")
+    arguments = ("experiment", "active-locus", "--set", "seeds=0", "--hierarchy", "garden.csv")
+    said = stopped_at("labelgrove.experiments.claims.active_locus:select_classes", *arguments)
+    assert said.splitlines()[-1].endswith(f"go on with: grove {' '.join(arguments)}")
+    assert list(Path(os.environ["GROVE_HOME"], "experiments").iterdir()) == []
+
+
 def test_a_backup_and_a_restore_go_on_with_themselves(garden, tmp_path, monkeypatch):
     garden("backup", "kept")
     manifest = Path("kept/backup.json").read_bytes()

@@ -51,7 +51,7 @@ def execute(work):
 kinds._registry()["experiment"] = dataclasses.replace(kind, execute=execute)
 with Workspace.open() as workspace:
     job = client.submit(workspace, "experiment", {REQUEST!r}, wait=False)
-    with Pool(workspace, threads=1, lease_s={LEASE_S}) as pool:
+    with Pool(workspace, threads=4, lease_s={LEASE_S}) as pool:
         pool.run_until(lambda: client.status(workspace, job.id).finished)
 """
 
@@ -123,6 +123,8 @@ def test_a_job_goes_on_after_its_process_was_killed(tmp_path):
         assert len(before) == 2
         (job,) = client.list_jobs(workspace)
         assert not job.finished
+        units = client.list_units(workspace, job.id)  # one runs at a time, and the others lose no attempt
+        assert sorted(unit.attempts for unit in units if unit.key not in before) == [0, 0, 0, 0, 1]
         with Pool(workspace, threads=1, lease_s=LEASE_S) as pool:
             pool.run_until(lambda: client.status(workspace, job.id).finished)
         job = client.status(workspace, job.id)

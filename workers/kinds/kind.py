@@ -9,6 +9,7 @@ name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -294,6 +295,9 @@ class JobKind:
         Which parameters may be given, for messages and the manual; `complete` decides.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
+    turn : context manager
+        Entered before a unit is claimed, and left after its end: a lock for a kind of which one unit at a
+        time may run in a process. Waiting units are not claimed, so that a kill costs them no attempt.
     gather : callable, optional
         Workspace, given parameters -> parameters with the digests of artifacts in place of files; digests
         stay as they are. Called whenever a request is made; for a schedule, whenever the schedule is due.
@@ -318,6 +322,7 @@ class JobKind:
     execute: Callable[[Work], Product | bytes]
     parameters: Sequence[Parameter] = ()
     queue: str = DEFAULT_QUEUE
+    turn: AbstractContextManager[Any] = field(default_factory=nullcontext)
     gather: Callable[[Workspace, Mapping[str, Any]], dict[str, Any]] | None = None
     estimate: Callable[[Mapping[str, Any], Subject], Estimate] | None = None
     show: Callable[[JobResult], GraphResult] | None = None

@@ -147,18 +147,19 @@ def execute_unit(
     kind, jobs = _found(workspace, key)
     if kind is None:
         return Outcome.UNKNOWN
-    claim = ledger.claim(key, lease_s=lease_s)
-    if claim is None:
-        return Outcome.NOT_MINE
-    with about(unit=key, kind=kind.name, attempt=claim.attempts, **jobs):
-        began = time.monotonic()
-        with _Heartbeat(ledger, claim, lease_s, recall or Recall()) as heartbeat:
-            outcome = _run(kind, claim, ledger, workspace, heartbeat, out_of_time)
-        logger.info(
-            "unit %s of kind %s, attempt %d: %s",
-            *(key, kind.name, claim.attempts, outcome),
-            extra={"outcome": outcome.value, "seconds": time.monotonic() - began},
-        )
+    with kind.turn:
+        claim = ledger.claim(key, lease_s=lease_s)
+        if claim is None:
+            return Outcome.NOT_MINE
+        with about(unit=key, kind=kind.name, attempt=claim.attempts, **jobs):
+            began = time.monotonic()
+            with _Heartbeat(ledger, claim, lease_s, recall or Recall()) as heartbeat:
+                outcome = _run(kind, claim, ledger, workspace, heartbeat, out_of_time)
+            logger.info(
+                "unit %s of kind %s, attempt %d: %s",
+                *(key, kind.name, claim.attempts, outcome),
+                extra={"outcome": outcome.value, "seconds": time.monotonic() - began},
+            )
     if outcome in (Outcome.DONE, Outcome.FAILED) and not publish:
         ledger.settle(key)
     elif outcome in (Outcome.DONE, Outcome.FAILED):

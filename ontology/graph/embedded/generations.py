@@ -27,7 +27,7 @@ from pathlib import Path
 
 from labelgrove.ontology.errors import ConflictError, GraphDamagedError, ServiceError
 from labelgrove.ontology.store.disk_faults import NOT_WRITABLE, disk_advice
-from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.posix import is_alive, try_lock
 from labelgrove.ontology.store.wholefile import PRIVATE, make_folder, open_private, sync_file, sync_folder
 
 __all__ = ["Generations"]
@@ -202,7 +202,7 @@ class Generations:
             generation, private = _GENERATION.fullmatch(path.name), _PRIVATE.fullmatch(path.name)
             if generation and int(generation[1]) != newest:
                 path.unlink(missing_ok=True)
-            elif private and not _alive(int(private[1])):
+            elif private and not is_alive(int(private[1])):
                 shutil.rmtree(path, ignore_errors=True)
 
     @contextmanager
@@ -262,13 +262,3 @@ class Generations:
 
 
 _REBUILD = "run: grove graph rebuild"
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

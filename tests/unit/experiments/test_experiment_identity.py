@@ -12,7 +12,7 @@ from labelgrove.datasets import glosses as source
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import NAMES, documents, load
 from labelgrove.experiments.contrast import Finding, Verdict
-from labelgrove.experiments.documents import identify, write_result
+from labelgrove.experiments.documents import environment, identify, write_result
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
@@ -73,7 +73,7 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
             experiment.prepare(settings, None)
         except NotFoundError:
             assert read
-    assert set(identify(experiment, settings, None, {}).parts["data"]) == (
+    assert set(identify(experiment, settings, None, {}, environment(experiment, None)).parts["data"]) == (
         {"WordNet's data.noun"} if read else set()
     )
     assert experiment.installed_data(Files(hierarchy=Path("mine.csv"))) == {}
@@ -83,22 +83,26 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
 def test_another_version_is_another_identity(part, monkeypatch):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
-    before = identify(experiment, settings, None, {})
+    before = identify(experiment, settings, None, {}, environment(experiment, None))
     assert before.parts["libraries"][part]
     now = documents.versions
     monkeypatch.setattr(documents, "versions", lambda names: now(names) | {part: "0.1.2.3"})
-    assert identify(experiment, settings, None, {}).digest != before.digest
+    assert identify(experiment, settings, None, {}, environment(experiment, None)).digest != before.digest
 
 
 def test_settings_and_the_version_of_the_experiment_are_in_the_identity(monkeypatch):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
-    found = {identify(experiment, settings, None, {}).digest}
+
+    def digest(settings):
+        return identify(experiment, settings, None, {}, environment(experiment, None)).digest
+
+    found = {digest(settings)}
     for name, value in vars(settings).items():
         other = (*value, 9) if isinstance(value, tuple) else value + 1
-        found.add(identify(experiment, replace(settings, **{name: other}), None, {}).digest)
+        found.add(digest(replace(settings, **{name: other})))
     monkeypatch.setattr(type(experiment), "version", 99)
-    found.add(identify(experiment, settings, None, {}).digest)
+    found.add(digest(settings))
     assert len(found) == 2 + len(vars(settings))
 
 

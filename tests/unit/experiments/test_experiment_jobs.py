@@ -12,9 +12,7 @@ pytest.importorskip("sklearn")
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.digests import sha256_of
 from labelgrove.experiments import load, prepared
-from labelgrove.experiments.contrast import Finding, Verdict
-from labelgrove.experiments.documents import identify, make_document
-from labelgrove.experiments.experiment import Summary
+from labelgrove.experiments.documents import environment, identify, make_document
 from labelgrove.experiments.request import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
@@ -46,7 +44,7 @@ def computed_here(experiment, settings, files=None, digests=()):
     """Return the bytes of the document, made from the functions of an experiment without any ledger."""
     data = experiment.prepare(settings, files)
     results = [experiment.measure(data, settings, unit) for unit in experiment.units(settings)]
-    identity = identify(experiment, settings, files, dict(digests))
+    identity = identify(experiment, settings, files, dict(digests), environment(experiment, files))
     command = as_command(experiment, settings, files)
     return pack_document(make_document(experiment, settings, identity, results, command))
 
@@ -111,25 +109,11 @@ def test_data_are_prepared_once_for_all_units_of_a_job(workspace, monkeypatch):
     assert not prepared._last  # nothing is kept once a job has its document
 
 
-def test_files_stay_open_under_their_names_as_long_as_their_data_are_used(workspace, tmp_path, monkeypatch):
-    experiment, given = load("active-locus"), []
-
-    def measure(self, data, settings, unit):
-        given.append((data, data.hierarchy.read_bytes()))
-        return {"checked_rows": 0}
-
-    monkeypatch.setattr(type(experiment), "prepare", lambda self, settings, files: files)
-    monkeypatch.setattr(type(experiment), "measure", measure)
-    found = Summary((Finding(experiment.claim.sentence, Verdict.HOLDS, "of nothing"),))
-    monkeypatch.setattr(type(experiment), "summarize", lambda *_: found)
-    (tmp_path / "tree.csv").write_text("parent,child\nroot,oak\n")
-    asked = {"experiment": "active-locus", "quick": True, "hierarchy": str(tmp_path / "tree.csv")}
-    done(workspace, asked)
-    assert {content for _, content in given} == {b"parent,child\nroot,oak\n"}
-    (path,) = {files.hierarchy for files, _ in given}
-    assert path.name == "hierarchy.csv"
-    assert not path.exists()
-    assert not path.parent.exists()
+def test_packages_and_data_are_compared_once_for_all_units_of_a_process(workspace, monkeypatch):
+    experiment, compared = load("complete-graph"), []
+    monkeypatch.setattr(type(experiment), "installed_data", lambda self, files: compared.append(files) or {})
+    done(workspace, SMALL | {"settings": {"sizes": "3,4,5,6", "seeds": "21", "n_rows": "50"}})
+    assert len(compared) == 3  # for the request, before the first unit, and for the document
 
 
 def test_a_damaged_unit_is_found_by_its_digest_and_computed_again(workspace):
@@ -197,9 +181,10 @@ GLOSSES = {"experiment": "class-embeddings", "quick": True}
 )
 def test_a_worker_with_other_packages_or_data_says_so(workspace, wordnet_dir, asked, part):
     complete = complete_request(workspace, kind_named("experiment"), asked)
-    assert complete["environment"][part]
+    here = complete["environment"][part]
+    assert here
     complete["environment"] = {**complete["environment"], part: "0.1"}
     job = client.submit(workspace, "experiment", complete)
     assert job.state is State.FAILED
-    assert f"and the job was requested with {part} 0.1; install the same packages" in job.error
+    assert f"{part}: {here} here, 0.1 requested; run this job on a worker with" in job.error
     assert find_kind("experiment").queue == "experiments"

@@ -47,13 +47,25 @@ def test_a_trial_is_not_counted_twice(change):
         changed(load("diabetes-path").settings(), [change])
 
 
-def test_settings_that_no_library_takes_are_refused_by_name(tmp_path):
+def test_settings_that_do_not_fit_into_memory_are_told_so(tmp_path):
     experiment = load("sample-complexity")
     settings = changed(experiment.settings(quick=True), ["seeds=0", "dimensions=100000000000"])
     with pytest.raises(
         InputError,
-        match=r"sample-complexity: cannot be run with --set dimensions=1.* \(MemoryError",
+        match=r"sample-complexity: there is not enough memory here to run it with --set dimensions=1",
     ):
+        run(experiment, tmp_path, settings=settings)
+
+
+def test_settings_that_no_library_takes_are_refused_by_name(tmp_path, monkeypatch):
+    experiment = load("digits-grid")
+
+    def refusing(*_):
+        raise ValueError("a library takes no such number")
+
+    monkeypatch.setattr(type(experiment), "prepare", refusing)
+    settings = changed(experiment.settings(quick=True), ["seeds=5"])
+    with pytest.raises(InputError, match=r"cannot be run with .*seeds=5.* \(ValueError: a library takes no"):
         run(experiment, tmp_path, settings=settings)
 
 

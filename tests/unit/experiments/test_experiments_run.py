@@ -9,8 +9,8 @@ from click.testing import CliRunner
 pytest.importorskip("sklearn")
 
 from labelgrove.cli import grove
-from labelgrove.cli.experiments import busy_seconds
 from labelgrove.experiments import NAMES, load, select
+from labelgrove.experiments.answering import busy_seconds
 from labelgrove.experiments.contrast import Verdict
 from labelgrove.experiments.documents import write_overview, write_result
 from labelgrove.experiments.settings import as_texts, changed
