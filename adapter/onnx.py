@@ -131,7 +131,8 @@ def decision_model(
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
         raise InputError(
-            f"the model takes {finished.ByteSize()} bytes, and an ONNX file can have 2 GB; allow fewer labels"
+            f"the model takes {finished.ByteSize():,} bytes, but at most {_MOST_BYTES:,} fit into an ONNX "
+            "file; allow fewer labels"
         )
     checker.check_model(finished)
     return finished

@@ -52,7 +52,7 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
     >>> from labelgrove.ontology.store.artifacts import open_store
     >>> settings = Settings.from_env({"GROVE_HOME": "/tmp/grove"})
     >>> folder = open_store("/tmp/grove/artifacts")
-    >>> through_cache(folder, settings) is folder  # as near as can be
+    >>> through_cache(folder, settings) is folder  # a folder on this machine needs no cache
     True
     """
     if settings.cache_url is None and store.folder is not None:

@@ -97,7 +97,7 @@ def _cover(
 
 
 def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
-    """Return the cover, by a job that has computed it before or computes it now."""
+    """Return the cover that a job has computed; run the job first if its result does not exist yet."""
     from labelgrove.workers.kinds.cover import read_cover
 
     digest = stored.answer(f"cover of {stored.space.n_labels:,} labels", "cover", options)

@@ -46,8 +46,8 @@ def answer_experiment(
     request : mapping
         The parameters of the job.
     wait : callable
-        Given the function that submits the job without waiting for it -> the job, done. Its errors are
-        raised. On Ctrl-C the copies of the job's files are removed first.
+        Given the function that submits the job without waiting for it -> the job, with its result. Its errors
+        are raised. On Ctrl-C the copies of the job's files are removed first.
     """
     from labelgrove.workers.client import list_units, submit
 

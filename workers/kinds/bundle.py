@@ -74,8 +74,8 @@ def _complete_target(
 ) -> dict[str, str]:
     if set(target) != {"ontology", "bundle"}:
         raise InputError(
-            f"bundle: the target is {dict(target)!r}; give bundle, a name for the bundle, and ontology, the "
-            "ontology that it belongs to: --target ontology=garden --target bundle=mine"
+            f"bundle: the target is {dict(target)!r}; give only the ontology that the bundle belongs to, and "
+            "a name for the bundle: --target ontology=garden --target bundle=mine"
         )
     check_name(target["bundle"], "bundle")
     workspace.catalog.version(target["ontology"], parameters["ontology"])

@@ -277,11 +277,12 @@ class Ledger:
         return self._end(claim, unit_move("release", error=told, **free))
 
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
-        """Give a unit back until its inputs whose artifacts are `digests` have been computed again.
+        """Make a unit wait until those of its inputs whose artifacts were lost have been computed again.
 
-        This counts as an attempt; if it was the last one (`max_attempts`), the unit fails instead. A job that
-        was done before one of these artifacts was lost stays done, unless the artifact is its result; then
-        the job is opened again. Return False, with no change, if the claim was lost.
+        `digests` names the lost artifacts. This counts as an attempt; if it was the last one
+        (`max_attempts`), the unit fails instead. Other jobs that used a lost artifact and are done stay done;
+        only a job whose result is a lost artifact is opened again. Return False, with no change, if the claim
+        was lost.
         """
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)

@@ -335,9 +335,10 @@ def _forget_rows(workspace: Workspace, grace_s: float) -> None:
 
 
 def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
-    """Forget old jobs and collect artifacts if due, and if no other process does; return whether it was done.
+    """Forget old jobs and delete unused artifacts if this is due and no other process is doing it.
 
-    Errors are logged, and the next turn tries again: they must not stop the sweep.
+    Return whether this process did it. Errors are logged, not raised, because they must not stop the sweep;
+    the next time it is due, the work is tried again.
     """
     if not take_turn(workspace.engine, "retention", every_s=EVERY_S):
         return False

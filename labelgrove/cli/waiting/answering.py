@@ -40,7 +40,7 @@ def answer(
     Raises
     ------
     InputError, JobFailedError, ServiceError
-        As for `answering_job` and `cli.waiting.following.result_of`.
+        As for `answering_job`.
     """
     from labelgrove.workers.client import submit_for_ontology
 
@@ -53,7 +53,7 @@ def answer(
 def answering_job(
     workspace: Workspace, title: str, submit: Callable[[], Job], *, go_on: str | None = None
 ) -> Job:
-    """Return a job that has ended; wait for it if the ledger has no result yet.
+    """Return a job that has a result; wait for it if the ledger has no result yet.
 
     Parameters
     ----------
@@ -68,7 +68,9 @@ def answering_job(
     Raises
     ------
     InputError
-        For a request that cannot be met. For other failures, `cli.waiting.following.result_of` raises.
+        For a request that cannot be met.
+    JobFailedError
+        If the job failed for another reason, or was cancelled.
     ServiceError
         If the ledger cannot be written, or the broker does not answer.
     """
@@ -83,4 +85,5 @@ def answering_job(
             job = follow(workspace, job, progress, publish=False, go_on=go_on)
     if job.state is State.FAILED and job.error is not None and is_of_request(job.error):
         raise InputError(job.error)
+    result_of(job)  # raises the error of a job without a result
     return job

@@ -36,10 +36,11 @@ def follow(
     publish: bool = True,
     go_on: str | None = None,
 ) -> Job:
-    """Wait until `job` is finished and return it; if stderr is not a terminal, print each change there.
+    """Wait until `job` is finished, and return it; meanwhile, show its progress on stderr.
 
-    With ``publish=False``, wait only until the result exists, as `workers.client.wait` does, and print no
-    changes if this process computes it. After Ctrl-C, `go_on` is shown as the command that continues the
+    If stderr is a terminal, `progress` shows a bar; otherwise, each change is printed as a line. With
+    ``publish=False``, wait only until the job has ended, as `workers.client.wait` does, and print no such
+    lines if this process runs the job. After Ctrl-C, `go_on` is shown as the command that continues the
     work, by default ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait

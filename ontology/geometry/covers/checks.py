@@ -66,7 +66,7 @@ class Cover:
 
 
 def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether some weights over `observed` reach every allowed label.
+    """Return whether every allowed label is a Fréchet mean for some weights over `observed`.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class RootedTree:
         n = len(parent)
         if n and not (int(parent.min()) >= -1 and int(parent.max()) < n):
             outside = parent[(parent < -1) | (parent >= n)][0]
-            raise SpaceError(f"parent: {outside} points outside 0..{n - 1}; the root has -1")
+            raise SpaceError(f"parent: {outside} is outside 0..{n - 1}; only the root has -1")
         given = parent.astype(np.int64)
         roots = np.flatnonzero(given < 0)
         if len(roots) != 1:

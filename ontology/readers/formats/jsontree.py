@@ -50,7 +50,7 @@ class _Walk:
         self._unread: dict[str, tuple[int, int]] = {}  # member: number of nodes with it, and the first line
 
     def trees(self, document: Any) -> None:
-        """Read the tree or the array of trees that is the document."""
+        """Read the document, which is one tree or an array of trees."""
         trees = document if isinstance(document, list) else [document]
         self._wait(trees, None, 1, None)
         while self._waiting:

@@ -236,8 +236,8 @@ def test_a_graph_is_asked_for(given: Any) -> None:
         (lambda: TreeSpace.from_arrays(ABC, -1), SpaceError, "parent: int64 of shape ()"),
         (lambda: TreeSpace.from_arrays(ABC, [-1, 0.5, 1]), SpaceError, "parent: float64"),
         (lambda: TreeSpace.from_arrays(ABC, [-1, 0, "b"]), SpaceError, "parent: <U"),
-        (lambda: TreeSpace.from_arrays(ABC, [-5, 0, 1]), SpaceError, "parent: -5 points outside 0..2"),
-        (lambda: TreeSpace.from_arrays(ABC, [-1, 0, 9]), SpaceError, "parent: 9 points outside 0..2"),
+        (lambda: TreeSpace.from_arrays(ABC, [-5, 0, 1]), SpaceError, "parent: -5 is outside 0..2"),
+        (lambda: TreeSpace.from_arrays(ABC, [-1, 0, 9]), SpaceError, "parent: 9 is outside 0..2"),
         (
             lambda: TreeSpace.from_arrays(ABC, np.array([2**64 - 1, 0, 1], np.uint64)),
             SpaceError,

@@ -40,8 +40,8 @@ def workspace(tmp_path):
             "results of the kind cover get no name; leave out",
         ),
         ("cover", {"ontology": "garden"}, {}, InputError, "results of the kind cover get no name"),
-        ("bundle", BUNDLE, {"name": "mine"}, InputError, "give bundle, a name for the bundle"),
-        ("bundle", BUNDLE, {}, InputError, "give bundle"),
+        ("bundle", BUNDLE, {"name": "mine"}, InputError, "and a name for the bundle"),
+        ("bundle", BUNDLE, {}, InputError, "and a name for the bundle"),
         ("bundle", BUNDLE, {"bundle": "a b/c"}, InputError, "bundle name 'a b/c'"),
         ("bundle", BUNDLE, {"bundle": 7}, InputError, "the target's bundle is 7"),
         ("bundle", BUNDLE, {"bundle": "mine", "ontology": "nope"}, NotFoundError, "'nope' is not here"),
@@ -76,7 +76,7 @@ def test_a_bundle_is_named_in_the_ontology_that_the_request_names(workspace):
     ("kind", "parameters", "target", "said"),
     [
         ("cover", {"ontology": "garden"}, {"foo": "bar"}, "results of the kind cover get no name"),
-        ("bundle", BUNDLE, {"bundle": "mine"}, "give bundle, a name for the bundle"),
+        ("bundle", BUNDLE, {"bundle": "mine"}, "and a name for the bundle"),
     ],
 )
 def test_a_wish_of_old_that_nothing_can_fulfill_ends_with_its_reason(

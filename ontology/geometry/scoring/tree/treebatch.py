@@ -34,11 +34,12 @@ class TreeBatch(Protocol):
 
 
 def tie_slack(observed: Observed) -> float:
-    """Return the largest difference of F / W that two tied vertices can have when running sums compute it.
+    """Return the largest difference in F / W between two tied vertices, where F comes from running sums.
 
-    F is the Fréchet variance, W the total weight, n the number of observed labels, and the reach is
-    `Skeleton.reach`. The rounding error of a moment is at most n rounding units of ``W * reach``; that of F,
-    and of the plain sums that decide about ties, at most n rounding units of ``W * reach^2``.
+    F is the Fréchet variance of a vertex, W the total weight, n the number of observed labels, and the reach
+    is `Skeleton.reach`. Rounding changes a moment (a sum of weights times depths) by at most n rounding units
+    of ``W * reach``. It changes F, and the plain sums that decide about ties, by at most n rounding units of
+    ``W * reach^2``.
     """
     return (2 * TIE_RELATIVE + 32 * (len(observed.at) + 8) * 2.0**-53) * observed.skeleton.reach**2
 
