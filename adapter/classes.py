@@ -40,7 +40,7 @@ __all__ = ["ClassAnswers", "ClassBinding", "Source", "measuring_space", "opened_
 
 Address = str | os.PathLike[str]
 Source = Address | Bundle | LabelGraph | MetricSpace
-"""What gives the labels and their distances: an address, a bundle, a graph or a space."""
+"""A source of labels and their distances: an address, a bundle, a graph or a space."""
 
 
 def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:

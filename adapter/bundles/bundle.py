@@ -478,7 +478,7 @@ def _taken(names: Texts, space: MetricSpace, points: Keys) -> Texts:
 
 
 def _narrowest(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return distances in float32 if they are float64 and lose nothing; otherwise as they are."""
+    """Return float64 distances as float32 if no value changes; return other distances unchanged."""
     if distances.dtype != np.float64:
         return distances
     narrow = distances.astype(np.float32)

@@ -38,7 +38,7 @@ class Answer:
 def answer_experiment(
     workspace: Workspace, request: Mapping[str, Any], wait: Callable[[Callable[[], Job]], Job]
 ) -> Answer:
-    """Return the result of an experiment, as a job that the ledger finds or that is computed now.
+    """Return the result of an experiment from the ledger; compute it first if it is not there yet.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def answer_experiment(
 def busy_seconds(units: Iterable[Unit]) -> float:
     """Return the wall-clock seconds in which at least one of the units was being computed.
 
-    Units of several processes run at the same time, so the sum of their own times would count it twice.
+    Units of several processes run at the same time, so a sum over units would count some seconds twice.
     """
     total, until = 0.0, -math.inf
     spans = [(u.claimed_at, u.ended_at) for u in units if u.claimed_at is not None and u.ended_at is not None]

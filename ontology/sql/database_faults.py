@@ -126,7 +126,7 @@ _CONNECTING: Final[tuple[tuple[re.Pattern[str], _Fault], ...]] = tuple(
         (r"starting up|shutting down|recovery mode", _SQLSTATES["57P03"]),
     )
 )
-"""Faults by a pattern in the message with which a server rejects a connection."""
+"""Faults of a rejected connection, by a pattern that the server's message matches."""
 
 _SQLITE: Final[dict[int, _Fault]] = {
     3: (ServiceError, "give this user the right to read and write the file and its folder"),  # PERM

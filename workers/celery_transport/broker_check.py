@@ -150,7 +150,7 @@ def check_broker(url: str) -> Broker:
 
 
 def rename_foreign_keys(url: str) -> list[str]:
-    """Rename broker keys with a name of this package and data of a foreign type; return their new names.
+    """Rename broker keys that have a name of this package but a foreign type; return their new names.
 
     The ledger sends the messages again that were to wait under these keys. No foreign data is deleted.
 

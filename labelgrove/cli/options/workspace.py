@@ -51,7 +51,7 @@ def open_workspace(settings: Settings) -> Workspace:
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Show the results of jobs in the graph again after it was lost; perhaps no worker ever sweeps."""
+    """If the graph was lost, show the results of jobs in it again; a worker may never run to do so."""
     from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)
