@@ -118,21 +118,20 @@ def _sentence(said: str) -> str:
 
 
 def _facts(found: Evaluation) -> dict[str, Any]:
-    first = found.rules[0]
-    facts: dict[str, Any] = {
+    """Return the figures at the top of the report by name; those that do not apply are left out."""
+    truths, verdict = found.rules[0], found.verdict
+    facts = {
         "samples": found.n_samples,
-        **({"effective samples": found.n_effective} if found.n_effective < found.n_samples else {}),
-        "truth observed": first.observed.n,
-        "truth not observed": first.unobserved.n,
+        "effective samples": found.n_effective if found.n_effective < found.n_samples else None,
+        "truth observed": truths.observed.n,
+        "truth not observed": truths.unobserved.n,
         "labels": found.n_labels,
         "observed labels": found.n_observed,
         "diameter": found.diameter,
+        "temperature to try": verdict.temperature,
+        "samples that may be enough": verdict.enough,
     }
-    if found.verdict.temperature is not None:
-        facts["temperature to try"] = found.verdict.temperature
-    if found.verdict.enough is not None:
-        facts["samples that may be enough"] = found.verdict.enough
-    return facts
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _comparison(found: Evaluation) -> Iterator[str | Table | Folded | Pictures]:

@@ -76,7 +76,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     batches were recorded, everything is loaded once more.
     """
     store, catalog = stores.graph, stores.catalog
-    graph = stored_graph(stores.artifacts, version)
+    graph = stored_graph(stores.artifacts, version.snapshot_sha256, version.digest)
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
     for attempt in ("as recorded", "afresh"):
         with steps.step("batches", n_batches):

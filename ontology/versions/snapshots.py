@@ -152,21 +152,30 @@ def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None
     return Snapshot(graph, (arrays, artifacts.size(arrays)), described)
 
 
-def stored_graph(artifacts: ArtifactStore, version: Version) -> LabelGraph:
-    """Return the label graph of `version` from its snapshot, after checking the sha256 of the artifact.
+def stored_graph(artifacts: ArtifactStore, snapshot: str, digest: str) -> LabelGraph:
+    """Return the label graph in an artifact, after checking the sha256 of the artifact and `digest`.
 
     From a local store, its arrays are views of a memory map.
+
+    Parameters
+    ----------
+    artifacts : ArtifactStore
+    snapshot : str
+        The sha256 of the artifact.
+    digest : str
+        The digest that the label graph must have.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        For a snapshot that is damaged or missing; ingesting the same source again repairs it.
+        If the snapshot is missing, damaged or contains another ontology; ingesting the same source again
+        repairs it.
     """
-    graph = LabelGraph.from_arrays(*artifacts.open_arrays(version.snapshot_sha256))
-    if graph.digest != version.digest:
+    graph = LabelGraph.from_arrays(*artifacts.open_arrays(snapshot))
+    if graph.digest != digest:
         raise ArtifactError(
-            f"snapshot {version.snapshot_sha256} contains ontology {graph.digest}, but the catalog expects "
-            f"{version.digest} for {version.ontology!r}; ingest its source again"
+            f"snapshot {snapshot} contains ontology {graph.digest}, but {digest} is expected; ingest the "
+            "source of the ontology again"
         )
     return graph
 

@@ -147,7 +147,7 @@ class Workspace:
 
     def label_graph_of(self, version: Version) -> LabelGraph:
         """Return the label graph of `version`; see `ontology.versions.snapshots.stored_graph`."""
-        return stored_graph(self.artifacts, version)
+        return stored_graph(self.artifacts, version.snapshot_sha256, version.digest)
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
         """Return the definitions of a version of `name`; see `snapshots.stored_definitions`.

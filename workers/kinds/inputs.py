@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from labelgrove.ontology.errors import ArtifactError, InputError
-from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.snapshots import stored_graph
 from labelgrove.workers.kinds.parameters import decimal_text, is_digest
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelgrove.ontology.geometry import MetricSpace
+    from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.workers.kinds.kind import Work
@@ -34,8 +35,8 @@ __all__ = [
 ]
 
 
-_open: WeakValueDictionary[tuple[str, str], LabelGraph] = WeakValueDictionary()
-"""The label graphs that some thread of this process uses, by store and artifact."""
+_open: WeakValueDictionary[tuple[str, str, str], LabelGraph] = WeakValueDictionary()
+"""The label graphs that some thread of this process uses, by store, artifact and digest."""
 
 _latest: list[LabelGraph] = []
 """The label graph requested last. It stays open between the request, the units and the result of a job."""
@@ -51,19 +52,13 @@ def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Label
     NotFoundError, ArtifactError
         If the snapshot is missing, damaged or belongs to another ontology.
     """
-    place = artifacts.where, parameters["snapshot"]
+    snapshot, digest = parameters["snapshot"], parameters["ontology"]
     with _opening:
-        graph = _open.get(place)
+        graph = _open.get((artifacts.where, snapshot, digest))
         if graph is None:
-            graph = LabelGraph.from_arrays(*artifacts.open_arrays(parameters["snapshot"]))
-            _open[place] = graph
+            graph = stored_graph(artifacts, snapshot, digest)
+            _open[artifacts.where, snapshot, digest] = graph
         _latest[:] = [graph]
-    if graph.digest != parameters["ontology"]:
-        raise ArtifactError(
-            f"snapshot {parameters['snapshot']} contains ontology {graph.digest}, but "
-            f"{parameters['ontology']} is requested; ingest its source again, or submit the job with the "
-            "snapshot of its ontology"
-        )
     return graph
 
 

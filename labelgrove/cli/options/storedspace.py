@@ -138,7 +138,9 @@ class StoredSpace:
 
     def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
         """Return keys with their names, as in JSON documents."""
-        return [{"key": key, "name": self.name(key)} for key in keys]
+        listed = list(keys)
+        names = self.graph.names.take(self.graph.keys.indices(listed))
+        return [{"key": key, "name": name} for key, name in zip(listed, names, strict=True)]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
         """Return at most `limit` of the labels as text, evenly spread over their order."""

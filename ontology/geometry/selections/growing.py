@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Found", "GainBounds", "GrowingLocus", "Limits", "drawn", "per_cost"]
+__all__ = ["GainBounds", "GrowingLocus", "Limits", "Picks", "drawn", "per_cost"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Picks:
     """Picks in order.
 
     Attributes
@@ -53,7 +53,7 @@ class Found:
     upper_bound: int
 
     @classmethod
-    def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Found:
+    def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Picks:
         """Build from any lists; by default the picks are the best, with total gain `upper_bound`."""
         gained = np.asarray(gains, dtype=np.int64)
         bound = int(gained.sum()) if upper_bound is None else upper_bound
@@ -76,7 +76,7 @@ class GrowingLocus(Protocol):
         """Observe `point`; return the number of labels gained."""
         ...
 
-    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
         """Observe labels of `pool` (ascending) one by one within `limits`, the largest gain first.
 
         Returns the observed labels and their gains.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.hull import hull
-from labelgrove.ontology.geometry.selections.growing import Found, Limits
+from labelgrove.ontology.geometry.selections.growing import Limits, Picks
 from labelgrove.ontology.geometry.selections.purchases import (
     affordable_table,
     bought_greedily,
@@ -77,7 +77,7 @@ class GrowingHull:
             v = int(self._towards[v])
         return way
 
-    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
         """Observe the label with the largest gain, repeatedly; ties go to the lowest index.
 
         Notes
@@ -87,19 +87,19 @@ class GrowingHull:
         index. With costs, see `ontology.geometry.select_classes`.
         """
         if limits.n == 0:
-            return Found.of([], [])
+            return Picks.of([], [])
         points = np.array(self._points, dtype=np.int64)
         order, gains = greedy_order(self._space, points, pool)
         if limits.cost is not None:
             found = self._bought(points, pool, gains, limits, limits.cost)
         elif limits.n is None:
-            found = Found.of(order, gains)
+            found = Picks.of(order, gains)
         elif limits.n <= len(order):
-            found = Found.of(order[: limits.n], gains[: limits.n])
+            found = Picks.of(order[: limits.n], gains[: limits.n])
         else:
             rest = np.setdiff1d(pool, order, assume_unique=True)[: limits.n - len(order)]
             idle = np.zeros(len(rest), dtype=np.int64)
-            found = Found.of(np.concatenate([order, rest]), np.concatenate([gains, idle]))
+            found = Picks.of(np.concatenate([order, rest]), np.concatenate([gains, idle]))
         self._observe(np.concatenate([points, found.index]))
         return found
 
@@ -110,7 +110,7 @@ class GrowingHull:
         longest: NDArray[np.int64],
         limits: Limits,
         cost: NDArray[np.float64],
-    ) -> Found:
+    ) -> Picks:
         """Return the best purchase if dynamic programming is possible, otherwise a greedy one.
 
         `affordable_table` says whether it is possible. Otherwise the better of two greedy purchases is
@@ -122,7 +122,7 @@ class GrowingHull:
         if table is not None:
             bought = best_purchase(self._space, points, *table)
             free = Limits(None, cost)
-            return Found.of(*bought_greedily(GrowingHull(self._space, points), bought, free, cost))
+            return Picks.of(*bought_greedily(GrowingHull(self._space, points), bought, free, cost))
         found = []
         for price in (cost, np.ones(len(cost))):  # by gain per cost, and by gain
             grown = GrowingHull(self._space, points)
@@ -133,4 +133,4 @@ class GrowingHull:
         most = int(longest[: most_purchases(cost[pool], limits)].sum())
         upper_bound = min(most, at_start, *(bound for _, _, bound in found))
         index, gains, _ = max(found, key=lambda one: sum(one[1]))
-        return Found.of(index, gains, upper_bound)
+        return Picks.of(index, gains, upper_bound)

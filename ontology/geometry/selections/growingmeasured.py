@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant
 from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
 from labelgrove.ontology.geometry.selections.attachmentbounds import AttachmentBounds, HungTree
 from labelgrove.ontology.geometry.selections.dominancebounds import DominanceBounds
-from labelgrove.ontology.geometry.selections.growing import Found, GainBounds, Limits, per_cost
+from labelgrove.ontology.geometry.selections.growing import GainBounds, Limits, Picks, per_cost
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.spaces.points import allowed_points
@@ -62,7 +62,7 @@ class DistinctLocus:
         self._points.add(point)
         return gained
 
-    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
         """Observe the cheapest labels first; ties go to the lowest index. No other choice gains more.
 
         Each label gains 1, so the costs alone decide how many labels can be picked.
@@ -73,7 +73,7 @@ class DistinctLocus:
             picks = picks[np.cumsum(limits.cost[picks]) <= limits.budget]
         picks = picks[: limits.n]
         self._points.update(picks.tolist())
-        return Found.of(picks, np.ones(len(picks)))
+        return Picks.of(picks, np.ones(len(picks)))
 
 
 class MeasuredLocus:
@@ -158,7 +158,7 @@ class MeasuredLocus:
         self._become(np.append(self._points, point), index)
         return gained
 
-    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Found:
+    def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
         """Observe the label with the largest gain (per cost), repeatedly; ties go to the lowest index.
 
         Notes
@@ -173,7 +173,7 @@ class MeasuredLocus:
         """
         from_nothing = not len(self._points)
         index, gains, _ = self.pick_some(pool, limits)
-        return Found.of(index, gains, self.upper_bound(pool, limits, gains, from_nothing=from_nothing))
+        return Picks.of(index, gains, self.upper_bound(pool, limits, gains, from_nothing=from_nothing))
 
     def pick_some(
         self, pool: NDArray[np.int64], limits: Limits, most: int | None = None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.shortedges import hull_decides
-from labelgrove.ontology.geometry.selections.growing import Found, GrowingLocus, Limits, drawn
+from labelgrove.ontology.geometry.selections.growing import GrowingLocus, Limits, Picks, drawn
 from labelgrove.ontology.geometry.selections.growinghull import GrowingHull
 from labelgrove.ontology.geometry.selections.growingmeasured import DistinctLocus, MeasuredLocus
 from labelgrove.ontology.geometry.selections.request import SelectionRequest
@@ -168,7 +168,7 @@ class SelectionRun:
         else:
             outside = request.method == "outside"
             index, gains = drawn(growing, request.pool, limits, request.rng, outside=outside)
-            free = Found.of(index, gains, request.space.n_labels - (growing.size - sum(gains)))
+            free = Picks.of(index, gains, request.space.n_labels - (growing.size - sum(gains)))
         self._take(free.index.tolist(), free.gains.tolist())
         self._upper_bound = int(forced.gains.sum()) + free.upper_bound
 

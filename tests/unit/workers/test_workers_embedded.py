@@ -243,7 +243,7 @@ def test_a_snapshot_of_another_ontology_is_refused(workspace):
     request = {"ontology": grid.digest, "snapshot": other.snapshot_sha256, "observed": observed}
     job = client.submit(workspace, "bundle", request)
     assert job.state is State.FAILED
-    assert f"contains ontology {other.digest}, but {grid.digest} is requested" in job.error
+    assert f"contains ontology {other.digest}, but {grid.digest} is expected" in job.error
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"oak": 1}', b"[1, 2]"])
