@@ -36,7 +36,7 @@ class Rule:
     Attributes
     ----------
     code : str
-        Name in reports and in ``--policy CODE=POLICY``.
+        Name of the defect, in reports and in ``--policy CODE=POLICY``.
     policies : tuple of str
         Available policies, the default first.
     says : str
@@ -120,8 +120,8 @@ _TABLE = (
          "keys that differ only in case, blanks, invisible characters or Unicode form", "",
          "if they mean the same label, write them the same way"),
     Rule("header", _ERROR, "a header that does not name each column exactly once", "",
-         "name the columns parent and child, or parent and key; name the columns of weights, ranks, names, "
-         "definitions and relations weight, rank, name, definition and relation"),
+         "name the columns parent and child, or parent and key; the names of other columns that are read are "
+         "weight, rank, name, definition and relation"),
     Rule("repeated-header", _ERROR_FIX, "the header is repeated inside the file", _LINE_OUT,
          "remove the line; files were probably joined"),
     Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",
@@ -311,8 +311,8 @@ def resolve_policies(
     Parameters
     ----------
     chosen : mapping of code to policy, optional
-        The caller's policies. The code ``"all"`` sets the policy of every code that offers it and is not
-        named itself. ``all=fix`` leaves out codes whose default is ``warn``.
+        The caller's policies. A policy given for the code ``"all"`` applies to every code that offers this
+        policy, unless `chosen` also names that code. ``all=fix`` leaves out codes whose default is ``warn``.
     defaults : mapping of code to policy, optional
         The policies of the format; those of the caller take precedence.
 
