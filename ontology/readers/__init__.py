@@ -186,7 +186,7 @@ def read(
 
 
 def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
-    """Return a digest of all that determines the result of `read`: source, options, labelgrove's version.
+    """Return a digest of all that determines the result of `read`: source, options, version of the readers.
 
     The options and errors are those of `read`, but ``strict`` is not an option. The bytes of the source are
     read once, and not parsed.
