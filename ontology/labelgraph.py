@@ -284,7 +284,9 @@ class LabelGraph:
         if names:
             stray = names.keys() - set(listed)
             if stray:
-                raise InputError(f"names: {sorted(stray)[:5]!r} are not keys of labels of the graph")
+                raise InputError(
+                    f"names: {sorted(stray)[:5]!r} are not keys of this graph; give names only to its labels"
+                )
             table = Texts.from_strings(names.get(k, k) for k in listed)
         else:
             table = keys

@@ -92,8 +92,9 @@ class ResultStore:
 def removals(ids: Sequence[str]) -> list[Removal]:
     """Return the queries, for `Engine.remove`, that remove the results `ids` from the graph.
 
-    The first query separates the results from their version, which marks them. The later queries remove only
-    marked results, so a result that is written again meanwhile remains.
+    The first query separates the results from their version, which marks them; the second separates them from
+    their jobs. The later queries remove only marked results, so a result that is written again meanwhile
+    remains.
     """
     if not ids:
         return []

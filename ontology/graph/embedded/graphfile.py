@@ -193,7 +193,7 @@ class GraphFile:
 
     @contextmanager
     def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the next generation, as `writing` does; the caller must hold `_writing`."""
+        """Yield a connection to the next generation, as `writing` does; the caller must hold the lock."""
         with self.generations.writing() as (number, path):
             held = path.stat().st_size if number is not None else 0
             pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)

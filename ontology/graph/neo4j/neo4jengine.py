@@ -199,7 +199,10 @@ class Neo4jEngine(Engine):
 
 
 def _join(run: Run, result: GraphResult) -> None:
-    """Link a result to its job; if the result is no longer in the graph, raise `GraphDamagedError`."""
+    """Link a result to its job.
+
+    If the result is no longer in the graph, `GraphDamagedError` is raised and nothing is written.
+    """
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:
