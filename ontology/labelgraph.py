@@ -2,8 +2,8 @@
 
 In directed graphs, canonical order is a preorder over primary parents, with children by key. In undirected
 graphs it is breadth first from the smallest key of each component, with neighbors by key. Grids are in
-row-major order. The primary parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8
-bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
+row-major order. The primary parent of a label is its parent with the smallest (rank, key). Keys compare as
+UTF-8 bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
 """
 
 from __future__ import annotations
@@ -191,9 +191,9 @@ class LabelGraph:
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = "weight") -> LabelGraph:
         """Build a label graph from a networkx graph; arcs of a `DiGraph` must point from child to parent.
 
-        The node attribute ``name`` gives a label's name, the edge attribute ``rank`` an edge's rank. `weight`
-        is the name of the edge attribute that gives the lengths; if None, all lengths are 1. Nodes that are
-        not strings are refused, because the caller has to choose their text.
+        The node attribute ``name`` becomes the name of the label, and the edge attribute ``rank`` becomes the
+        rank of the edge. `weight` is the name of the edge attribute that gives the lengths; if None, all
+        lengths are 1. Nodes that are not strings are refused, because the caller has to choose their text.
         """
         for node in graph.nodes:
             if not isinstance(node, str):

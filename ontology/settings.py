@@ -102,7 +102,7 @@ class Settings:
         ------
         SettingsError
             For a malformed setting, with the variable and the rule; for variables that are not settings, with
-            the most similar setting of each.
+            the most similar setting for each.
         """
         env = os.environ if env is None else env
         check_variables(env)

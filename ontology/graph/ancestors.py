@@ -30,7 +30,7 @@ class Climb:
     Attributes
     ----------
     labels : dict of uid to label
-        The start, then the labels above it, those reached over the fewest edges first.
+        The start, then the labels above it, in ascending order of `hops`.
     hops : dict of uid to int
         Fewest edges from the start up to each label.
     up : dict of uid to list of (uid, float)
@@ -50,8 +50,8 @@ class Climb:
 def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
     """Return `label` and all labels above it.
 
-    The first call of `parents_of` asks for the parents of `uid`; every further call asks for the parents of
-    all labels that the call before it found first.
+    The labels are found level by level, beginning with `uid`. For each level, `parents_of` is called once,
+    with the labels of this level that no earlier level contains.
     """
     found = Climb({uid: label}, {uid: 0})
     level = [uid]

@@ -90,8 +90,8 @@ class Engine(abc.ABC):
         """Return the labels and the edges of a version as Arrow tables, with rows in any order.
 
         Labels have the columns ``place``, ``idx``, ``key`` and ``name``; edges have ``child``, ``parent``,
-        ``weight`` and ``rank``. ``place`` is an id of a label that is unique in the table; ``child`` and
-        ``parent`` of an edge contain such ids.
+        ``weight`` and ``rank``. ``place`` identifies the label within the table; ``child`` and ``parent``
+        contain the ``place`` of the two ends.
         """
 
     @abc.abstractmethod

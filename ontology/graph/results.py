@@ -49,7 +49,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Supernodes:
-    """The parts of a summary.
+    """The supernodes of a summary, and the edges between them.
 
     Attributes
     ----------

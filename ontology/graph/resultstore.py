@@ -23,8 +23,8 @@ class ResultStore:
     written last, and removed before any other part of the result. A reader who starts from the job therefore
     never finds an incomplete result.
 
-    A drop begins by separating the result from its version, and ends by removing its node. If a drop is
-    interrupted, the next drop finds and removes what is left, whichever results it drops.
+    A drop begins by separating the result from its version, and ends by removing the result's node. If a drop
+    is interrupted, the next drop finds and removes what is left, whichever results it drops.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -1,8 +1,8 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-The modules, each of which imports only modules further down in this list: `request` checks the arguments of a
-read; `detection` finds the format of a file; `formats` has one module per format, which gives its lines,
-columns or objects their meaning; `collect` stores what a reader found; `text` turns bytes into checked lines.
+Each of these modules imports only modules after it in this list: `request` (checks the arguments of a read),
+`detection` (finds the format of a file), `formats` (one module per format, which gives lines, columns or
+objects their meaning), `collect` (stores what a reader found), `text` (turns bytes into checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ class ReadResult:
         Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
     reading : (str, str) or None
         The `fingerprint` of the source and the digest of its graph; set by
-        `ontology.versions.sources.read_once` if the source did not change while it was read.
+        `ontology.versions.sources.read_once` if the source did not change while it was read; otherwise None.
     """
 
     graph: LabelGraph | None

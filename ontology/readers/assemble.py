@@ -125,7 +125,7 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 def _numbered(found: Collector) -> Edges:
     """Return the edges, with labels numbered in the order of their keys, and one line for each label.
 
-    It is the line where the source declares the label, or else the first line that names the label.
+    A label's line is the line where the source declares it, or else the first line that names it.
     """
     keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}
@@ -158,7 +158,11 @@ def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
-    """Report keys that are too long or look alike, and control and invisible characters; drop NUL keys."""
+    """Report unsuitable keys; remove keys with a NUL, together with their edges.
+
+    Reported are keys that are too long, that contain control characters or invisible characters, or that look
+    alike.
+    """
     kept = np.ones(edges.n_labels, dtype=bool)
     forms: dict[str, int] = {}
     for i, key in enumerate(edges.keys):

@@ -153,7 +153,7 @@ def _back_edges(
 
 
 def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
-    """Report several roots or parts, and apply the policy of the defect ``roots``.
+    """Report several roots or unconnected parts, and apply the policy of the defect ``roots``.
 
     ``virtual`` adds the label `root` as the parent of every root. ``largest`` keeps only the part with the
     most labels; among parts of equal size, the one with the smallest key.
@@ -226,9 +226,9 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    The search starts only at labels with several parents. From each, it goes up only to the level of the
-    highest of these parents, where a level is the longest path up to a root. After 1,000,000 steps in total
-    the search stops, which is reported as a defect.
+    The search starts only at labels with several parents. From a label, it goes up only to the level of the
+    highest of its parents. The level of a label is the length of its longest path up to a root. After
+    1,000,000 steps in total the search stops, which is reported as a defect.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)

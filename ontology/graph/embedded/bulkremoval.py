@@ -42,7 +42,7 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Remove the relationships that a named query is about to remove, where a table has more than `MANY`.
+    """Remove the relationships that a named query would remove, in each table with more than `MANY`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Run the embedded graph on the database engine ladybug; the graph is one file, in immutable generations.
 
-The graph can always be rebuilt from the snapshots. Rows are loaded with the statement COPY, under rules
-without which the engine may answer wrongly and report no error: keys are unique, both ends of every edge are
-loaded before the edge, and COPY reads only Parquet files.
+The graph can always be rebuilt from the snapshots. Rows are loaded with the statement COPY. Three rules for
+it prevent wrong answers that no error announces: keys are unique, both ends of an edge are loaded before the
+edge, and COPY reads only Parquet files.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class EmbeddedEngine(Engine):
         Ranges are needed because the engine collects a whole answer in its buffer pool before it returns the
         first row. The bounds are written into the query as numbers, because the engine learns the value of a
         parameter too late to skip parts of the file. Each range has a new connection, because a connection
-        keeps every query text that it has run, with the memory that the query took from the pool.
+        keeps the text of every query that it has run, and the memory that the query took from the pool.
         """
         text = named_query(self.dialect, name).text
         for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):

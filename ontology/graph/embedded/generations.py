@@ -55,7 +55,7 @@ class Generations:
         self.wait_s = wait_s
 
     def newest(self) -> int | None:
-        """Return the number of the newest generation, or None before the first.
+        """Return the number of the newest generation, or None if there is none yet.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class Generations:
         ------
         (number, path) or None
             None before the first generation and after a wipe. A file that is opened in the block may be read
-            after it, because an open file remains readable after its last name is removed.
+            after the block, because an open file remains readable after its last name is removed.
 
         Raises
         ------

@@ -188,7 +188,7 @@ def _is_of_no_kind(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of an answer without internal ids; nodes and edges get the form they have for Neo4j."""
+    """Return a value of an answer without internal ids; nodes and edges look the same for both engines."""
     if isinstance(value, dict):
         if "_NODES" in value:
             return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}

@@ -55,6 +55,6 @@ def _picked(table: ResultTable, names: Sequence[str], start: int, stop: int) -> 
 
 
 def path_literal(path: Path) -> str:
-    """Return the path as a Cypher string, with ``*`` and the like escaped, which the engine would expand."""
+    """Return the path as a Cypher string; escape ``*`` and the like, which the engine would expand."""
     escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

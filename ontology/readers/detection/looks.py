@@ -1,4 +1,4 @@
-r"""Recognize kinds of files by their first bytes; one table lists the readable kinds and many others.
+r"""Recognize the kind of a file by its first bytes; one table lists all kinds, readable or not.
 
 If a row of the table has a ``reader``, only that format reads the kind; all others refuse it. If it has none,
 no format reads the kind, and the row contains advice. The first row that fits applies. Therefore rows that

@@ -61,13 +61,16 @@ def first_record(pattern: str) -> Sign:
 
 
 def some_lines(pattern: str, least: int = 1) -> Sign:
-    """Test whether at least `least` lines, with comments, begin with a pattern."""
+    """Test whether at least `least` lines, comments included, begin with a pattern."""
     expression = re.compile(pattern)
     return lambda head: sum(expression.match(line) is not None for line in head.lines) >= least
 
 
 def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
-    """Test whether a pattern occurs in at least `least` lines and a `share` of all; skip comments."""
+    """Test whether a pattern occurs in at least `least` lines, and in at least a `share` of all lines.
+
+    Comments are left out.
+    """
     expression = re.compile(pattern)
 
     def fits(head: Head) -> bool:
@@ -87,7 +90,7 @@ def all_of(*tests: Sign) -> Sign:
 
 
 def xml(root: str = "") -> Sign:
-    """Test for XML or HTML whose first element has a name that matches `root`; if it is empty, any name."""
+    """Test for XML or HTML whose first element has a name that matches `root`; ``""`` matches any name."""
     wanted = re.compile(rf"({root})\Z" if root else "", re.IGNORECASE)
 
     def fits(head: Head) -> bool:

@@ -140,7 +140,10 @@ class _Reader:
             )
 
     def _split(self, line: str, at: int) -> list[str] | None:
-        """Return the cells of a line without surrounding blanks; report an unclosed quote and return None."""
+        """Return the cells of a line without surrounding blanks; None if a quote is not closed.
+
+        An unclosed quote is reported, and so are blanks around a cell.
+        """
         raw = split_cells(line, self._delimiter)
         if raw is None:
             self._into.defect("quote", at, line)
@@ -224,7 +227,7 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the excerpt for a first record whose weight is invalid; say so if it may be a header."""
+        """Return the report's excerpt for a first record with an invalid weight, which may be a header."""
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 

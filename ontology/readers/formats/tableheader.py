@@ -106,7 +106,7 @@ def _named_ends(roles: Sequence[str | None]) -> tuple[str, str] | None:
 
 
 def has_header(line: str) -> str | None:
-    """Return the delimiter of a header line that names both ends of an edge; None if it is not a header.
+    """Return the delimiter of a header line that names both ends of an edge; None for any other line.
 
     >>> has_header("id;name;parent_id"), has_header("oak,tree"), has_header("parent child")
     ('semicolon', None, 'space')

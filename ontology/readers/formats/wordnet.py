@@ -168,7 +168,7 @@ class _Reader:
         self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
 
     def link(self) -> None:
-        """Add the edges whose two synsets are in the file; report pointers that lack the pointer back."""
+        """Add the edges whose two synsets are in the file; report pointers without a pointer back."""
         into = self._into
         seen = set()
         for child, parent, rank, at in self._up:

@@ -96,7 +96,7 @@ def read_document(path: Path, into: Collector) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text; arrays and objects without their contents, which may be 10,000 levels deep."""
+    """Return a value as text; of an array or object only its size, as it may be 10,000 levels deep."""
     if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, list):

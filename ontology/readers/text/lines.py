@@ -151,7 +151,7 @@ class Lines:
     def _checked(self, number: int, raw: bytes) -> str:
         """Return line `number`, decoded, and report its defects; if it cannot be read, return ``""``.
 
-        It is called for every line of a block in which at least one line has a defect.
+        This method is called for every line of a block in which at least one line has a defect.
         """
         try:
             line = raw.decode()
