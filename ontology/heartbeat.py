@@ -21,9 +21,9 @@ def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Eve
     renew : callable
         Renews the lease; returns False if it is lost.
     lease_s : float
-        Duration of the lease in seconds; it is renewed every third of it. After a renewal that raised, the
-        next attempts follow ten times as fast, so that the lease survives a database that is away for almost
-        its whole duration.
+        Duration of the lease in seconds. The lease is renewed every `lease_s` / 3 seconds; after an attempt
+        that raised an error, every `lease_s` / 30 seconds. Therefore the lease survives even if the database
+        is away for almost `lease_s` seconds.
     ended : Event
         Set when the work has ended.
     warning : str
@@ -31,8 +31,8 @@ def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Eve
 
     Notes
     -----
-    Errors do not end the thread, because their cause may pass before the lease ends. If the lease does end, a
-    fence keeps the result right: commits of this holder are refused.
+    Errors do not end the thread, because their cause may pass before the lease ends. If the lease does end,
+    the result stays right: the commits of this worker are refused, because their fence is old.
     """
     failed = False
     while not ended.wait(lease_s / (30 if failed else 3)):

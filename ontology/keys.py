@@ -66,7 +66,7 @@ class Texts(Sequence[str]):
         return len(self.offsets) - 1
 
     def text_fault(self) -> str | None:
-        """Return why the entries are not valid UTF-8, as may be so in a forged file; None if they are.
+        """Return why the entries are not valid UTF-8, which a forged file may cause; None if they are valid.
 
         The reason begins with the name of the array, ``blob`` or ``offsets``.
         """
@@ -147,7 +147,7 @@ class Keys(Texts):
     def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int32]) -> None:
         super().__init__(blob, offsets)
         if len(order) != len(self):
-            raise InputError(f"order: {len(order)} entries for {len(self)} keys")
+            raise InputError(f"order: {len(order)} entries for {len(self)} keys; give one for each")
         self.order = order
         self._index: dict[str, int] | None = None
 
@@ -158,12 +158,14 @@ class Keys(Texts):
         order = sorted(range(len(listed)), key=listed.__getitem__)  # code points and UTF-8 bytes sort alike
         for a, b in pairwise(order):
             if listed[a] == listed[b]:
-                raise InputError(f"keys: {listed[a]!r} occurs twice (positions {a} and {b}); keys are unique")
+                raise InputError(
+                    f"keys: {listed[a]!r} occurs twice (positions {a} and {b}); keys must differ"
+                )
         blob, offsets = _encode(listed)
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
     def order_fault(self) -> str | None:
-        """Return why binary search would fail, as it may in a forged file; None if it works.
+        """Return why binary search would fail, which a forged file may cause; None if it works.
 
         Notes
         -----
@@ -246,9 +248,9 @@ class Keys(Texts):
     ) -> NDArray[np.int64]:
         """Return the indices of `keys`, in the given order.
 
-        If keys are absent, one `UnknownLabelError` lists the first five. If the first of them is the name of
-        a label, the message gives that label's key; `names` returns the names of all labels, and is called
-        only for this.
+        If keys are absent, one `UnknownLabelError` lists the first five. If the first absent key is the name
+        of a label, the message gives that label's key. `names` returns the names of all labels, and is called
+        only to write this message.
 
         Notes
         -----
@@ -298,7 +300,7 @@ def is_name_of(keys: Sequence[str]) -> str:
 
 
 def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
-    """Return the table in the arrays ``PREFIX.blob`` and ``PREFIX.offsets`` of a file.
+    """Return the `Texts` that a file stores in the arrays ``PREFIX.blob`` and ``PREFIX.offsets``.
 
     Raises
     ------
@@ -313,9 +315,9 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers that sort like the bytes in `numbers`, each of which was read from eight bytes of text.
+    """Convert `numbers`, each read from eight bytes of text, to numbers that sort like those bytes.
 
-    Only the first `length` of the eight bytes are kept; zeros replace the others.
+    Of each eight bytes, only the first `length` are kept; zeros replace the others.
     """
     if sys.byteorder == "little":
         numbers = numbers.byteswap()
@@ -333,7 +335,9 @@ def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
         try:
             parts.append(text.encode())
         except UnicodeEncodeError:
-            raise InputError(f"entry {i} is {text!r}: a lone surrogate has no UTF-8 form") from None
+            raise InputError(
+                f"entry {i} is {text!r}, which contains a lone surrogate; UTF-8 cannot encode it: remove it"
+            ) from None
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
     return np.frombuffer(b"".join(parts), dtype=np.uint8), offsets

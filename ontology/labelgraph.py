@@ -2,8 +2,8 @@
 
 In directed graphs, canonical order is a preorder over primary parents, with children by key. In undirected
 graphs it is breadth first from the smallest key of each component, with neighbors by key. Grids are in
-row-major order. The primary parent of a label is the one with the smallest (rank, key). Keys compare as UTF-8
-bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
+row-major order. The primary parent of a label is its parent with the smallest (rank, key). Keys compare as
+UTF-8 bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ class LabelGraph:
 
         Notes
         -----
-        O(m log m) time, where m is ``n_labels + n_edges``. Nothing is left to check: every metric space for
-        this kind of graph accepts the result if it is connected.
+        O(m log m) time, where m is ``n_labels + n_edges``. The result needs no further checks: if it is
+        connected, every metric space for its kind of graph accepts it.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -155,7 +155,7 @@ class LabelGraph:
             )
         ordered = sorted_unique(ends, labels)
         if not ordered:
-            raise InputError("a label graph needs at least one label")
+            raise InputError("pairs and labels are empty; a label graph needs at least one label")
         position = {k: i for i, k in enumerate(ordered)}  # position by key: the order of UTF-8 bytes
         flat = np.fromiter(map(position.__getitem__, ends), dtype=np.int32, count=2 * n_pairs)
         child, parent = flat[0::2].copy(), flat[1::2].copy()
@@ -189,10 +189,11 @@ class LabelGraph:
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], *, weight: str | None = "weight") -> LabelGraph:
-        """Build from a networkx graph; arcs of a `DiGraph` must point from child to parent.
+        """Build a label graph from a networkx graph; arcs of a `DiGraph` must point from child to parent.
 
-        The node attribute ``name`` and the edge attributes ``rank`` and `weight` (the name of an attribute)
-        are kept. Nodes that are not strings are refused, because the caller has to choose their text.
+        The node attribute ``name`` becomes the name of the label, and the edge attribute ``rank`` becomes the
+        rank of the edge. `weight` is the name of the edge attribute that gives the lengths; if None, all
+        lengths are 1. Nodes that are not strings are refused, because the caller has to choose their text.
         """
         for node in graph.nodes:
             if not isinstance(node, str):
@@ -268,9 +269,9 @@ class LabelGraph:
         directed: bool,
         layout: str,
     ) -> LabelGraph:
-        """Build a graph from edges between labels numbered by key: renumber them in canonical order.
+        """Build a graph from edges whose ends are positions in `ordered`, and put it in canonical order.
 
-        `ordered` contains the keys in byte order, `order` the same numbers in canonical order.
+        `ordered` contains the keys in byte order. `order` contains the positions in canonical order.
         """
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
@@ -283,7 +284,9 @@ class LabelGraph:
         if names:
             stray = names.keys() - set(listed)
             if stray:
-                raise InputError(f"names: {sorted(stray)[:5]!r} are not labels of the graph")
+                raise InputError(
+                    f"names: {sorted(stray)[:5]!r} are not keys of this graph; give names only to its labels"
+                )
             table = Texts.from_strings(names.get(k, k) for k in listed)
         else:
             table = keys
@@ -317,7 +320,7 @@ class LabelGraph:
     def primary_edge(self) -> NDArray[np.int64]:
         """Index of the edge from each label to its primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
-            raise InputError("an undirected graph has no parents; use neighbors instead")
+            raise InputError("this graph is undirected and has no parents; build it with directed=True")
         first = np.full(self.n_labels, -1, dtype=np.int64)
         by = np.lexsort((self._key_position[self.edge_parent], self.edge_rank, self.edge_child))[::-1]
         first[self.edge_child[by]] = by  # the last write wins: the smallest (rank, key)
@@ -368,12 +371,12 @@ class LabelGraph:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """Number of each label's connected component, whatever the directions; shape (n_labels,)."""
+        """Number of each label's connected component, ignoring directions of edges; shape (n_labels,)."""
         return _frozen(connected(self.n_labels, self.edge_child, self.edge_parent))
 
     @property
     def n_components(self) -> int:
-        """Number of connected components, whatever the directions of edges."""
+        """Number of connected components, ignoring the directions of edges."""
         return int(self.components.max()) + 1
 
     @property
@@ -393,7 +396,7 @@ class LabelGraph:
         All edges are followed, not only those to primary parents.
         """
         if not self.directed:
-            raise InputError("descendants: an undirected graph has no descendants")
+            raise InputError("descendants: this graph is undirected; build it with directed=True")
         start = self.keys.index(key)
         order = np.argsort(self.edge_parent, kind="stable")
         begin = np.searchsorted(self.edge_parent[order], np.arange(self.n_labels + 1))
@@ -465,8 +468,8 @@ class LabelGraph:
 
         Notes
         -----
-        It is not checked that there is no cycle, nor that the digest fits the arrays: callers that read the
-        bytes check their sha256.
+        Two things are not checked: whether the edges form a cycle, and whether the digest fits the arrays.
+        Instead, callers that read the bytes of a snapshot check their sha256.
         """
         if metadata.get("format") != FORMAT_TAG:
             raise ArtifactError(

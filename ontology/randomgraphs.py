@@ -1,4 +1,4 @@
-"""Draw seeded random label graphs: the families that the examples of prediction regions and selection use.
+"""Draw seeded random label graphs: the families used in the examples of prediction regions and selection.
 
 Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. Networkx draws the
 graphs, with a random generator of Python's standard library that the argument `seed` initializes.

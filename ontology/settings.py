@@ -41,7 +41,7 @@ class Settings:
     Attributes
     ----------
     home : Path
-        Folder of the graph, catalog and artifacts that have no URL of their own. By default it is
+        Folder for the graph, the catalog and the artifacts, unless their URLs say otherwise. By default it is
         ``$XDG_DATA_HOME/labelgrove``.
     graph_url : str
         ``embedded:FOLDER`` or ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``).
@@ -52,7 +52,8 @@ class Settings:
     broker_url : str or None
         Redis server of the Celery workers. If None, there is no such server, and jobs run in this process.
     cache_url : str or None
-        A second Redis server, which keeps copies of artifacts. If None, only a folder of `home` keeps them.
+        A second Redis server, which keeps copies of artifacts. If None, copies are kept only in a folder in
+        `home`.
     offline : bool
         Whether to take bundles only from this machine.
     keep_jobs_days : int
@@ -70,7 +71,7 @@ class Settings:
         Port where a worker serves its metrics to Prometheus. If None, it serves none; 0 takes any free port,
         which the log names.
     metrics_address : str
-        Address of that port; only this machine can reach the default.
+        Address on which the worker serves its metrics. By default, only this machine can reach it.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Settings:
         ------
         SettingsError
             For a malformed setting, with the variable and the rule; for variables that are not settings, with
-            the most similar setting of each.
+            the most similar setting for each.
         """
         env = os.environ if env is None else env
         check_variables(env)
@@ -141,11 +142,11 @@ class Settings:
 
 
 def unknown_variables(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that begin like settings but are none, with advice on each.
+    """Return the variables that begin with ``GROVE_`` but are not settings, each with advice.
 
     If a misspelled setting were ignored, its default would apply, for example a separate database on this
-    machine. Variables of tests, docker-compose.yml and Kubernetes also begin like settings; they are not
-    returned.
+    machine. Variables that tests, docker-compose.yml or Kubernetes set also begin with ``GROVE_``; they are
+    not returned.
 
     >>> list(unknown_variables({"GROVE_DATABSE_URL": "postgresql://db/grove", "GROVE_HOME": "/srv/grove"}))
     ['GROVE_DATABSE_URL']
@@ -234,10 +235,12 @@ def _read(env: Mapping[str, str], name: str) -> str | None:
         except OSError as error:
             raise SettingsError(f"{name}_FILE: cannot read {file!r} ({error.strerror})", name) from error
         except UnicodeDecodeError as error:  # the text of `error` would show the content of the file
-            raise SettingsError(f"{name}_FILE: {file!r} contains bytes that are not UTF-8", name) from error
+            raise SettingsError(
+                f"{name}_FILE: {file!r} contains bytes that are not UTF-8; save it as UTF-8", name
+            ) from error
     if value and not _is_utf8(value):
         raise SettingsError(
-            f"{name}: {masked(value)!r} contains bytes that are not UTF-8; choose another name", name
+            f"{name}: {masked(value)!r} contains bytes that are not UTF-8; give text in UTF-8", name
         )
     return value or None
 

@@ -1,7 +1,7 @@
-"""The graph of labels: the same operations on two engines, with their Cypher in named files.
+"""The graph of labels, in a Neo4j server or in an embedded engine, with the same operations on both.
 
-`open_graph` opens the store that the settings name, and imports only the driver of its engine. A module
-imports only modules on lines below its own::
+`open_graph` opens the store that the settings name, and imports the driver of that engine only. In this list,
+a module imports only modules on the lines below it::
 
     graphstore                  the queries on a graph of labels, the same on every engine
     resultstore  ancestors      results of jobs; the labels above a label

@@ -30,11 +30,11 @@ class Climb:
     Attributes
     ----------
     labels : dict of uid to label
-        The start, then the labels above it, those reached over the fewest edges first.
+        The start, then the labels above it, in ascending order of `hops`.
     hops : dict of uid to int
         Fewest edges from the start up to each label.
     up : dict of uid to list of (uid, float)
-        Parents of each label that has any, with the lengths of the edges to them.
+        For each label with parents, its parents and the lengths of the edges to them.
     """
 
     labels: dict[str, Label] = field(default_factory=dict)
@@ -48,7 +48,11 @@ class Climb:
 
 
 def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
-    """Return `label` and all labels above it; `parents_of` is called once for each level."""
+    """Return `label` and all labels above it.
+
+    The labels are found level by level, beginning with `uid`. For each level, `parents_of` is called once,
+    with the labels of this level that no earlier level contains.
+    """
     found = Climb({uid: label}, {uid: 0})
     level = [uid]
     while level:
@@ -72,10 +76,10 @@ def lowest_common(one: Climb, other: Climb) -> list[Label]:
 
 
 def tree_path(start: Climb, end: Climb) -> list[Label]:
-    """Return the labels on the path from the start of one climb to the start of another; both are chains.
+    """Return the labels on the path from the start of one climb to the start of another.
 
-    Each label has its ``distance`` from the beginning of the path. The path is empty if the climbs have no
-    common label.
+    Both climbs must be chains: each of their labels has at most one parent. Each label has its ``distance``
+    from the beginning of the path. The path is empty if the climbs have no common label.
     """
     meeting = next((uid for uid in start.labels if uid in end.labels), None)
     if meeting is None:

@@ -1,7 +1,8 @@
 """Split a Cypher text into tokens, so that words in strings and comments are not taken for keywords.
 
-Both engines follow the same rules. A string ends at an unescaped quote of its own kind, a name in backticks
-at a single backtick, a line comment at a line feed or carriage return. Block comments do not nest.
+Both engines follow the same rules. A string ends at the next unescaped quote of the kind that opened it. A
+name in backticks ends at a backtick that is not doubled. A line comment ends at a line feed or a carriage
+return. Block comments do not nest.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _BLANK = {"space", "line_comment", "comment"}
 
 @dataclass(frozen=True)
 class Token:
-    """One token.
+    """One token of a Cypher text.
 
     Attributes
     ----------
@@ -43,9 +44,9 @@ class Token:
         ``word``, ``quoted`` (a name in backticks), ``string``, ``number``, ``parameter``, ``symbol``; or, for
         a token without an end, ``open_single``, ``open_double``, ``open_backtick``, ``open_comment``.
     text : str
-        Text as written.
+        The token as written.
     start : int
-        Character position in the text.
+        Position of its first character in the Cypher text, from 0.
     """
 
     kind: str
@@ -76,7 +77,7 @@ def parameters(cypher: str) -> frozenset[str]:
 
 
 def statements(cypher: str) -> list[str]:
-    """Return the statements of a text, split at semicolons; parts that contain only comments are left out."""
+    """Split a Cypher text at its semicolons into statements; leave out parts that contain only comments."""
     found, begin, filled = [], 0, False
     for token in tokenize(cypher):
         if token.text == ";":

@@ -64,7 +64,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def batch_count(self, graph: LabelGraph) -> int:
-        """Return the number of batches in which `graph` is loaded."""
+        """Return the number of batches that `graph` is divided into for loading."""
 
     @abc.abstractmethod
     def load_batch(self, graph: LabelGraph, i: int) -> None:
@@ -72,14 +72,14 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
-        """Write a result that has been checked; the relationship from its job comes last. Safe to repeat.
+        """Write a checked result; the relationship from its job is written last. Safe to repeat.
 
-        Raises `NotFoundError` if its version is not ready.
+        Raises `NotFoundError` if the result's version is not ready.
         """
 
     @abc.abstractmethod
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Do the steps in the given order, and repeat each one until it finds nothing more to remove."""
+        """Run removal queries in the given order; run each one until it finds nothing more to remove."""
 
     @abc.abstractmethod
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
@@ -90,7 +90,8 @@ class Engine(abc.ABC):
         """Return the labels and the edges of a version as Arrow tables, with rows in any order.
 
         Labels have the columns ``place``, ``idx``, ``key`` and ``name``; edges have ``child``, ``parent``,
-        ``weight`` and ``rank``. The two ends of an edge are given by the ``place`` of the labels.
+        ``weight`` and ``rank``. ``place`` identifies the label within the table; ``child`` and ``parent``
+        contain the ``place`` of the two ends.
         """
 
     @abc.abstractmethod
@@ -103,7 +104,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def run_guarded(self, cypher: str, params: Mapping[str, Any], timeout_s: float, max_rows: int) -> Rows:
-        """Run a statement that the guard accepted."""
+        """Run a user's statement that passed `ontology.graph.userqueries.guard`."""
 
     # ---- operations with a default, which an engine may override -----------------------------------
 
@@ -141,9 +142,9 @@ class Engine(abc.ABC):
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
-    """Return the ids of the jobs that a result is linked to; if there is one, the result is complete.
+    """Return the ids of the jobs linked to a result in the graph; a result with at least one is complete.
 
-    Raises `NotFoundError` if its version is not ready.
+    Raises `NotFoundError` if the result's version is not ready.
     """
     digest = result.graph.digest
     states = [row["state"] for row in run("version", version=digest).dicts()]

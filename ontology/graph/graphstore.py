@@ -1,7 +1,7 @@
 """Define `GraphStore`: the operations on a graph database, the same on Neo4j and on the embedded engine.
 
-Each operation is written once, here, with the few operations of an `Engine`. Arguments and results are plain
-values: strings, numbers, lists and dictionaries, never objects of a driver.
+Each operation is written once, here, and uses the few operations of an `Engine`. Arguments and results are
+plain values: strings, numbers, lists and dictionaries, never objects of a driver.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class GraphStore:
 
     @property
     def dialect(self) -> str:
-        """``"neo4j"`` or ``"embedded"``."""
+        """Name of the engine, ``"neo4j"`` or ``"embedded"``."""
         return self.engine.dialect
 
     def migrate(self) -> list[str]:
@@ -122,7 +122,7 @@ class GraphStore:
         return "loading"
 
     def batch_count(self, graph: LabelGraph) -> int:
-        """Return the number of batches in which `graph` is loaded."""
+        """Return the number of batches that `graph` is divided into for loading."""
         return self.engine.batch_count(graph)
 
     def load_batch(self, graph: LabelGraph, i: int) -> None:
@@ -149,9 +149,9 @@ class GraphStore:
         held, announced = self.counts(digest), (version["n_labels"], version["n_edges"])
         if held != announced:
             raise GraphDamagedError(
-                f"version {digest[:12]}: the graph holds {counted(held[0], 'label')} and "
+                f"version {digest[:12]}: the graph contains {counted(held[0], 'label')} and "
                 f"{counted(held[1], 'edge')}, "
-                f"but {announced[0]:,} and {announced[1]:,} were announced; load its batches again"
+                f"but it should contain {announced[0]:,} and {announced[1]:,}; load its batches again"
             )
         if version["state"] != "ready":
             self.engine.transact(lambda run: run("mark_ready", version=digest))
@@ -187,8 +187,8 @@ class GraphStore:
                     return
                 raise ConflictError(
                     f"ontology {name!r}: version {str(held['digest'])[:12]} was published with fence "
-                    f"{held['fence']}; version {digest[:12]} needs a higher fence than {fence}: "
-                    "somebody published later"
+                    f"{held['fence']}; version {digest[:12]} cannot replace it, because its fence {fence} is "
+                    "not higher: publish it again with a higher fence"
                 )
             run("unpublish", name=name)
             run("publish", name=name, version=digest, fence=fence)
@@ -210,7 +210,7 @@ class GraphStore:
         """Remove a version, its labels and its results; an absent version is not an error.
 
         The version is first marked as not ready, so that it is never taken for complete when only a part is
-        left. The CURRENT version of an ontology raises `ConflictError`.
+        left. If it is the CURRENT version of an ontology, `ConflictError` is raised.
         """
         if self.engine.version(digest) is None:
             return
@@ -242,7 +242,7 @@ class GraphStore:
         return self.engine.read_back(digest)
 
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
-        """Describe how a stored version differs from the graph that was loaded; empty if it does not.
+        """Describe how a stored version differs from the graph that was loaded; ``""`` if they are equal.
 
         Parameters
         ----------
@@ -276,13 +276,13 @@ class GraphStore:
     # ---- queries -----------------------------------------------------------------------------------
 
     def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
-        """Find labels by a part of their name, ignoring case and character width, or of their key.
+        """Find the labels whose name or key contains `text`; in names, case and character width are ignored.
 
         Returns
         -------
         list of dict
-            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx). Closeness is 0 if `text`
-            is the whole name or key, 1 if it is its beginning, 2 if it is any other part.
+            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx). ``closeness`` is 0 if
+            `text` is the whole name or key, 1 if the name or key begins with it, and 2 otherwise.
         """
         if limit < 1:
             raise InputError(f"limit: {limit} given; give 1 or more")
@@ -319,7 +319,8 @@ class GraphStore:
         -------
         list of dict
             Labels in the order of the path, each with ``distance``, the length of the path from `a` to it.
-            Empty if there is no path. Of several shortest paths, the one with the smallest idx at each step.
+            Empty if there is no path. If there are several shortest paths, the path takes at each label the
+            next label with the smallest idx.
 
         Notes
         -----
@@ -339,9 +340,9 @@ class GraphStore:
         return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
 
     def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the common ancestors of `a` and `b` that are not above another one, ordered by idx.
+        """Return the common ancestors of `a` and `b` that are not above another common ancestor, by idx.
 
-        Here a label counts as its own ancestor. A tree has at most one such ancestor; where labels have
+        Here a label is also its own ancestor. A tree has at most one such ancestor; where labels have
         several parents, there may be more.
         """
         self._refuse_undirected(digest, "ancestors")
@@ -432,7 +433,7 @@ class GraphStore:
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return a sort key by idx; labels that users drew by hand may have no idx, and come last."""
+    """Return a key that sorts labels by idx; labels that users added by hand may lack idx and come last."""
     return row["idx"] is None, row["idx"] or 0
 
 
@@ -453,7 +454,7 @@ def _check_plain(params: Mapping[str, Any]) -> None:
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield the entries of a list, also of lists inside it; a value that is not a list is yielded itself."""
+    """Yield the values in a list and in the lists inside it; if `value` is not a list, yield `value` only."""
     if isinstance(value, (list, tuple)):
         for entry in value:
             yield from _entries(entry)

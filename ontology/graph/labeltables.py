@@ -1,4 +1,4 @@
-"""Convert a LabelGraph to the columns of a graph store's tables, and back."""
+"""Convert a `LabelGraph` to columns of the tables of a graph store, and such tables to a `LabelGraph`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_keys(graph: LabelGraph) -> None:
     if lengths[longest] > MAX_KEY_BYTES:
         raise InputError(
             f"label {graph.keys[longest][:60]!r}... has a key of {int(lengths[longest]):,} bytes; "
-            f"a graph store holds keys of up to {MAX_KEY_BYTES:,}: shorten it and use the text as the name"
+            f"a graph store accepts keys of up to {MAX_KEY_BYTES:,}: shorten it and use the text as the name"
         )
 
 
@@ -87,7 +87,7 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
 
 
 def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any]]:
-    """Return the columns of edges `start` to `stop` (exclusive), one list for each.
+    """Return the columns of edges `start` to `stop` (exclusive), one list for each column.
 
     The columns are ``child`` and ``parent`` (uids of the ends), ``weight`` and ``rank``. An undirected edge
     goes from the smaller index to the larger.
@@ -214,7 +214,7 @@ def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _ends(column: Any, place: Any) -> NDArray[np.int32]:
-    """Return the index of the label at one end of each edge, given the places of all labels."""
+    """Return the index of the label at one end of each edge; `place` contains the ids of all labels."""
     import pyarrow.compute as pc
 
     index = pc.index_in(column, value_set=place)
@@ -225,7 +225,7 @@ def _ends(column: Any, place: Any) -> NDArray[np.int32]:
 
 
 def _repeated(key: Any, order: NDArray[np.int32]) -> str:
-    """Return the first repeated key in byte order; empty if there is none."""
+    """Return the first key, in byte order, that occurs more than once; empty if there is none."""
     import pyarrow.compute as pc
 
     ordered = key.take(order)

@@ -40,7 +40,7 @@ class Migration:
     statements: tuple[str, ...]
 
     def record(self) -> dict[str, str]:
-        """Return the parameters of the query ``record_migration``, which records that it was applied."""
+        """Return the parameters of the query ``record_migration``, which marks this migration as applied."""
         return {"version": self.version, "name": self.name, "checksum": self.checksum}
 
 
@@ -74,7 +74,7 @@ def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Mi
     recorded : mapping of str to str
         Checksum of each migration that the graph records, by version.
     where : str
-        The graph, for the message.
+        Name of the graph, for the message.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Links:
     index : ndarray of shape (n,), dtype=int64
         Index of each label in canonical order; all different.
     properties : mapping of str to ndarray of shape (n,)
-        Values of each property that the schema declares for this type, one for each relationship.
+        For each property that the schema declares for this type, its values, one for each relationship.
     """
 
     type: str
@@ -49,14 +49,14 @@ class Links:
 
 @dataclass(frozen=True)
 class Supernodes:
-    """The parts of a summary.
+    """The supernodes of a summary, and the edges between them.
 
     Attributes
     ----------
     size : ndarray of shape (n_supernodes,), dtype=int64
         Number of labels in each supernode.
     of : ndarray of shape (n_labels,), dtype=int64
-        Number of the supernode that contains each label.
+        For each label, the number of the supernode that contains it.
     ends : ndarray of shape (n_adjacent, 2), dtype=int64
         Pairs of adjacent supernodes, the smaller number first.
     weight : ndarray of shape (n_adjacent,), dtype=float64
@@ -159,7 +159,7 @@ class ResultTable:
         }
 
     def _properties(self) -> Iterable[str]:
-        """Return the properties of the relationships, in the order of their declaration in the schema."""
+        """Return the names of the relationships' properties, in the order of the schema's declaration."""
         return result_schema().links[self._result.label][self.type]
 
     def _labels(self, index: NDArray[np.integer]) -> list[str]:
@@ -171,7 +171,7 @@ class ResultTable:
 
 
 def result_tables(result: GraphResult) -> Iterator[ResultTable]:
-    """Yield the relationships of a result, one table for each type.
+    """Yield the relationships of a result, one table for each type of relationship.
 
     Supernodes (``HAS``) come before the relationships that start at supernodes.
     """
@@ -196,7 +196,9 @@ def check_result(result: GraphResult) -> None:
     where = f"{result.label} {result.id[:12]}"
     schema = result_schema()
     if result.label not in schema.properties:
-        raise InputError(f"{where}: the graph has no such node; choose from: {', '.join(schema.properties)}")
+        raise InputError(
+            f"{where}: the graph has no such node label; choose from: {', '.join(schema.properties)}"
+        )
     wanted, wanted_links = schema.properties[result.label], schema.links[result.label]
     _check_names(f"{where}: properties", result.properties, wanted)
     for name, value in result.properties.items():
@@ -210,7 +212,7 @@ def check_result(result: GraphResult) -> None:
         _check_links(f"{where}: {links.type}", links, wanted_links[links.type], result.graph.n_labels)
     if (result.supernodes is not None) != (result.label in schema.with_supernodes):
         with_them = " or ".join(sorted(schema.with_supernodes))
-        raise InputError(f"{where}: a {with_them} must have supernodes, and only a {with_them} may")
+        raise InputError(f"{where}: a {with_them} must have supernodes, and no other result may")
     if result.supernodes is not None:
         _check_supernodes(f"{where}: supernodes", result.supernodes, result.graph.n_labels)
 
@@ -239,16 +241,16 @@ def _check_supernodes(where: str, supernodes: Supernodes, n_labels: int) -> None
     n = len(supernodes.size)
     _check_index(f"{where}: of", supernodes.of, n)
     if len(supernodes.of) != n_labels:
-        raise InputError(f"{where}: of has {len(supernodes.of)} entries, the version has {n_labels} labels")
+        raise InputError(f"{where}: of has {len(supernodes.of)} entries, but there are {n_labels} labels")
     if not np.array_equal(np.bincount(supernodes.of, minlength=n), supernodes.size):
-        raise InputError(f"{where}: size is not the number of labels that `of` puts in each")
+        raise InputError(f"{where}: size is not the number of labels that `of` puts in each supernode")
     ends, weight = supernodes.ends, supernodes.weight
     if weight.ndim != 1 or ends.shape != (len(weight), 2):
         raise InputError(f"{where}: ends of shape {ends.shape} do not fit weights of shape {weight.shape}")
     _check_index(f"{where}: ends", ends.reshape(-1), n)
     smaller, larger = ends.T
     if not (smaller < larger).all() or len(np.unique(smaller * n + larger)) != len(ends):
-        raise InputError(f"{where}: ends contain a pair twice, or a pair with the larger number first")
+        raise InputError(f"{where}: ends contain a pair twice, or a pair whose first number is not smaller")
     if not (np.isfinite(weight) & (weight > 0)).all():
         raise InputError(f"{where}: a weight is not positive and finite")
 

@@ -1,6 +1,6 @@
-"""Read the schema of results in the graph from the migrations, the only place that declares it.
+"""Read how the graph's schema describes results of jobs; only the migrations declare that schema.
 
-The migrations of the embedded engine declare tables with types, so they are read for both engines.
+The embedded engine's migrations are read for both engines, because only they declare the types of properties.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IDENTITY = ("id", "version")
 
 @dataclass
 class _Table:
-    """A node table, or a relationship table with the pairs of node labels that it connects."""
+    """A declared table of nodes, or of relationships with the pairs of node labels that they connect."""
 
     columns: dict[str, type] = field(default_factory=dict)
     ends: list[tuple[str, str]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class ResultSchema:
 
 @cache
 def result_schema() -> ResultSchema:
-    """Return the schema of results."""
+    """Return the part of the graph's schema that describes results, read from the migrations once."""
     tables: dict[str, _Table] = {}
     for migration in migrations("embedded"):
         for statement in migration.statements:
@@ -75,7 +75,7 @@ def result_schema() -> ResultSchema:
 
 
 def _declare(tables: dict[str, _Table], statement: str) -> None:
-    """Record the table that a statement declares, if it declares one."""
+    """Add to `tables` the table that a statement of a migration declares, if it declares one."""
     declaration = _DECLARATION.search(statement)
     if declaration is None:
         return

@@ -19,12 +19,12 @@ _NO_VERSION = ""
 class ResultStore:
     """Results of jobs in the graph of an engine.
 
-    A result is complete if there is a relationship ``(:Job)-[:PRODUCED]->(result)``. It is written last, and
-    removed before any other part of the result. A reader who starts from the job therefore never finds an
-    incomplete result.
+    A result is complete if there is a relationship ``(:Job)-[:PRODUCED]->(result)``. This relationship is
+    written last, and removed before any other part of the result. A reader who starts from the job therefore
+    never finds an incomplete result.
 
-    A drop first separates the result from its version, and removes its node last. If a drop is interrupted,
-    the next drop of any results finds and removes what is left.
+    A drop begins by separating the result from its version, and ends by removing the result's node. If a drop
+    is interrupted, the next drop finds and removes what is left, whichever results it drops.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -36,15 +36,15 @@ class ResultStore:
         Parameters
         ----------
         result : GraphResult
-            The result; its version must be ready in this graph. If it is already complete there, it is left
-            as it is, because its id is a digest of its content.
+            The result; its version must be ready in this graph. If the result is already complete there,
+            nothing is changed, because its id is a digest of its content.
 
         Raises
         ------
         InputError
             If the result breaks the rules of `ontology.graph.results`.
         NotFoundError
-            If its version is not ready.
+            If the result's version is not ready.
         """
         check_result(result)
         self._engine.migrate()
@@ -59,15 +59,15 @@ class ResultStore:
         Returns
         -------
         list of dict
-            ``job, kind, label, id, version``, ordered by (job, id); a result of several jobs is listed for
-            each of them.
+            ``job, kind, label, id, version``, ordered by (job, id); ``label`` is the node's label, such as
+            ``Locus``. A result of several jobs is listed for each of them.
         """
         return self._engine.run_named("results", version=digest).dicts()
 
     def drop(self, ids: Iterable[str]) -> None:
         """Remove results, their supernodes, and jobs that have no results left; safe to repeat.
 
-        What earlier interrupted drops have left is removed too.
+        Anything that an earlier, interrupted drop has left is removed too.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class ResultStore:
             self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
     def steps_dropping(self, version: str) -> list[Removal]:
-        """Return the steps that remove the results of a version, and what interrupted drops have left."""
+        """Return the queries that remove the results of a version and what interrupted drops have left."""
         return removals([*self._ids(version), *self._half_dropped()])
 
     def _ids(self, version: str) -> list[str]:
@@ -90,9 +90,10 @@ class ResultStore:
 
 
 def removals(ids: Sequence[str]) -> list[Removal]:
-    """Return the steps that remove results; they begin with the relationships to version and jobs.
+    """Return the queries, for `Engine.remove`, that remove the results `ids` from the graph.
 
-    Only results that the first step has marked are removed, so a result that is written again meanwhile
+    The first query separates the results from their version, which marks them; the second separates them from
+    their jobs. The later queries remove only marked results, so a result that is written again meanwhile
     remains.
     """
     if not ids:

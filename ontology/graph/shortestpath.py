@@ -12,8 +12,8 @@ __all__ = ["shortest_path"]
 def shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
     """Return (index, distance from `start`) of each label on a shortest path; empty if there is no path.
 
-    Of several shortest paths, the one with the smallest index at each step is returned. O(n_edges log
-    n_labels).
+    If there are several shortest paths, the path takes at each label the next label with the smallest index.
+    O(n_edges log n_labels) time.
 
     >>> shortest_path(LabelGraph.grid((2, 2)), 0, 3)
     [(0, 0.0), (1, 1.0), (3, 2.0)]

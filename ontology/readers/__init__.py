@@ -1,8 +1,8 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-Imports go in one direction: `request` (the arguments of a read) imports `detection` (which format a file is
-in), which imports `formats` (one module per format: the meaning of its lines, columns or objects), which
-import `collect` (what a reader found) and `text` (from bytes to checked lines).
+Each of these modules imports only modules after it in this list: `request` (checks the arguments of a read),
+`detection` (finds the format of a file), `formats` (one module per format, which gives lines, columns or
+objects their meaning), `collect` (stores what a reader found), `text` (turns bytes into checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ class ReadResult:
         Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
     reading : (str, str) or None
         The `fingerprint` of the source and the digest of its graph; set by
-        `ontology.versions.sources.read_once` if the source did not change while it was read.
+        `ontology.versions.sources.read_once` if the source did not change while it was read; otherwise None.
     """
 
     graph: LabelGraph | None
@@ -109,7 +109,8 @@ def read(
         What happens for each defect; ``{"all": "fix"}`` makes all possible repairs. docs/formats.md lists all
         policies.
     strict : bool, default=True
-        Whether defects of severity error raise `DefectsError`. If not, the result has ``graph=None``.
+        Whether defects of severity error raise `DefectsError`. If False, they give a result with
+        ``graph=None``.
     header : bool, optional
         Edge lists: whether the first line is a header; by default recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"}, optional
@@ -185,10 +186,10 @@ def read(
 
 
 def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
-    """Return a digest of all that determines a reading: the source's bytes, the options, this version.
+    """Return a digest of all that determines the result of `read`: source, options, version of the readers.
 
-    Options and errors are those of `read`, but ``strict`` is not an option. The source is read once, and not
-    parsed.
+    The options and errors are those of `read`, but ``strict`` is not an option. The bytes of the source are
+    read once, and not parsed.
     """
     return ask(path, **options).fingerprint()
 

@@ -42,7 +42,7 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     root : str
         Key of the virtual root.
     direction_is_open : bool
-        Whether the source may have its parents and children swapped, because its format allows either order.
+        Whether parents and children may be swapped in the source, because its format allows either order.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
 
 
 def _regular(layout: str | None, n_labels: int) -> LabelGraph | None:
-    """Return the grid or complete graph that `layout` names; None if that has not `n_labels` labels."""
+    """Return the grid or complete graph that `layout` names; None if it would not have `n_labels` labels."""
     if layout == "complete" and n_labels <= MAX_COMPLETE:
         return LabelGraph.complete(n_labels)
     if layout is not None and re.fullmatch(r"grid:[1-9]\d{0,9}(,[1-9]\d{0,9}){0,31}", layout):
@@ -123,9 +123,9 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 
 
 def _numbered(found: Collector) -> Edges:
-    """Return the edges between labels numbered by key, and the first line that names each label.
+    """Return the edges, with labels numbered in the order of their keys, and one line for each label.
 
-    A label that the source declares has the line of its declaration instead.
+    A label's line is the line where the source declares it, or else the first line that names it.
     """
     keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}
@@ -152,13 +152,17 @@ def _numbered(found: Collector) -> Edges:
 
 
 def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Write `values` into `column` at the indices that are their keys, and return it."""
+    """Write each value of `values` into `column`, at the index that is its key, and return `column`."""
     column[list(values)] = list(values.values())
     return column
 
 
 def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
-    """Report keys that are too long, contain strange characters or look alike; remove keys with a NUL."""
+    """Report unsuitable keys; remove keys with a NUL, together with their edges.
+
+    Reported are keys that are too long, that contain control characters or invisible characters, or that look
+    alike.
+    """
     kept = np.ones(edges.n_labels, dtype=bool)
     forms: dict[str, int] = {}
     for i, key in enumerate(edges.keys):
@@ -192,7 +196,7 @@ def _drop_self_loops(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
-    """Keep one edge for each pair, with the smallest weight and rank; report the later lines."""
+    """Keep one edge for each pair of labels, with its smallest weight and rank; report the later lines."""
     if not len(edges.child):
         return edges
     low, high = edges.child, edges.parent

@@ -40,7 +40,7 @@ class Options:
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
-        Which part of a WordNet folder.
+        The part of a WordNet folder to read.
     root : str
         Key of the virtual root.
     """
@@ -117,7 +117,7 @@ class Collector:
     _parent_of: dict[str, str | None] = field(default_factory=dict)
 
     def defect(self, code: str, line: int, text: str) -> None:
-        """Record an occurrence of `code` in the file of the edges."""
+        """Record a defect with the given code, at a line of the file with the edges."""
         self.recorder.add(code, self.file, line, text)
 
     def edge(self, child: str, parent: str, line: int, rank: int = 0, weight: float = 1.0) -> None:
@@ -161,7 +161,7 @@ class Collector:
                 self.defect("missing-name", line, key)
 
     def report_undescribed(self) -> None:
-        """Report parents that no record describes."""
+        """Report parents for which `describe` was not called: no record of the source describes them."""
         key_of: dict[str, str] = {}
         for i, (parent, line) in enumerate(zip(self.parent, self.line, strict=True)):
             if parent in self.labels:
@@ -176,7 +176,7 @@ class Collector:
             self.defect("parent-without-record", line, f"{parent}{named}")
 
     def report_decimals(self, known: Container[str]) -> None:
-        """Report parents such as ``1.0`` if ``1`` is one of the `known` labels, and put it in their place.
+        """Report parents such as ``1.0`` if ``1`` is one of the `known` labels, and write ``1`` instead.
 
         Pandas and spreadsheets write 1 as ``1.0`` if a column of integers has empty cells. If the policy
         ``decimal-parent`` is ``warn``, the parents are not replaced.

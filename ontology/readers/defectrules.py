@@ -36,7 +36,7 @@ class Rule:
     Attributes
     ----------
     code : str
-        Name in reports and in ``--policy CODE=POLICY``.
+        Name of the defect, in reports and in ``--policy CODE=POLICY``.
     policies : tuple of str
         Available policies, the default first.
     says : str
@@ -120,8 +120,8 @@ _TABLE = (
          "keys that differ only in case, blanks, invisible characters or Unicode form", "",
          "if they mean the same label, write them the same way"),
     Rule("header", _ERROR, "a header that does not name each column exactly once", "",
-         "name the columns parent and child, or parent and key; name the columns of weights, ranks, names, "
-         "definitions and relations weight, rank, name, definition and relation"),
+         "name the columns parent and child, or parent and key; the names of other columns that are read are "
+         "weight, rank, name, definition and relation"),
     Rule("repeated-header", _ERROR_FIX, "the header is repeated inside the file", _LINE_OUT,
          "remove the line; files were probably joined"),
     Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",
@@ -159,11 +159,12 @@ _TABLE = (
     Rule("conflicting-weights", _ERROR_FIX, "one edge with several weights", "the smallest weight is used",
          "keep one weight"),
     Rule("cycle", _ERROR_FIX, "labels that are their own ancestors",
-         "each group of connected loops is walked from parents to children, depth first, children by key; "
-         "the walk starts at the smallest key with a parent outside the group, or else at the smallest "
-         "key; edges back to a label on the walk are left out", "remove one edge of each loop"),
+         "the edges that close a loop are left out; to find them, each group of connected loops is walked "
+         "depth first, from parents to children, children by key, beginning at the smallest key with a "
+         "parent outside the group, or else at the smallest key; an edge to a label on the current path "
+         "closes a loop", "remove one edge of each loop"),
     Rule("direction-swapped", _WARN_ERROR,
-         "more roots than leaves and more shared children than shared parents", "",
+         "more roots than leaves, and more labels with several parents than labels with several children", "",
          "parents and children are probably swapped: read the file with --direction child-parent "
          "(or parent-child, if the header or the option says child-parent)"),
     Rule("roots", ("error", "virtual", "largest", "keep"),
@@ -253,7 +254,8 @@ _TABLE = (
     Rule("indent-jump", _ERROR_FIX, "a line more than one level deeper than the line above",
          "it is read as one level deeper", "add the missing level"),
     Rule("indent-between", _ERROR_FIX, "an indentation that matches no level above it",
-         "the line goes to the next outer level", "align the line with its siblings"),
+         "the line is read as if it had the indentation of the next outer level",
+         "align the line with its siblings"),
     Rule("indent-mixed", _ERROR_FIX, "tabs, blanks and dashes mixed in indentation", _LINE_OUT,
          "indent with tabs, blanks or dashes only, not a mixture"),
     # JSON trees.
@@ -311,8 +313,8 @@ def resolve_policies(
     Parameters
     ----------
     chosen : mapping of code to policy, optional
-        The caller's policies. The code ``"all"`` sets the policy of every code that offers it and is not
-        named itself. ``all=fix`` leaves out codes whose default is ``warn``.
+        The caller's policies. A policy given for the code ``"all"`` applies to every code that offers this
+        policy, unless `chosen` also names that code. ``all=fix`` leaves out codes whose default is ``warn``.
     defaults : mapping of code to policy, optional
         The policies of the format; those of the caller take precedence.
 

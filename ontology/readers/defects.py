@@ -33,7 +33,7 @@ class Defect:
     examples : tuple of (file, line, text)
         The first 20 occurrences; lines are numbered from 1, and 0 means the file as a whole.
     places : tuple of (file, line)
-        The place of each occurrence. In a stored report, only the places of the examples.
+        The place of each occurrence. A stored report contains only the places of the examples.
     message, remedy : str
         Description, and how to correct the file.
     """
@@ -48,7 +48,7 @@ class Defect:
     remedy: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the defect as a dictionary of plain values, for JSON."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -68,7 +68,7 @@ class Defect:
         return cls(**named, examples=examples, places=tuple((file, line) for file, line, _ in examples))
 
     def shortened(self) -> Defect:
-        """Return the defect with only the places of its examples."""
+        """Return the defect as stored reports contain it, with only the places of its examples."""
         return replace(self, places=tuple((file, line) for file, line, _ in self.examples))
 
     def __repr__(self) -> str:
@@ -86,12 +86,13 @@ class Report:
     format : str
         Name of the format that was used; ``"unknown"`` if the source matches no format.
     defects : tuple of Defect
-        Each kind once: errors first, then warnings, then repairs. The most likely causes of several roots
-        come before the defect ``roots``, even if they are less severe.
+        One entry for each kind of defect: errors first, then warnings, then repairs. There is one exception:
+        defects that probably caused several roots come before the defect ``roots``, even if they are less
+        severe.
     counts : mapping of str to int
-        ``labels``, ``edges`` and ``roots`` are the numbers in the graph; they are 0 if there is no graph, and
-        ``roots`` also if it is undirected. ``error``, ``warn`` and ``info`` are the numbers of occurrences of
-        each severity.
+        ``labels``, ``edges`` and ``roots`` are the numbers in the graph. All three are 0 if there is no
+        graph; ``roots`` is also 0 if the graph is undirected. ``error``, ``warn`` and ``info`` are the
+        numbers of occurrences of each severity.
     """
 
     source: str
@@ -105,7 +106,7 @@ class Report:
         return tuple(d for d in self.defects if d.severity == "error")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the report as a dictionary of plain values, for JSON."""
         return {
             "source": self.source,
             "format": self.format,
@@ -185,7 +186,7 @@ class Recorder:
         return any(self._policies[code] == "error" for code in self._found)
 
     def report(self, source: str, format: str, *, labels: int, edges: int, roots: int) -> Report:
-        """Return the report: errors first, but the causes of several roots before ``roots``."""
+        """Return the report on all defects recorded so far, in the order that `Report` describes."""
         ranks = {severity: i for i, severity in enumerate(("error", "warn", "info"))}
 
         def rank(code: str) -> int:
@@ -200,7 +201,7 @@ class Recorder:
         return Report(source, format, defects, counts)
 
     def _causes_of_roots(self) -> list[str]:
-        """Return the kinds of defects found that are most likely the cause of several roots."""
+        """Return the codes of the defects found that probably caused several roots."""
         return [code for code in CAUSES_OF_ROOTS if code in self._found and "roots" in self._found]
 
     def _defect(self, code: str) -> Defect:

@@ -130,7 +130,8 @@ class Request:
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        The name of each file is included, because some formats are recognized from it; its folder is not.
+        The names of the files are included, because some formats are recognized from them; their folders are
+        not.
         """
         options = self.options
         decides = {
@@ -162,7 +163,7 @@ def ask(
 ) -> Request:
     """Return the request that the arguments of `ontology.readers.read` describe.
 
-    Bad arguments raise the errors that are listed there.
+    Bad arguments raise the errors that are listed for that function.
     """
     source = Path(path)
     options = Options(

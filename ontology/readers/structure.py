@@ -22,7 +22,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges between labels numbered in the byte order of their keys.
+    """The edges of a source; labels are numbered in the byte order of their keys.
 
     Attributes
     ----------
@@ -31,11 +31,11 @@ class Edges:
     keys : list of str
         Every label, sorted.
     first_line : ndarray of shape (n_labels,), dtype=int64
-        The first line that names each label.
+        The line that declares each label, or else the first line that names it.
     child, parent, line, rank : ndarray of shape (n_edges,), dtype=int64
         Ends, line and rank of each edge.
     weight : ndarray of shape (n_edges,), dtype=float64
-        Lengths.
+        Length of each edge.
     directed : bool
         Whether edges point from child to parent.
     """
@@ -56,7 +56,7 @@ class Edges:
         return len(self.keys)
 
     def pair(self, i: int) -> str:
-        """Return edge `i` as text."""
+        """Return edge `i` as text, such as ``oak under tree``."""
         arrow = " under " if self.directed else " - "
         return f"{self.keys[int(self.child[i])]}{arrow}{self.keys[int(self.parent[i])]}"
 
@@ -90,10 +90,10 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
     """Report each edge that closes a loop, and return the other edges.
 
     A depth-first walk visits each strongly connected component of several labels, from parents to children,
-    with children by key. It begins at the smallest key among the labels that have a parent outside the
-    component; if there is no such label, at the smallest key of all. An edge to a label on the current path
-    of the walk closes a loop. The result depends only on keys, never on the order of lines.
-    O(n_labels + n_edges).
+    with children by key. In a component, it begins at the smallest key among the labels that have a parent
+    outside the component; if there is no such label, at the smallest key of the component. An edge to a label
+    on the current path of the walk closes a loop. The result depends only on keys, never on the order of
+    lines. O(n_labels + n_edges).
     """
     component = strongly_connected(edges.n_labels, edges.parent, edges.child)
     size = np.bincount(component)
@@ -126,10 +126,10 @@ def break_loops(edges: Edges, recorder: Recorder) -> Edges:
 def _back_edges(
     start: int, child: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> Iterator[tuple[int, list[int], int]]:
-    """Yield (edge, the first labels of its loop from the top down, length of the loop).
+    """Yield (edge, first labels of its loop, length of the loop) for each edge that closes a loop.
 
-    There is one item for each edge that closes a loop in the depth-first walk from `start`. The children of a
-    label ``v`` are ``child[begin[v]:begin[v + 1]]``.
+    The depth-first walk begins at `start`. Of each loop, at most eight labels are given, from the top down.
+    The children of a label ``v`` are ``child[begin[v]:begin[v + 1]]``.
     """
     place = {start: 0}  # label -> position on the walk, -1 once left
     walk = [start]
@@ -153,7 +153,7 @@ def _back_edges(
 
 
 def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
-    """Report several roots or parts, and apply the policy of the defect ``roots``.
+    """Report several roots or unconnected parts, and apply the policy of the defect ``roots``.
 
     ``virtual`` adds the label `root` as the parent of every root. ``largest`` keeps only the part with the
     most labels; among parts of equal size, the one with the smallest key.
@@ -206,10 +206,10 @@ def _with_root(edges: Edges, tops: NDArray[np.int64], recorder: Recorder, root: 
 
 
 def check_direction(edges: Edges, recorder: Recorder) -> None:
-    """Report that parents and children are probably swapped.
+    """Report a defect if parents and children are probably swapped.
 
-    This is so if there are more roots than leaves, and more labels with several parents than labels with
-    several children.
+    They are taken for swapped if there are more roots than leaves, and more labels with several parents than
+    labels with several children.
     """
     parents = np.bincount(edges.child, minlength=edges.n_labels)
     children = np.bincount(edges.parent, minlength=edges.n_labels)
@@ -226,8 +226,9 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    Ancestors are searched only from labels with several parents, and only up to the level of the highest of
-    these parents. After 1,000,000 steps in total the search stops, which is reported as a defect.
+    The search starts only at labels with several parents. From a label, it goes up only to the level of the
+    highest of its parents. The level of a label is the length of its longest path up to a root. After
+    1,000,000 steps in total the search stops, which is reported as a defect.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)

@@ -40,13 +40,13 @@ def pack_document(document: Mapping[str, Any]) -> bytes:
 
 
 def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
-    """Return the document in an artifact; an artifact that is not a JSON object raises `ArtifactError`."""
+    """Return the document in the artifact `digest`; `ArtifactError` is raised if it is not a JSON object."""
     try:
         document = json.loads(artifacts.read_bytes(digest), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise ArtifactError(f"artifact {digest}: is not JSON ({error}); expected a document") from error
+        raise ArtifactError(f"artifact {digest} is not JSON ({error}); expected a JSON object") from error
     if not isinstance(document, dict):
-        raise ArtifactError(f"artifact {digest}: contains a {type(document).__name__}, expected a document")
+        raise ArtifactError(f"artifact {digest} contains a {type(document).__name__}, expected a JSON object")
     return document
 
 

@@ -1,4 +1,4 @@
-"""Pack the facts that all result files have in common; open a result and check it against its ontology."""
+"""Pack what all result files have in common, such as the space; open a result and check its ontology."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ResultFile:
     digest : str
         The sha256 of the result.
     graph : LabelGraph
-        The version of the ontology from which it was made.
+        The version of the ontology from which the result was made.
     file_format : str
         The required format.
 
@@ -72,8 +72,8 @@ class ResultFile:
     NotFoundError
         If there is no such artifact.
     ArtifactError
-        If the format or the ontology is another one. Each method raises it too, if its part of the file is
-        missing or damaged.
+        If the result has another format, or was made from another version than `graph`. Each method raises it
+        too, if the part of the file that it reads is missing or damaged.
     """
 
     def __init__(self, artifacts: ArtifactStore, digest: str, graph: LabelGraph, file_format: str) -> None:
@@ -116,7 +116,7 @@ class ResultFile:
         return number
 
     def status(self) -> Status:
-        """Return how exact the result is."""
+        """Return how exact the result is: ``"exact"`` or ``"lower_bound"``."""
         match self.text("status"):
             case "exact":
                 return "exact"
@@ -135,7 +135,7 @@ class ResultFile:
             raise self.fault(str(error)) from None
 
     def index(self, name: str, n: int, *, ascending: bool = False) -> NDArray[np.int64]:
-        """Return an array after checking that it contains distinct indices below `n`.
+        """Return an array after checking that it contains distinct indices from 0 to `n` - 1.
 
         If `ascending`, also check that they are in ascending order.
         """

@@ -21,10 +21,11 @@ _Patterns = Mapping[str, tuple[str, str]]
 
 
 def _patterns(name: str) -> _Patterns:
-    """Return the patterns of the relationships that a named query removes, by their table.
+    """Return Cypher patterns that match the relationships which a named query removes, one for each table.
 
-    Each comes with the variable of the node where the relationship starts. In a pattern, ``r`` is the result,
-    ``e`` the relationship and ``b`` the node where it ends.
+    The keys are names of relationship tables. A value is a pair: the variable of the node where the
+    relationship starts, and the pattern. In a pattern, ``r`` is the result, ``e`` the relationship and ``b``
+    the node where it ends.
     """
     if name == "drop_result_links":
         return {
@@ -41,15 +42,15 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Remove the relationships that a named query is about to remove, if there are more than `MANY`.
+    """Remove the relationships that a named query would remove, in each table with more than `MANY`.
 
     Parameters
     ----------
     name : str
-        Name of a query. Only queries that remove relationships of results have an effect here, and only
-        results whose version is empty are affected.
+        Name of a query. If the query does not remove relationships of results, nothing is done. Only results
+        whose property ``version`` is empty, because they are being dropped, lose relationships.
     execute : callable
-        Runs a statement.
+        Runs a Cypher statement and returns its rows.
     """
     for table, (begin, pattern) in _patterns(name).items():
         doomed = execute(f"{pattern} WHERE r.version = '' RETURN count(e) AS n").rows[0][0]

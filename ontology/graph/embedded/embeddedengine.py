@@ -1,8 +1,8 @@
-"""Run the embedded graph on the engine ladybug, in immutable generations of one file.
+"""Run the embedded graph on the database engine ladybug; the graph is one file, in immutable generations.
 
-The graph can always be rebuilt from the snapshots. Two rules for COPY prevent answers that are wrong without
-any error: keys must be unique and both ends of every edge must exist before it, and it reads only Parquet
-files.
+The graph can always be rebuilt from the snapshots. Rows are loaded with the statement COPY. Three rules for
+it prevent wrong answers that no error announces: keys are unique, both ends of an edge are loaded before the
+edge, and COPY reads only Parquet files.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ALL_ROWS = 2**62
 
 
 class EmbeddedEngine(Engine):
-    """The engine that needs no server.
+    """The engine that stores the graph in a local file and needs no server.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ class EmbeddedEngine(Engine):
             return
         if held != (0, 0):  # a generation holds either all of a version or nothing of it
             raise GraphDamagedError(
-                f"graph {self.file.folder}: version {graph.digest[:12]} holds {counted(held[0], 'label')} of "
-                f"{graph.n_labels:,} and {counted(held[1], 'edge')} of {graph.n_edges:,}; "
-                "run: grove graph rebuild"
+                f"graph {self.file.folder}: version {graph.digest[:12]} contains "
+                f"{counted(held[0], 'label')} of {graph.n_labels:,} and {counted(held[1], 'edge')} of "
+                f"{graph.n_edges:,}; run: grove graph rebuild"
             )
         name = str(self.known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
@@ -157,7 +157,7 @@ class EmbeddedEngine(Engine):
     def difference(self, digest: str, graph: LabelGraph | None = None) -> str:
         """Describe how a stored version differs from what was loaded; see `GraphStore.difference`.
 
-        With `graph`, the two are compared in parts, which takes little memory.
+        If `graph` is given, it is compared with the stored version part by part, which takes little memory.
         """
         if graph is None:
             return super().difference(digest)
@@ -178,10 +178,10 @@ class EmbeddedEngine(Engine):
     def _by_ranges(self, database: Database, name: str, digest: str, n_labels: int) -> Iterator[Any]:
         """Yield the answers to a query about labels ``$start`` to ``$stop`` (exclusive), range by range.
 
-        Ranges are needed because the engine collects a whole answer in its pool before it returns the first
-        row. The bounds are written into the query as numbers, because the engine learns the value of a
+        Ranges are needed because the engine collects a whole answer in its buffer pool before it returns the
+        first row. The bounds are written into the query as numbers, because the engine learns the value of a
         parameter too late to skip parts of the file. Each range has a new connection, because a connection
-        keeps every query text that it has run, with the memory that the query took from the pool.
+        keeps the text of every query that it has run, and the memory that the query took from the pool.
         """
         text = named_query(self.dialect, name).text
         for start in range(0, max(n_labels, 1), _LABELS_TOGETHER):
@@ -228,7 +228,7 @@ class EmbeddedEngine(Engine):
             fetch(connection, f"COPY PRODUCED FROM {path_literal(path)} (from='Job', to='{result.label}')")
 
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Repeat each step until it finds nothing more to remove; see `Engine.remove`."""
+        """Run the removal queries in one transaction, each without a limit; see `Engine.remove`."""
         with self.file.writing() as connection:
             run = _runner(connection)
             for name, params in steps:

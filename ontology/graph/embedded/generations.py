@@ -55,7 +55,7 @@ class Generations:
         self.wait_s = wait_s
 
     def newest(self) -> int | None:
-        """Return the number of the newest generation, or None before the first.
+        """Return the number of the newest generation, or None if there is none yet.
 
         Raises
         ------
@@ -85,15 +85,15 @@ class Generations:
     def reading(self) -> Iterator[tuple[int, Path] | None]:
         """Yield the newest generation under a private name, a hard link that exists while the block runs.
 
-        If the link cannot be created, as on a full or read-only disk, the public name is given instead. Then
-        a writer may remove the generation before it is opened; the caller's attempt to open it fails, and
-        another reading finds the next generation.
+        If the link cannot be created, as on a full or read-only disk, the public name is yielded instead. A
+        writer may then remove the file before the caller opens it. The caller's attempt to open it fails, and
+        the next call of `reading` finds the next generation.
 
         Yields
         ------
         (number, path) or None
             None before the first generation and after a wipe. A file that is opened in the block may be read
-            after it, because an open file remains readable after its last name is removed.
+            after the block, because an open file remains readable after its last name is removed.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Generations:
         Raises
         ------
         ConflictError
-            If another writer holds the folder for longer than `wait_s`.
+            If another writer keeps the folder locked for longer than `wait_s`.
         """
         with self._lock():
             number = self.newest()
@@ -247,7 +247,7 @@ class Generations:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
 
     def no_room(self) -> ServiceError | None:
-        """Return the error for a full disk; None if there is room.
+        """Return the error to raise if the disk is full; None if it has room.
 
         The free space is measured, because the engine reports a full disk with varying texts.
         """

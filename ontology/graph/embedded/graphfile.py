@@ -1,7 +1,8 @@
 """Open the embedded graph's file: the newest generation for reading, the next one for writing.
 
-Only one process writes a database, under a private name, and closes it after any error. Before a process
-forks, it closes its database, because a child that inherits an open database hangs.
+A writer works on a file with a private name, so no other process opens that file. It closes the database
+after any error. Before a process forks, it closes its database, because a child that inherits an open
+database hangs.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class GraphFile:
     def read(self, work: Callable[[Database], Result]) -> Result:
         """Run `work` on the newest generation, and return its result.
 
-        If the buffer pool is full, perhaps from earlier queries, run it once more with an empty pool.
+        If the engine's buffer pool is full, perhaps from earlier queries, run `work` once more with an empty
+        pool.
         """
         try:
             with self._reader() as database:
@@ -179,7 +181,9 @@ class GraphFile:
 
     @contextmanager
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the next generation, with all migrations; publish it if the block succeeds.
+        """Yield a connection to the next generation; readers see that generation once the block succeeds.
+
+        Missing migrations are applied before the block starts.
 
         `n_rows` is the number of labels and edges that the block will add; the size of the buffer pool
         depends on it. Writers wait for each other.
@@ -189,7 +193,7 @@ class GraphFile:
 
     @contextmanager
     def _generation(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the next generation; the caller must hold the lock of writers."""
+        """Yield a connection to the next generation, as `writing` does; the caller must hold the lock."""
         with self.generations.writing() as (number, path):
             held = path.stat().st_size if number is not None else 0
             pool_bytes = self._pool(held + n_rows * _ROW_BYTES, _WRITER_BYTES)
@@ -213,11 +217,11 @@ class GraphFile:
                 database.close()
             if any(p != path for p in path.parent.iterdir()):
                 raise GraphDamagedError(
-                    f"graph {self.folder}: the engine left its log behind; run the command again"
+                    f"graph {self.folder}: the engine did not finish writing the file; run the command again"
                 )
 
     def _pool(self, file_bytes: int, least: int) -> int:
-        """Return the largest size in bytes of the buffer pool for a file of this size, at least `least`."""
+        """Return the limit in bytes of the buffer pool for a file of `file_bytes`; never below `least`."""
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def hold_still(self) -> None:

@@ -1,7 +1,8 @@
-"""Open and query a database file of ladybug, the embedded Cypher engine, and translate its errors into ours.
+"""Open and query files of ladybug, the embedded Cypher engine; translate its errors into labelgrove's.
 
 Three rules prevent crashes and wrong answers of the engine: close a database after any error; set a size for
-the buffer pool; raise the maximum length of patterns of variable length from its default of 30 steps.
+the buffer pool; raise the limit of 30 relationships that the engine sets by default for patterns of variable
+length.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def _plain_rows(result: ladybug.QueryResult) -> Iterator[tuple[Any, ...]]:
 def result_of(
     connection: Connection, cypher: str, params: Mapping[str, Any]
 ) -> Iterator[ladybug.QueryResult]:
-    """Run one statement and yield its result; translate the engine's errors into ours.
+    """Run one statement and yield its result; translate the engine's errors into labelgrove's.
 
     The engine has one type for all its errors, so they are distinguished by their texts.
     """
@@ -182,12 +183,12 @@ def result_of(
 
 
 def _is_of_no_kind(value: Any) -> bool:
-    """Return whether a value is an empty list, or a list of only nulls and such lists."""
+    """Return whether a value is a list that contains nothing, or only nulls and other such lists."""
     return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without internal ids; nodes and edges have the same form on both engines."""
+    """Return a value of an answer without internal ids; nodes and edges look the same for both engines."""
     if isinstance(value, dict):
         if "_NODES" in value:
             return {"_nodes": _plain(value["_NODES"]), "_edges": _plain(value["_RELS"])}

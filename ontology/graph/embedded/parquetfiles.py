@@ -20,7 +20,7 @@ Columns = Callable[[int, int], Mapping[str, list[Any]]]
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
-    """Write a table of `n_rows` rows, at least one, in parts."""
+    """Write a table of `n_rows` rows to a Parquet file, in parts; a table has at least one row."""
     import pyarrow
     import pyarrow.parquet
 
@@ -55,6 +55,6 @@ def _picked(table: ResultTable, names: Sequence[str], start: int, stop: int) -> 
 
 
 def path_literal(path: Path) -> str:
-    """Return the path as a string literal of Cypher, escaped because the engine reads paths as patterns."""
+    """Return the path as a Cypher string; escape ``*`` and the like, which the engine would expand."""
     escaped = glob.escape(str(path)).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

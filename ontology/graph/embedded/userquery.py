@@ -24,7 +24,7 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Iterator[sandbox.Query]:
-    """Open a graph file for one query, read-only and with one thread.
+    """Open a graph file, read-only and with one thread, and yield the function that answers one query.
 
     `place` gives the ``path`` of the file and ``pool_bytes``, the size of the buffer pool.
     """

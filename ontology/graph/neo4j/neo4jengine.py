@@ -70,9 +70,9 @@ class Neo4jEngine(Engine):
     def _execute(self, statement: str) -> None:
         """Run one statement of a migration, even if another process runs it at the same time.
 
-        While a process waits for indexes, it keeps locks that the process which creates the indexes may need;
-        the server does not recognize this as a deadlock. The wait is therefore divided into parts, and the
-        locks are released between them.
+        A process that waits for indexes keeps locks, and the process that creates those indexes may need
+        them. The server does not recognize this as a deadlock. Therefore the wait is divided into parts, and
+        the locks are released between them.
         """
         waits = _AWAIT in statement
 
@@ -182,7 +182,7 @@ class Neo4jEngine(Engine):
             raise _half_gone(result, f"only {loaded} of {len(rows)} {kind} edges have both ends in the graph")
 
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Repeat each step until it finds nothing more to remove; see `Engine.remove`."""
+        """Run each removal query until it finds nothing more to remove; see `Engine.remove`."""
         for name, params in steps:
             removed = LABELS_PER_BATCH
             while removed == LABELS_PER_BATCH:
@@ -199,7 +199,10 @@ class Neo4jEngine(Engine):
 
 
 def _join(run: Run, result: GraphResult) -> None:
-    """Link a result to its job; if the result is gone, raise `GraphDamagedError`, and nothing is written."""
+    """Link a result to its job.
+
+    If the result is no longer in the graph, `GraphDamagedError` is raised and nothing is written.
+    """
     run("note_job", job=result.job, kind=result.kind, created=result.created)
     joined = run("load_produced", version=result.graph.digest, job=result.job, id=result.id).rows[0][0]
     if joined != 1:
@@ -214,7 +217,7 @@ def _half_gone(result: GraphResult, what: str) -> GraphDamagedError:
 
 
 def _table_of(result: neo4j.Result, digest: str) -> Any:
-    """Return a long answer as an Arrow table, which is filled in parts."""
+    """Return a long answer as an Arrow table; only some rows at a time become Python objects."""
     import pyarrow
 
     types = {"idx": "float64", "weight": "float64", "rank": "int64"}

@@ -1,4 +1,4 @@
-"""Connect to a Neo4j server, check the migrations of its graph, and translate its errors into ours."""
+"""Connect to a Neo4j server, check its migrations, and translate its errors into labelgrove's."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Server:
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
-        """Yield a session; errors of the driver are translated into ours."""
+        """Yield a session of the driver; its errors are translated into labelgrove's."""
         driver = self.reach()
         with (
             self._translated(),
@@ -155,7 +155,7 @@ class Server:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate errors of the driver into ours; their messages have the URL without its password."""
+        """Translate the driver's errors into labelgrove's; the messages show the URL without its password."""
         where = f"graph {self.where}"
         try:
             yield
@@ -203,18 +203,18 @@ def _split(url: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def fetched(result: neo4j.Result) -> Rows:
-    """Return an answer as plain values."""
+    """Return an answer of the driver as `Rows` of plain values."""
     return Rows(tuple(result.keys()), list(plain_rows(result)))
 
 
 def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of an answer as plain values."""
+    """Yield the rows of an answer of the driver, as tuples of plain values."""
     for record in result:
         yield tuple(_plain(value) for value in record.values())
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without types of the driver; nodes and edges have the same form on both engines."""
+    """Return a value of an answer as plain values; nodes and edges look the same for both engines."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

@@ -15,7 +15,7 @@ __all__ = ["reached"]
 
 @contextmanager
 def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
-    """Connect to a server for one query, with read access and a limit of `timeout_s` seconds.
+    """Connect to a server, and yield the function that answers one query, read-only, within `timeout_s`.
 
     `place` gives the ``url`` of the server.
     """

@@ -99,7 +99,7 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 class Statement:
-    """A Cypher text, with those of its properties that the rules check."""
+    """A Cypher text, split into the tokens, words and function calls that the rules check."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -112,12 +112,12 @@ class Statement:
 
     @cached_property
     def words(self) -> list[str]:
-        """Unquoted words in places where a keyword could be, as written."""
+        """The unquoted words that may be keywords because of their positions, as written."""
         return [t.text for i, t in enumerate(self.tokens) if t.kind == "word" and not self._is_name(i)]
 
     @cached_property
     def calls(self) -> list[str]:
-        """Names of the called functions in lower case, with the namespaces before them: ``date.truncate``."""
+        """Names of the called functions in lower case, with their namespaces, such as ``date.truncate``."""
         found = []
         for i, token in enumerate(self.tokens):
             if token.text == "(" and i and self.tokens[i - 1].kind in ("word", "quoted"):
@@ -130,7 +130,7 @@ class Statement:
         return found
 
     def _is_name(self, i: int) -> bool:
-        """Return whether the word at `i` can only be a property, a label, a type or a map key."""
+        """Return whether token `i`, a word, can only be a property, a label, a type or a map key."""
         before, last, after = self._text(i - 2), self._text(i - 1), self._text(i + 1)
         if last == ".":
             owner = self.tokens[i - 2].kind if i >= 2 else ""
@@ -182,7 +182,7 @@ def check_statement(cypher: str) -> None:
 
 
 def broken_rules(cypher: str, rules: Mapping[str, Rule] | None = None) -> list[str]:
-    """Return the names of all rules that `cypher` breaks, in the order of `rules`, by default `RULES`."""
+    """Return the names of all `rules` (by default `RULES`) that `cypher` breaks, in their order."""
     if not isinstance(cypher, str):
         raise InputError(f"cypher: {cypher!r} is of type {type(cypher).__name__}; give a statement as text")
     statement = Statement(cypher)
@@ -277,11 +277,12 @@ def _rules() -> dict[str, Rule]:
             lambda s: len(s.text) > MAX_CHARACTERS,
         ),
         "nul": Rule(
-            "it contains a NUL character, at which an engine stops reading", lambda s: "\0" in s.text
+            "it contains a NUL character, where an engine stops reading; remove it", lambda s: "\0" in s.text
         ),
-        "control-character": Rule("it contains a control character", _has_control),
+        "control-character": Rule("it contains a control character; remove it", _has_control),
         "invisible-character": Rule(
-            "it contains an invisible character, or one that changes the direction of text", _has_invisible
+            "it contains an invisible character, or one that changes the direction of text; remove it",
+            _has_invisible,
         ),
         "lone-surrogate": Rule("it contains half a surrogate pair, which has no UTF-8 form", _has_surrogate),
         "unicode-escape": Rule(
@@ -296,7 +297,9 @@ def _rules() -> dict[str, Rule]:
         "second-statement": Rule("it contains more than one statement", _has_second),
         "first-keyword": Rule(f"a query must begin with one of {', '.join(_FIRST)}", _starts_badly),
         "disguised-keyword": Rule(
-            "a word with characters outside ASCII reads as a forbidden keyword", _is_disguised
+            "an engine may take a word with characters outside ASCII for a forbidden keyword; "
+            "if the word is a name, put it in backticks",
+            _is_disguised,
         ),
     }
     hint = "a query may only read. If the word is a name, put it in backticks"
@@ -304,7 +307,9 @@ def _rules() -> dict[str, Rule]:
         f"keyword-{w.lower()}": Rule(f"{w} {does}; {hint}", _keyword(w)) for w, does in _KEYWORDS.items()
     }
     rules |= {f"functions-{n}": Rule(f"{n}.* {does}", _in_namespace(n)) for n, does in _NAMESPACES.items()}
-    rules["functions-elsewhere"] = Rule("a function of a plug-in may do anything", _in_other_namespace)
+    rules["functions-elsewhere"] = Rule(
+        "it calls a function of a plug-in, which may do anything; use built-in functions", _in_other_namespace
+    )
     rules |= {f"function-{n}": Rule(f"{n}() {does}", _calls(n)) for n, does in _FUNCTIONS.items()}
     # last, because adding a RETURN would not help a statement that breaks another rule
     rules["no-return"] = Rule("a query needs a RETURN", _never_returns)

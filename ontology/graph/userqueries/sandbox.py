@@ -1,14 +1,14 @@
-"""Run one user query in a separate process, on either engine: read-only, under limits, and stopped when late.
+"""Run one user query in a separate process, on either engine: read-only and within limits of time and size.
 
 The parent process (`run`) starts the engine's module ``userquery`` as a program with a reduced environment,
 sends one JSON request and reads one JSON answer. Before the child process (`answer`) connects to the engine,
 it limits its own processor time and memory, and the size of any file to 0 bytes, so that even a statement
 that the guard missed cannot write to a file.
 
-A process of its own is needed because an engine can send a row of any size: in the caller's process, the
+A separate process is needed because an engine can send a row of any size: in the caller's process, the
 driver's work on such a row could be neither stopped nor limited. The time limit therefore also covers the
-fetching of rows. The child ends as soon as it has answered or is late, whatever data remain in its sockets; a
-server ends the transaction when the connection is closed.
+fetching of rows. The child ends as soon as it has answered or passed the time limit, even if its sockets
+contain more data. A server ends the transaction when the connection is closed.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _overdue(timeout_s: float) -> QueryTimeoutError:
 def answer(reach: Reach) -> NoReturn:
     """Answer the request on standard input, and end the process.
 
-    The limits of the process are lowered before `reach` is called.
+    The limits of the process are lowered before `reach`, which connects to the engine, is called.
     """
     request = json.load(sys.stdin.buffer)
     timeout_s, max_rows = float(request["limits"]["timeout_s"]), int(request["limits"]["max_rows"])

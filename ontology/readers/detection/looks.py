@@ -1,10 +1,10 @@
-r"""Recognize kinds of files by their first bytes, in one table of kinds that are read and kinds that are not.
+r"""Recognize the kind of a file by its first bytes; one table lists all kinds, readable or not.
 
 If a row of the table has a ``reader``, only that format reads the kind; all others refuse it. If it has none,
-no format reads the kind, and the row contains advice. The first row that fits applies. Rows that test bytes
-therefore come before rows that test text, and rows with a distinctive sign before rows that need a share of
-the lines. Kinds of JSON documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all
-of their text.
+no format reads the kind, and the row contains advice. The first row that fits applies. Therefore rows that
+test bytes come before rows that test text, and rows that test for one unmistakable sign come before rows that
+count how many lines have a certain form. Kinds of JSON documents are distinguished by
+`ontology.readers.formats.jsonshapes`, which needs all of their text.
 
 When a format learns to read one of these kinds, name the format as the ``reader`` of the row.
 """

@@ -1,7 +1,7 @@
 """Test the start of a file for signs of its kind: bytes, the beginning of its text, the form of its lines.
 
-A function that takes a `Head` is a test itself. Every other function takes what is to be found, and returns a
-test.
+A function that takes a `Head`, the start of a file, is a test. Every other function takes what to search for,
+and returns a test.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MARKDOWN = re.compile(r"```|~~~|\s*\|?(\s*:?-{3,}:?\s*\|)+|\s*[-*]? *\[[^\]]+\]
 
 
 def starts_with(magic: bytes, at: int = 0, beside: bytes = b"") -> Sign:
-    """Test for the bytes `magic` at position `at`, and for the bytes `beside` anywhere in the start."""
+    """Test for the bytes `magic` at position `at`, and the bytes `beside` anywhere in the file's start."""
     return lambda head: head.start.startswith(magic, at) and beside in head.start
 
 
@@ -61,13 +61,16 @@ def first_record(pattern: str) -> Sign:
 
 
 def some_lines(pattern: str, least: int = 1) -> Sign:
-    """Test whether at least `least` lines begin with a pattern; comments count too."""
+    """Test whether at least `least` lines, comments included, begin with a pattern."""
     expression = re.compile(pattern)
     return lambda head: sum(expression.match(line) is not None for line in head.lines) >= least
 
 
 def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
-    """Test whether a pattern occurs in a `share` of the lines, at least `least`; comments are left out."""
+    """Test whether a pattern occurs in at least `least` lines, and in at least a `share` of all lines.
+
+    Comments are left out.
+    """
     expression = re.compile(pattern)
 
     def fits(head: Head) -> bool:
@@ -82,12 +85,12 @@ def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
 
 
 def all_of(*tests: Sign) -> Sign:
-    """Test for several signs at once."""
+    """Test whether a file passes all the given tests."""
     return lambda head: all(test(head) for test in tests)
 
 
 def xml(root: str = "") -> Sign:
-    """Test for XML or HTML whose first element has a name that matches `root`, or any name."""
+    """Test for XML or HTML whose first element has a name that matches `root`; ``""`` matches any name."""
     wanted = re.compile(rf"({root})\Z" if root else "", re.IGNORECASE)
 
     def fits(head: Head) -> bool:
@@ -120,7 +123,10 @@ def _root_element(text: str) -> str | None:
 
 
 def utf16(odd: int) -> Sign:
-    """Test for UTF-16 text without a byte order mark: most NULs are at odd (1) or at even (0) positions."""
+    """Test for UTF-16 text without a byte order mark.
+
+    Most of its NULs are at odd positions if `odd` is 1, and at even positions if `odd` is 0.
+    """
 
     def fits(head: Head) -> bool:
         nuls, others = head.start[odd::2].count(0), head.start[1 - odd :: 2].count(0)
@@ -145,7 +151,7 @@ def is_binary(head: Head) -> bool:
 
 
 def is_newick(head: Head) -> bool:
-    """Return whether the text is one term in parentheses, closed by a semicolon."""
+    """Return whether the text may be a Newick tree: a list in parentheses, closed by a semicolon."""
     text = re.sub(r"^\s*\[[^\]]*\]", "", head.text).strip()
     ends = text.endswith(";") if head.whole else text.count("(") > 2
     return text.startswith("(") and "," in text and ")" in text and ends
@@ -160,8 +166,9 @@ def has_headings(head: Head) -> bool:
     """Return whether the text has `#` headings of at least two levels, or underlined headings.
 
     A line of four or more ``=`` always counts as the underline of a heading. Lines that start with `#` may
-    also be comments: they are taken for comments if the other lines have equally many cells (two or more), or
-    if these other lines have no bullets and either two words each or the indentation of an outline.
+    also be comments, and are taken for comments in three cases: all other lines have the same number of cells
+    (two or more); no other line has a bullet, and each has two words; or no other line has a bullet, and some
+    are indented.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
     in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)
@@ -173,10 +180,11 @@ def has_headings(head: Head) -> bool:
 
 
 def is_statements(head: Head) -> bool:
-    """Return whether half of the lines look like statements of a programming language.
+    """Return whether at least half of the lines look like statements of a programming language.
 
-    A quarter of the lines, and at least two, must have the punctuation of code; the others may begin with a
-    keyword. Lines of two words each, or with equally many cells, do not count.
+    At least two lines, and a quarter of all lines, must have the punctuation of code; other lines look like
+    statements if they begin with a keyword. The answer is False if every line has two words, or if all lines
+    have the same number of cells (two or more).
     """
     n = len(head.records)
     n_marked = sum(_PUNCTUATED.search(line) is not None for line in head.records)
@@ -191,7 +199,10 @@ def is_statements(head: Head) -> bool:
 
 
 def is_prose(head: Head) -> bool:
-    """Return whether half of the lines have six words or more, and a seventh end in punctuation."""
+    """Return whether half of the lines have six words or more, and a seventh end in punctuation.
+
+    The answer is False if all lines have the same number of cells (two or more).
+    """
     words = sorted(len(line.split()) for line in head.records)
     ends = sum(line.rstrip()[-1] in ".!?,;:" for line in head.records)
     return len(words) > 1 and words[len(words) // 2] >= 6 and ends >= len(words) / 7 and not _in_columns(head)
@@ -204,7 +215,7 @@ def _in_columns(head: Head) -> bool:
 
 
 def is_python(head: Head) -> bool:
-    """Return whether lines of Python of two kinds occur, one of them ``def``, ``class`` or ``from``."""
+    """Return whether two kinds of Python statements occur, one of them ``def``, ``class`` or ``from``."""
     kinds = [
         r"(async )?def \w+\(",
         r"class \w+(\(.*\))?:",
@@ -218,7 +229,7 @@ def is_python(head: Head) -> bool:
 
 
 def has_blocks(head: Head) -> bool:
-    """Return whether some lines open a block and others close one."""
+    """Return whether the text has lines that open a block with ``{`` and lines that close one with ``}``."""
     lines = [line.strip() for line in head.lines]
     opened = any(line.endswith("{") for line in lines)
     return opened and any(line.startswith("}") or line.endswith(("}", "};", "});")) for line in lines)

@@ -29,8 +29,8 @@ def sniff(path: Path, start: Head, look: Look | None) -> str:
 
     Notes
     -----
-    A file that fits no format is taken for an edge list, because that reader reports what is wrong line by
-    line.
+    A file that fits no format is taken for an edge list, because the reader of edge lists reports what is
+    wrong in each line.
     """
     if look is not None and look.reader is not None:
         return look.reader

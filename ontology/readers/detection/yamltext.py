@@ -18,7 +18,7 @@ _TABLE = re.compile(r"[\t,;]")
 
 
 def looks_like_yaml(lines: list[str]) -> bool:
-    r"""Return whether lines are the mappings and lists of YAML.
+    r"""Return whether the lines look like mappings and lists in YAML.
 
     Lines of YAML have the form ``key:``, ``key: value`` or ``- item``, and at least one has a key. If more
     deeply indented lines follow a line, it must end in a colon; this distinguishes YAML from an outline, in

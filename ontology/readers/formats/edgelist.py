@@ -70,9 +70,9 @@ def _is_record(line: str) -> bool:
 def _plain_columns(
     lines: list[str], delimiter: str, layout: Layout | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the children and parents in a block of lines, without looking at each line.
+    """Return the children and parents in a block of lines, if a fast check finds two plain columns in it.
 
-    Return None if the block is not just two clean columns: its lines are then read one by one.
+    Return None if there may be anything else in the block: its lines are then read one by one.
     """
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
@@ -112,7 +112,7 @@ class _Reader:
             self._record(cells, at, line, self.layout)
 
     def close(self) -> None:
-        """Report defects that only all records together show."""
+        """Report the defects that can be found only after the last record."""
         into, layout = self._into, self.layout
         if layout is None:
             return
@@ -140,7 +140,10 @@ class _Reader:
             )
 
     def _split(self, line: str, at: int) -> list[str] | None:
-        """Return the cells of a line without surrounding blanks; report an open quote, and return None."""
+        """Return the cells of a line without surrounding blanks; None if a quote is not closed.
+
+        An unclosed quote is reported, and so are blanks around a cell.
+        """
         raw = split_cells(line, self._delimiter)
         if raw is None:
             self._into.defect("quote", at, line)
@@ -151,9 +154,10 @@ class _Reader:
         return cells
 
     def _settle(self, cells: list[str], at: int) -> bool:
-        """Determine the layout from the first record; return whether that record needs no further reading.
+        """Determine the layout from the first record, and return whether this record is finished.
 
-        This is so if it is a header, or if the file turns out not to be an edge list, which is reported.
+        It is finished if it is a header, or if the file turns out not to be an edge list, which is reported.
+        Otherwise it is an edge that must still be read.
         """
         self.layout = read_header(cells, at, self._into, self._options)
         if self.layout is not None:
@@ -191,7 +195,7 @@ class _Reader:
             self._edge(cells, at, line, layout)
 
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
-        """Count the relation of a record, and return whether its edge is wanted.
+        """Add the record to the count of its relation, and return whether its edge is wanted.
 
         The edge is wanted if no relation was requested, or if the record has the requested one. An unwanted
         edge is reported.
@@ -223,12 +227,12 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the excerpt for a first record whose weight is not a number: the line may be a header."""
+        """Return the report's excerpt for a first record with an invalid weight, which may be a header."""
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 
 def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:
-    """Return whether a line of the wrong width would fit another delimiter."""
+    """Return whether a line with a wrong number of columns probably uses another delimiter."""
     if delimiter == "space":
         return "," in line
     others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]

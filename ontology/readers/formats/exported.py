@@ -1,8 +1,7 @@
 """Read labelgrove's JSON export: every label and edge, and everything else that affects the digest.
 
-`ontology.versions.export` writes it. An unchanged export is read back as the graph that it was made from,
-whatever the layout of that graph: the digest of what was read is compared with the digest that the file
-states.
+`ontology.versions.export` writes it. An unchanged export gives the graph that it was made from, with the same
+layout. To make sure of this, the digest of the graph is compared with the digest that the file states.
 """
 
 from __future__ import annotations
@@ -104,9 +103,9 @@ def _length(value: Any) -> tuple[float, str | None]:
 
 
 def _rank(value: Any) -> int | None:
-    """Return a value that is a whole number of 32 bits, as a rank; None for any other value.
+    """Return the rank that a JSON value states; None if the value is not a whole number of 32 bits.
 
-    Ranks may be negative: only graphs that were built with code have such ranks.
+    Negative ranks are accepted, because graphs that were built in Python may have them.
     """
     digits = value.removeprefix("-") if isinstance(value, JsonNumber) else ""
     if not digits.isdigit() or len(digits) > len(str(_LARGEST_RANK)):

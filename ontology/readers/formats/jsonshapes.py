@@ -68,9 +68,9 @@ def foreign_shape(document: Any) -> str | None:
 def _is_tree(objects: list[Any]) -> bool:
     """Return whether the top nodes form a tree of labels.
 
-    If any of them has children, some node in the tree must have one of the members `NAMING`; otherwise labels
-    have another member as their name, which is not read. If none has children, each top node must have one of
-    these members, and only members that are read.
+    If a top node has an array of children, at least one node in the tree must have a member that gives its
+    name or id (one of `NAMING`). If no top node has children, each must have such a member, and no members
+    other than those that are read (`MEMBERS`).
     """
     if any(isinstance(node.get("children"), list) for node in objects):
         return _names_a_label(objects)
@@ -117,7 +117,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Test for a document that is an object whose members all have values of these types."""
+    """Test whether the document is a JSON object, not empty, whose values all have one of these types."""
     return lambda document, _: (
         isinstance(document, dict)
         and bool(document)
@@ -171,7 +171,7 @@ SHAPES: tuple[Shape, ...] = (
 
 
 def _shown(document: Any) -> str:
-    """Return the names of the first members of a document, or of the first object in its array, as text.
+    """Return the names of the first members of a document (of the first object if it is an array) as text.
 
     If the object states a format, return that instead.
     """

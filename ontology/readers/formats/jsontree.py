@@ -3,7 +3,7 @@
 The key of a node is its ``id`` (or ``key``). If it has none, the key is its path of names, such as
 ``flare/analytics/cluster``, where ``~`` and ``/`` inside a name are written ``~0`` and ``~1``. Nodes with the
 same name in different places therefore have different keys. ``weight`` is the length of the edge to the
-parent, ``definition`` a text; other members are reported and left out.
+parent; ``definition`` is the definition of the label. Other members are reported and left out.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ class _Walk:
         return None
 
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
-        """Return the path of names that is the key of a node; ``#2``, ``#3`` ... follow if it is taken.
+        """Return the path of names that is the key of a node; if it is taken, add ``#2``, ``#3`` ... to it.
 
-        If the parent has occurred before, with another list of children, a child with a known name is the
-        child from there; `again` then contains the paths of the children that were read from the new list.
-        It is None if the parent has not occurred before.
+        The parent may have occurred before, with another list of children. Then a child with the name of an
+        earlier child is the same label, and `again` contains the paths of the children that have been read
+        from the new list. Otherwise, `again` is None.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

@@ -1,9 +1,9 @@
-"""Read category hierarchies of large-scale text classification: ``parent child`` integers, and classes.
+"""Read category hierarchies of large-scale text classification: lines ``parent child``, and classes.
 
-The file of the hierarchy has one edge a line. Categories may have several parents; the largest published
-file contains cycles. A separate labels file shows which categories are classes. It has a header and then one
-document a line, such as ``545, 32 8:1 18:2``: classes with commas between them, then features, which are not
-read.
+The file of the hierarchy has one edge a line, given by the integers of the two categories. Categories may
+have several parents; the largest published file contains cycles. A separate labels file shows which
+categories are classes. It has a header and then one document a line, such as ``545, 32 8:1 18:2``: classes
+with commas between them, then features, which are not read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _category(text: str, into: Collector, file: str, at: int) -> str | None:
 
 
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
-    """Return those classes of a labels file that are in the hierarchy, sorted by key."""
+    """Return the classes in a labels file, sorted by key; report and leave out those not in the hierarchy."""
     source = Lines(path, into.recorder)
     known = {*into.child, *into.parent}
     above = set(into.parent)
@@ -80,7 +80,7 @@ def _classes(path: Path, into: Collector) -> tuple[str, ...]:
 
 
 def _line_classes(line: str, at: int, file: str, into: Collector) -> list[str]:
-    """Return the classes of the document that a line describes."""
+    """Return the classes that a line of the labels file gives to its document."""
     begin = line.find(":")
     listed = line if begin < 0 else line[:begin].rpartition(" ")[0]
     features = line[len(listed) :].split()

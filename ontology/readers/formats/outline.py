@@ -21,11 +21,11 @@ _DASHES = re.compile(r"([ \t]*)(-*)(.*)")
 
 
 def looks_like_outline(lines: list[str]) -> bool:
-    """Return whether some line is indented, or starts with a bullet or with dashes and a blank.
+    """Return whether some line is indented, or starts with a bullet, or with dashes followed by a blank.
 
-    Dashes right before a word may also belong to the key of an edge. They are taken for indentation only if
-    most lines start with a dash, and some line that starts with several dashes cannot be an edge, because it
-    contains no delimiter.
+    Dashes without a blank after them may also belong to a key in an edge list. They are taken for indentation
+    only if most lines start with a dash, and at least one line that starts with several dashes contains no
+    delimiter, so that it cannot be an edge.
     """
     if any(re.match(r"[ \t]+\S|-+ |\* ", line) for line in lines):
         return True
@@ -51,7 +51,7 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Return whether no line is indented and all have the same number of columns, at least two."""
+    """Return whether the lines look like a table: not indented, with equally many columns, at least two."""
     records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
     widths = {len(_COLUMN.split(line)) for line in records}
     return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)
@@ -88,7 +88,8 @@ class _Walk:
     def place(self, label: str, width: int, at: int, line: str) -> None:
         """Add a label as a child of the last label that is indented less than `width`.
 
-        A width that does not fit the levels above is reported, and rounded to a level.
+        A width that does not fit the levels above is reported. If it is between two levels, the outer one is
+        used.
         """
         into = self._into
         above = self._open[-1][0] if self._open else width

@@ -1,7 +1,7 @@
-"""Read superclass lists, with lines ``superclass TAB class, class``: two levels or more below an added root.
+"""Read superclass lists, with lines ``superclass TAB class, class``; a root is added above them.
 
-A class may be the superclass of another line. Superclasses that are not classes of any line become children
-of the root.
+The hierarchy has two levels or more below the root. A class may be the superclass of another line.
+Superclasses that are not classes of any line become children of the root.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _named_ends(roles: Sequence[str | None]) -> tuple[str, str] | None:
 
 
 def has_header(line: str) -> str | None:
-    """Return the delimiter with which a line is a header that names both ends of an edge; None if none is.
+    """Return the delimiter of a header line that names both ends of an edge; None for any other line.
 
     >>> has_header("id;name;parent_id"), has_header("oak,tree"), has_header("parent child")
     ('semicolon', None, 'space')
@@ -119,9 +119,9 @@ def has_header(line: str) -> str | None:
 
 
 def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
-    """Return whether the first record may be a header of unknown words.
+    """Return whether the first of `lines` may be a header of unknown words.
 
-    None of its cells may be empty, a number, or a cell of another line.
+    It may be one if none of its cells is empty, is a number, or occurs in another line.
 
     >>> has_unknown_words(["label,above", "oak,tree"], "comma"), has_unknown_words(["oak,a", "a,b"], "comma")
     (True, False)
@@ -133,9 +133,9 @@ def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
 
 
 def read_header(cells: list[str], at: int, into: Collector, options: Options) -> Layout | None:
-    """Return the layout according to the header; None if the first record is not a header.
+    """Return the layout that the header defines; None if the first record is not a header.
 
-    `cells` are those of the first record, at line `at`. Defects of the header are reported.
+    `cells` are the cells of the first record, which is line `at`. Defects of the header are reported.
     """
     roles = [word_role(cell) for cell in cells]
     ends = _named_ends(roles)
@@ -181,10 +181,10 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
 
 
 def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> Layout | str:
-    """Return the layout of most lines of a sample without a header.
+    """Return the layout that most of the given lines have; for a file without a header.
 
-    Two columns are the ends of an edge; a third is its weight. If the sample is not an edge list, return a
-    text that says why.
+    The first two columns are the ends of an edge; a third is its weight. If the lines are not an edge list,
+    return a text that says why.
     """
     rows = [cells for line in lines if (cells := split_cells(line, delimiter)) is not None]
     widths = Counter(map(len, rows))
@@ -209,12 +209,12 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
 
 
 def number_text(cell: str, delimiter: str) -> str:
-    """Return the text of a number with a decimal point; the delimiter semicolon allows a decimal comma."""
+    """Return the text of a number; if the delimiter is the semicolon, change decimal commas to points."""
     return cell.replace(",", ".") if delimiter == "semicolon" else cell
 
 
 def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent), from the columns of the two ends that a header names."""
+    """Return the columns of (child, parent), given the columns `first` and `second` of the two `ends`."""
     if ends == ("first", "second"):
         return (first, second) if _ends_by_position(options) == (0, 1) else (second, first)
     swapped = ("child-parent", "parent-child")[first < second]  # contradicts a header with child and parent
@@ -226,7 +226,7 @@ def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Opti
 
 
 def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
-    """Return the direction that a header states; None if it states none."""
+    """Return the direction of edges that a header states; None if it states none."""
     if ends == ("first", "second"):
         return None
     if ends[1] == "neighbor":
@@ -235,5 +235,5 @@ def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
 
 
 def _ends_by_position(options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent) if no header names them."""
+    """Return the columns of (child, parent) in a table whose header, if any, does not name them."""
     return (0, 1) if options.direction in ("child-parent", "undirected") else (1, 0)

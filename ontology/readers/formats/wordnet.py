@@ -52,9 +52,9 @@ def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
 
 
 def data_file(path: Path, part: str) -> Path:
-    """Return the database file of a part in a folder; `path` itself if it is not a folder.
+    """Return the file ``data.PART`` in the folder `path`; if `path` is not a folder, return `path`.
 
-    A folder without the file raises `InputError`.
+    A folder without this file raises `InputError`.
     """
     if not path.is_dir():
         return path
@@ -168,7 +168,7 @@ class _Reader:
         self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
 
     def link(self) -> None:
-        """Add the edges whose two synsets are in the file, and report pointers without their counterpart."""
+        """Add the edges whose two synsets are in the file; report pointers without a pointer back."""
         into = self._into
         seen = set()
         for child, parent, rank, at in self._up:
@@ -187,5 +187,5 @@ class _Reader:
 
 
 def _frames_match(cells: list[str]) -> bool:
-    """Return whether the cells after a verb's pointers are a count and that many triples ``+ frame word``."""
+    """Return whether the cells after a verb's pointers are a number n and then n triples ``+ frame word``."""
     return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])

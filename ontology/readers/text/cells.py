@@ -21,9 +21,9 @@ LONGEST_CELL = 131_072
 def sample_delimiter(lines: Sequence[str]) -> str:
     """Return the delimiter that most lines contain; ties go to tab, then comma or semicolon, then space.
 
-    A line that contains both a comma and a semicolon votes for the one that more lines of the sample contain.
-    If equally many do, it votes for the semicolon, because a comma in a decimal number is far more common
-    than a semicolon in a label.
+    A line that contains both a comma and a semicolon counts for the one that more of the lines contain. If
+    equally many lines contain each, it counts for the semicolon, because a comma in a decimal number is far
+    more common than a semicolon in a label.
 
     >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"]), sample_delimiter(["a;b;0,5"])
     ('comma', 'space', 'semicolon')
@@ -52,7 +52,7 @@ def split_cells(line: str, delimiter: str) -> list[str] | None:
 
 
 def write_cell(text: str, delimiter: str) -> str:
-    """Return `text` as a cell from which `split_cells` gets it back, in quotes if needed.
+    """Return `text` as a cell that `split_cells` reads back as `text`, in quotes if needed.
 
     Text that starts with ``#`` is quoted too, because at the start of a line it would open a comment.
 

@@ -1,4 +1,4 @@
-"""Read the start of a file, unpacked if it is gzip; its kind is recognized from this."""
+"""Read the start of a file, unpacked if it is gzip; the kind of the file is recognized from its start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Head:
     start : bytes
         The first bytes, at most 64 KiB.
     whole : bool
-        Whether these are all bytes of the file.
+        Whether `start` contains the whole file.
     """
 
     start: bytes
@@ -43,7 +43,7 @@ class Head:
     def lines(self) -> list[str]:
         """Return the first 500 characters of each line; patterns would be slow on longer lines.
 
-        A last line that the end of `start` cuts off is left out.
+        If `start` ends in the middle of a line, this line is left out, unless it is the only one.
         """
         lines = self.text.split("\n")
         return [line[:_LONGEST] for line in (lines if self.whole or len(lines) == 1 else lines[:-1])]
@@ -55,7 +55,7 @@ class Head:
 
     @cached_property
     def first_record(self) -> str:
-        """The whole first line that is neither blank nor a comment; empty if there is none."""
+        """The first line that is neither blank nor a comment, in full length; empty if there is none."""
         lines = self.text.split("\n")
         return next((line for line in lines if line.strip() and not line.startswith("#")), "")
 

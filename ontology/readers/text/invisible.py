@@ -1,14 +1,14 @@
 """Find characters in a key that are invisible or change the direction of text.
 
-With such characters, two different keys can look the same. Some are refused in every place: controls and
-marks of direction, blanks and joiners of zero width, byte order marks, soft hyphens, fillers, the invisible
-operators of formulas, annotation marks, and language tags. Four kinds are needed in ordinary text, and are
-allowed only in these places:
+With such characters, two different keys can look the same. Most of them are refused in every place: controls
+and marks of direction, blanks and joiners of zero width, byte order marks, soft hyphens, fillers, the
+invisible operators of formulas, annotation marks, and language tags. Four kinds are needed in ordinary text,
+and are allowed only in these places:
 
 * the joiners U+200C and U+200D, which shape Arabic and Indic scripts and join emoji: after a virama, and
   between two characters from U+0590 on, where the scripts that use joiners begin;
-* variation selectors, which choose a form of the character before them: after any character but a letter
-  below U+0590, because such letters have only one form;
+* variation selectors, which choose a form of the character before them: after any character, except letters
+  below U+0590, because these letters have only one form;
 * tag characters, which spell the flag of a region: between U+1F3F4 and U+E007F;
 * free variation selectors of Mongolian: after a Mongolian letter.
 """
@@ -65,7 +65,7 @@ def without_invisible(key: str) -> str:
 
 
 def _has_use(character: str, before: str, behind: str) -> bool:
-    """Return whether a character that is allowed only in some places is allowed between these two."""
+    """Return whether `character`, which is allowed only in some places, is allowed between the other two."""
     if not before:
         return False
     if character in _JOINERS:

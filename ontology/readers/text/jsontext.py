@@ -61,7 +61,7 @@ class JsonTextError(Exception):
 
 
 class JsonObject(dict[str, Any]):
-    """The members of one object and the line where it opens."""
+    """The members of one JSON object, and the line where the object begins."""
 
     __slots__ = ("line", "pending")
 
@@ -72,13 +72,13 @@ class JsonObject(dict[str, Any]):
 
 
 class JsonNumber(str):
-    """The text of a number, so that no digit is lost before the reader knows what it means."""
+    """A number as its text, so that no digit is lost before the reader knows what the number means."""
 
     __slots__ = ()
 
 
 def read_document(path: Path, into: Collector) -> Any:
-    """Return the JSON document of a file; `NO_DOCUMENT` if it has none, or if a defect prevents it.
+    """Return the JSON document in a file; `NO_DOCUMENT` if the file is blank or is not valid JSON.
 
     The whole text is kept in memory; a line may have up to 256 MiB.
     """
@@ -96,7 +96,7 @@ def read_document(path: Path, into: Collector) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text, without its nested values, which may be 10,000 levels deep."""
+    """Return a value as text; of an array or object only its size, as it may be 10,000 levels deep."""
     if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, list):
@@ -179,7 +179,7 @@ class _Parser:
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
-        """Return the position of the next value; in an object, first read the name of the member."""
+        """Return the position of the container's next value; in an object, read the member's name first."""
         if not isinstance(container, JsonObject):
             return at
         if self._text[at : at + 1] != '"':

@@ -102,7 +102,7 @@ class Lines:
                 self._recorder.add("empty-file", self.name, 0, "0 bytes")
 
     def _read(self, stream: io.BufferedIOBase) -> bytes:
-        """Return the next chunk of bytes; an empty one at the end, and after damage, which is reported."""
+        """Return the next chunk of bytes; if the file ends or is damaged, ``b""``. Damage is reported."""
         try:
             # read1 returns the data that were unpacked before a stream turns out to be cut off.
             return stream.read1(_CHUNK)
@@ -149,9 +149,9 @@ class Lines:
         return number, lines
 
     def _checked(self, number: int, raw: bytes) -> str:
-        """Return one decoded line of a block in which some line is bad; empty if it is this one.
+        """Return line `number`, decoded, and report its defects; if it cannot be read, return ``""``.
 
-        Defects of the line are reported.
+        This method is called for every line of a block in which at least one line has a defect.
         """
         try:
             line = raw.decode()
