@@ -1,7 +1,7 @@
 """Check the arrays of a snapshot against the rules of docs/artifact-format.md.
 
-Two checks would have to visit the whole graph, and are left to the callers that need them: that there is no
-cycle, and that the digest in the metadata fits the arrays.
+Two rules are not checked here, because that would take a visit to the whole graph: the edges form no cycle,
+and the digest in the metadata is the digest of the arrays. Callers check them if they need to.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SnapshotChecker:
         self._arrays, self._metadata = arrays, metadata
 
     def digest(self) -> str:
-        """Return the digest of the graph."""
+        """Return the digest of the graph as the metadata give it; it is not computed again."""
         digest = self._metadata.get("digest", "")
         if not _HEX.fullmatch(digest):
             raise self._fault(f"metadata: digest is {digest!r}, expected 64 hexadecimal digits")
@@ -85,7 +85,7 @@ class SnapshotChecker:
         return keys
 
     def names(self, keys: Keys) -> Texts:
-        """Return the table of names; it is `keys` if the snapshot has no names."""
+        """Return the table of names, or `keys` if the snapshot has no names."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return keys
         names = self._table("names")
