@@ -51,7 +51,7 @@ Chosen = str | Subtree | tuple[str, ...]
 
 
 class LeastRecentlyUsed(Generic[Value]):
-    """Keeps at most `size` values by key, and drops the least recently used; threads may share it.
+    """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
 
     If two threads miss the same key, both make its value, and one of the two values is kept: making a value
     takes long, and no thread should wait for another.
@@ -67,7 +67,7 @@ class LeastRecentlyUsed(Generic[Value]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of `key`; make it if it is missing."""
+        """Return the value of `key`; if it is missing, call `make` and keep the result."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -85,7 +85,7 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates in hashable form; any other form raises `InputError`.
+    """Return one set of candidates in hashable form; `InputError` is raised for anything that is not one set.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -168,10 +168,10 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Returns the tree that gives the parents. If there is none, it raises an error whose message begins
-        with its argument.
+        Function that returns the tree with the parents of labels. If there is no tree, it raises an error
+        whose message begins with the text passed to it.
     locus : callable
-        Computes the locus of the observed labels.
+        Function that returns the locus of the observed labels.
 
     Raises
     ------
@@ -201,7 +201,8 @@ def chosen_labels(
         labels = np.flatnonzero(~has_child[bundle.allowed])
     if not len(labels):
         raise InputError(
-            f"candidates: {chosen!r} leaves no allowed label; allow more labels when building the bundle"
+            f"candidates: the rule {chosen!r} gives no allowed label; allow more labels when building the "
+            "bundle"
         )
     return labels
 

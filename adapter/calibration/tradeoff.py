@@ -1,4 +1,4 @@
-"""The trade-off of a temperature: curves over temperatures, and a table of exponents and temperatures."""
+"""The trade-off between distance and calibration: curves over temperatures, and a table with exponents."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def held_by(engine: Engine, owner: str, *, seconds: float) -> None:
 
 def test_the_loser_learns_who_holds_the_name_and_since_when(catalog: Catalog) -> None:
     lease = catalog.acquire("trees")
-    with pytest.raises(ConflictError, match=rf"'trees'.*{socket.gethostname()}:{os.getpid()}, which began at 20\d\d-"):
+    with pytest.raises(
+        ConflictError, match=rf"'trees'.*{socket.gethostname()}:{os.getpid()}, which began at 20\d\d-"
+    ):
         catalog.acquire("trees")
     assert catalog.acquire("animals").fence == 1
     catalog.release(lease)
