@@ -57,7 +57,7 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return the space of the labels; that of a block bundle has only distances to observed labels."""
+    """Return the space of the labels; the space of a block bundle only has distances to observed labels."""
     if isinstance(given, Bundle):
         return given.space()
     return metric_space(given) if isinstance(given, LabelGraph) else given
@@ -112,7 +112,7 @@ class ClassBinding:
         Raises
         ------
         BindingError
-            For classes that are unknown, ambiguous or repeated, all listed.
+            For classes that are unknown, ambiguous or repeated; the message lists all of them.
         """
         keys, names = self._known()
         spelled = self._spelled(classes)
@@ -185,14 +185,14 @@ class ClassBinding:
 
 
 class ClassAnswers:
-    """A bundle bound to the classes of a fitted classifier, its labels sorted as scikit-learn sorts classes.
+    """A bundle matched with the classes of a fitted classifier, with its labels in the order of `classes`.
 
     Parameters
     ----------
     bundle : Bundle
         Label space and observed labels.
     feeds : ndarray of shape (n_classes,), dtype=int64
-        For each class, the number of the observed label that gets its outputs.
+        For each class, the number of the observed label that gets the outputs of the class.
     reading : dict
         Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
@@ -268,7 +268,7 @@ class ClassAnswers:
         return np.array(self.adapter.predict(outputs), dtype=object)
 
     def sorted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values of labels, with columns in the order of `classes`."""
+        """Return `values`, which has a column for each label, with the columns in the order of `classes`."""
         order = self.adapter.keys.order
         return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
 

@@ -29,7 +29,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def listed_close(words: Sequence[str]) -> str:
-    """Return the end of a message that lists `words`, which are spelled like an unknown word; empty for none.
+    """Return the end of a message that lists `words`, which are spelled like an unknown word; may be empty.
 
     >>> listed_close(["oak"]), listed_close([])
     ("; close to it: 'oak'", '')
@@ -38,7 +38,7 @@ def listed_close(words: Sequence[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that asks about the known word spelled most like `word`; empty if none is.
+    """Return the end of a message that suggests the known word most similar to `word`; empty without one.
 
     >>> did_you_mean("metrc", ["metric", "labels"])
     "; did you mean 'metric'?"

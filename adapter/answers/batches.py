@@ -118,7 +118,7 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys listed for each row by the plain sums of only these pairs of row and key.
+    """Rank the few keys listed for each row, by the plain sum of each listed pair of row and key.
 
     `number` gives the number of each row in the whole input, for messages.
     """
@@ -134,7 +134,7 @@ def _ranked_pairs(
 
 
 def one_set(state: State, candidates: OneSet | None) -> CandidateSet:
-    """Return the candidates of a method that takes one set for all rows."""
+    """Return the set of candidates for a method that takes one set for all rows."""
     return state.every if candidates is None else state.candidates(read_set(candidates))
 
 

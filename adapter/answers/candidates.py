@@ -53,8 +53,8 @@ Chosen = str | Subtree | tuple[str, ...]
 class LeastRecentlyUsed(Generic[Value]):
     """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
 
-    If two threads miss the same key, both make its value, and one of the two values is kept: making a value
-    takes long, and no thread should wait for another.
+    No thread waits while another makes a value, because this takes long. If two threads miss the same key,
+    both make its value, and one of the two values is kept.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -85,7 +85,7 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates in hashable form; `InputError` is raised for anything that is not one set.
+    """Return one set of candidates in hashable form; raise `InputError` for anything else.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -159,7 +159,7 @@ def chosen_labels(
 ) -> NDArray[np.int64]:
     """Return the indices of the allowed labels in a set of candidates.
 
-    Labels given by keys stay in the given order; all others are ascending.
+    Labels given by keys stay in the given order; labels from a rule or a subtree are in ascending order.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ class Bundle:
         return hashed.hexdigest()
 
     def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
-        """Return the metric space of the bundle; that of a block has only distances to observed labels."""
+        """Return the metric space of the bundle; for a block, it only has distances to observed labels."""
         if self.distances is not None:
             keys = self.points if self.is_allowed is None else self.points.subset(self.allowed)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
@@ -154,7 +154,7 @@ class Bundle:
             ) from error
 
     def inspect(self) -> dict[str, Any]:
-        """Describe the file in plain values, for a table or JSON.
+        """Describe the bundle in plain values, for a table or JSON.
 
         Examples
         --------
@@ -176,7 +176,7 @@ class Bundle:
     # ---- file --------------------------------------------------------------------------------------
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-        """Return the named arrays and the metadata of the file."""
+        """Return the named arrays and the metadata of the bundle's file."""
         arrays: dict[str, NDArray[Any]] = {
             "keys.blob": self.points.blob,
             "keys.offsets": self.points.offsets,
@@ -210,7 +210,7 @@ class Bundle:
         digest: str | None = None,
         checked: bool = False,
     ) -> Bundle:
-        """Check the result of `to_arrays` and return the bundle, which uses the same arrays.
+        """Check arrays and metadata like those of `to_arrays`, and return a bundle that uses these arrays.
 
         Parameters
         ----------
@@ -342,7 +342,8 @@ def build_bundle(
     observed : iterable of str
         Keys of the model's classes, in the order of its columns; they need not be allowed labels.
     metric, labels
-        As for `ontology.geometry.metric_space`; left out for a space, which already has both.
+        As for `ontology.geometry.metric_space`. Leave both out if `source` is a space, which already has
+        them.
     form : {"auto", "tree", "block"}, default="auto"
         ``"tree"`` refuses any space that is not a tree. ``"block"`` stores every distance between an allowed
         and an observed label, even for a tree, which does not need them: the answers are the same, and the
@@ -367,7 +368,8 @@ def build_bundle(
 
     Notes
     -----
-    Trees: O(n_points). Blocks: the time and memory of n_labels * n_observed distances, and the diameter.
+    Trees: O(n_points). Blocks: the time and memory for n_labels * n_observed distances, plus the cost of the
+    diameter.
 
     Examples
     --------

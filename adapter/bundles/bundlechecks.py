@@ -1,4 +1,4 @@
-"""Checks of a bundle file: the dtype, shape and range of every array, before it is used."""
+"""Check a bundle file: the dtype, shape and range of every array, before the array is used."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class BundleChecker:
         return Keys(table.blob, table.offsets, order)
 
     def names(self, points: Keys) -> Texts:
-        """Return the table of names; the keys if the file has no names."""
+        """Return the table of names; if the file has no names, return the keys."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return points
         names = self._table("names")

@@ -113,11 +113,11 @@ class CalibrationReport:
         )
 
     def temperature_table(self) -> Table:
-        """Return a row for each temperature; the default, best and fitted temperatures are marked."""
+        """Return a table of the temperatures; the default, best and fitted temperatures are marked."""
         return self.trade_off.table(fitted=self.fit.temperature)
 
     def error_table(self) -> Table:
-        """Return the calibration errors at the default and at the fitted temperature."""
+        """Return a table of the calibration errors at the default and at the fitted temperature."""
         named = {
             "default, equal width": self.trade_off.reliability,
             "default, equal mass": self.equal_mass,

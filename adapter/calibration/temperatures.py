@@ -77,7 +77,7 @@ class LabeledOutputs:
     outputs : str
         Without an adapter: kind of the outputs.
     space : MetricSpace, optional
-        Space of the adapter's bundle, if the bundle is a block and distances are requested.
+        Space from which the adapter's bundle was built, if the bundle is a block and distances are requested.
     distances : bool
         Whether distances are requested.
 
@@ -134,7 +134,7 @@ class LabeledOutputs:
         return int(np.count_nonzero(self.column >= 0))
 
     def logits(self) -> Blocks:
-        """Yield a slice of samples and their logits, with columns in the order of the bundle."""
+        """Yield slices of samples with their logits, whose columns have the order of the bundle."""
         stop = 0
         for rows in self._blocks:
             stop = rows.first + len(rows)

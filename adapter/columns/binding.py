@@ -52,7 +52,7 @@ def bind(
     columns : iterable of str, mapping or Binding, length n_columns
         Names of the model's outputs, in the order of its columns: a list, an array or a series of text; a
         dictionary from 0, 1, ..., as numbers or as text, in any order (``id2label`` of a model hub); or a
-        `Binding`, which is read by key.
+        `Binding`, whose keys are used.
     keys : sequence of str, length n_observed
         Keys of the observed labels.
     names : sequence of str, length n_observed, optional
@@ -70,8 +70,8 @@ def bind(
     Raises
     ------
     BindingError
-        One error for all faults: columns that are unknown, ambiguous or repeated, with candidates, and
-        observed labels that no column feeds.
+        One error that lists all faults: columns that are unknown, ambiguous or repeated, with labels that
+        they may mean, and observed labels that no column feeds.
 
     Examples
     --------
@@ -138,7 +138,8 @@ def find_labels(
     Raises
     ------
     BindingError
-        One error for all columns that are unknown, ambiguous or repeated, with candidates.
+        One error that lists all columns that are unknown, ambiguous or repeated, with labels that they may
+        mean.
 
     Examples
     --------

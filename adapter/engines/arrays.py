@@ -46,7 +46,7 @@ _SINGLE_DIGITS = 24
 
 
 class ArrayAdapter:
-    """An adapter for arrays of other libraries, which computes in their library and on their device.
+    """An adapter for arrays of other libraries; it computes with the array's library, on the array's device.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class ArrayAdapter:
         Raises
         ------
         WeightError
-            For a wrong shape, and for rows with NaN, infinity, a negative probability, a log-probability
-            above 0 or only zeros.
+            For a wrong shape; for rows with NaN, infinity, a negative probability or a log-probability above
+            0; and for rows of probabilities that are all zero.
 
         Notes
         -----

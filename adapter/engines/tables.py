@@ -214,7 +214,7 @@ class TreeTable:
 
     @property
     def n_terms(self) -> int:
-        """Number of additions in the computation of one variance; it bounds the rounding error."""
+        """Number of additions in the computation of one variance, for the bound of its rounding error."""
         return int(self.columns.shape[0]) + int(self.low.shape[0])
 
     def variance(self, xp: Any, weights: Any) -> Any:

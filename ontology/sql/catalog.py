@@ -245,7 +245,9 @@ class Catalog:
         if found:
             raise NotFoundError(f"ontology {name!r} is not complete yet; wait for its ingest, or repeat it")
         names = ", ".join(self.names()) or "none yet"
-        raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
+        raise NotFoundError(
+            f"ontology {name!r} is not in the catalog (known: {names}); ingest it with: grove ingest"
+        )
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
         """Return the version that a reading gave, and the report (as JSON) and the time of this reading.
@@ -374,9 +376,10 @@ class Catalog:
         n_batches: int,
         read_by: tuple[str, str] | None = None,
     ) -> Version:
-        """Record a version as loading, and as pending the batches in which the graph will load it.
+        """Record a version as loading, and its load batches as pending.
 
-        A version that is already recorded keeps its state.
+        A load batch is a part of the version that is loaded into the graph at once. A version that is already
+        recorded keeps its state.
 
         `snapshot` and `definitions` are (sha256, size in bytes) of artifacts. Definitions and source are not
         part of the digest. If given, they replace those that an earlier ingest of the same content recorded.

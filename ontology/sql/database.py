@@ -79,7 +79,7 @@ _MIGRATION_LOCK = 7_018_153_370  # any fixed number; makes two upgrades of one P
 
 
 class now(FunctionElement[float]):
-    """The time of the database's clock in seconds since 1970, as an expression of a statement.
+    """An SQL expression for the time of the database's clock, in seconds since 1970.
 
     PostgreSQL uses its own clock, never a worker's; SQLite uses the clock of its host.
 
@@ -146,7 +146,7 @@ class _Pool(sqlalchemy.QueuePool):
         except sqlalchemy.exc.TimeoutError as error:
             raise TransientError(
                 f"database: no connection became free: this process has held all {self.checkedout()} for too "
-                "long; try again, or let it do less at the same time (grove worker --concurrency)"
+                "long; try again, or reduce its parallel work (grove worker --concurrency)"
             ) from error
 
 
@@ -324,7 +324,7 @@ def _no_room(connection: Connection | None) -> BaseException | None:
 
 
 def schema_state(engine: Engine) -> tuple[str | None, str]:
-    """Return the schema revision of the database (None if it is empty), and the newest one known here."""
+    """Return the schema revision of the database (None if it is empty) and the newest known revision."""
     with reading(engine) as connection:
         found = None
         if sqlalchemy.inspect(connection).has_table("alembic_version"):

@@ -331,7 +331,10 @@ class ArtifactStore:
                 "again when it next opens its graph"
             ) from None
         if not isinstance(document, dict):
-            raise ArtifactError(f"{shown}: contains a {type(document).__name__}, expected an object")
+            raise ArtifactError(
+                f"{shown}: contains a {type(document).__name__}, expected a JSON object; the deployment that "
+                "ingested the ontology writes the file again when it next opens its graph"
+            )
         return document
 
     def _put(self, chunks: Sequence[memoryview]) -> str:

@@ -121,7 +121,9 @@ def read_safetensors(
     data = view[start:]
     for key, dtype, shape, begin, end in sorted(entries, key=lambda entry: (entry[3], entry[4])):
         if begin != expected:
-            fault = "overlaps the array before it" if begin < expected else "leaves a gap before it"
+            fault = (
+                "overlaps the array before it" if begin < expected else "leaves a gap before its first byte"
+            )
             raise ArtifactError(
                 f"{name}: array {key!r} begins at byte {begin}, expected {expected}; it {fault}"
             )
@@ -134,7 +136,7 @@ def read_safetensors(
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
         over = counted(len(data) - expected, "byte")
-        raise ArtifactError(f"{name}: {over} after the last array; a file ends with its last array")
+        raise ArtifactError(f"{name}: {over} after the last array, where a file must end")
     return arrays, metadata
 
 

@@ -54,12 +54,12 @@ def make_folder(folder: Path, *, rights: int = 0o700) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file so that only its owner has access if it is new; give this to `open` as its ``opener``."""
+    """Open a file; if it is new, only its owner has access. Pass this function to `open` as ``opener``."""
     return os.open(path, flags, PRIVATE)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder are on disk (fsync), if the operating system can do that."""
+    """Make sure that the file names in a folder are on disk (fsync), if the operating system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 

@@ -61,7 +61,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report the beginning and end of the block as a step; if the block raises, no end is reported."""
+        """Report when a block begins and ends as the step `name`; if it raises, no end is reported."""
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -125,11 +125,12 @@ def drop_from_graph(stores: Stores, digest: str) -> None:
 
 
 def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]) -> None:
-    """Load one of `shares` shares of a version's batches into the graph; safe to repeat.
+    """Load one share of a version's batches into the graph; safe to repeat.
 
-    `share` is the number of the share, from 0. Shares must be loaded in this order, because edges need the
-    labels of earlier batches. The store determines the number of batches; if there are fewer than `shares`,
-    some shares are empty. `check` is called before each batch; it ends the work by raising an error.
+    The batches are divided into `shares` shares, and `share` is the number of this one, from 0. Shares must
+    be loaded in ascending order, because edges need the labels of earlier batches. The store determines the
+    number of batches; if there are fewer than `shares`, some shares are empty. `check` is called before each
+    batch; it ends the work by raising an error.
 
     Raises
     ------

@@ -62,6 +62,8 @@ def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
 def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
     """Compare every ready version in the graph with its snapshot, and check CURRENT and the index files.
 
+    CURRENT is what the graph records as the current version of a name.
+
     Returns
     -------
     list of dict

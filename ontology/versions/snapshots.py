@@ -38,7 +38,7 @@ Stored = tuple[str, int]
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a source from which a version was made.
+    """One reading of a source, which gave a version.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def unpacked(
     if result.graph is None:
         raise DefectsError(
             f"{result.report.source}: its defects prevent an ingest; see the report, then correct the file "
-            "or choose a policy",
+            "or choose a policy for them",
             result.report,
         )
     return result.graph, result.definitions, source or str(result.report.source)

@@ -73,7 +73,7 @@ def read_once(
 
 
 def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | None:
-    """Return the stored snapshot that an earlier reading gave; None without an intact one."""
+    """Return the stored snapshot that an earlier reading gave; None if it is absent or damaged."""
     found = workspace.catalog.read_before(name, fingerprint)
     if found is None:
         return None

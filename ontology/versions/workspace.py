@@ -1,4 +1,4 @@
-"""Open the catalog, artifacts and graph of one deployment on first use: a workspace."""
+"""Define `Workspace`, which opens the catalog, artifacts and graph of one deployment on first use."""
 
 from __future__ import annotations
 
