@@ -478,7 +478,7 @@ def _observed(observed: Iterable[str]) -> list[str]:
     if repeated:
         raise InputError(
             f"observed: {counted(len(repeated), 'label')} given more than once: {first_few(repeated)}; "
-            "give each label once, for one column"
+            "give one column for each label"
         )
     return keys
 

@@ -110,7 +110,7 @@ class LabeledOutputs:
         if adapter is None:
             adapter, truth = _flat(P, list(truth), columns, outputs)
         elif columns is not None:
-            raise InputError("columns: the adapter already has columns; leave this argument out")
+            raise InputError("columns: the adapter already has its columns; leave them out")
         self.adapter = adapter = adapter.pinned()
         self._blocks = adapter.blocks(P)
         listed = listed_keys("truth", truth)

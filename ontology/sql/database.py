@@ -379,7 +379,7 @@ def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
     if found is not None and found not in _revisions():
         raise MigrationError(
             f"database {_shown(engine)}: its schema has revision {found!r}, which a newer labelgrove "
-            f"wrote; this one knows revisions up to {head!r}; upgrade it with: {upgrade_command('service')}"
+            f"wrote; this one knows revisions up to {head!r}; upgrade with: {upgrade_command('service')}"
         )
 
 

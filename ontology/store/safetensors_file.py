@@ -259,7 +259,7 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
             f"but its offsets span {offsets[1] - offsets[0]} bytes"
         )
     if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty but too long
-        raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which is too large for any array")
+        raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
     return key, dtype, tuple(shape), offsets[0], offsets[1]
 
 

@@ -325,7 +325,7 @@ def test_columns_that_would_have_to_be_guessed(case):
         ({"extra": 1}, "has the fields .*save the binding again"),
         ({"by": "guess"}, "by is 'guess'.*expected auto, key, name, position"),
         ({"columns": []}, "columns must be a list with an entry for each column"),
-        ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected a column and a key"),
+        ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected the fields column and key"),
         ({"columns": [{"column": "a", "key": "fern"}]}, "'fern' is unknown"),
         (None, "not JSON .*save the binding again"),
     ],
