@@ -82,7 +82,7 @@ class RemoteFolder(Storage):
         return float(self._call(self._system.modified, path).timestamp())
 
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time of an object to now by writing it again; a service has no other way to change it."""
+        """Set the time of an object to now by writing it again; its time is that of its last write."""
         self.write(path, [memoryview(self.read(path))])
 
     def delete(self, path: PurePosixPath) -> None:
