@@ -44,20 +44,20 @@ Source = Address | Bundle | LabelGraph | MetricSpace
 
 
 def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:
-    """Open an address; return any other source unchanged."""
+    """Open the bundle at an address; return any other source unchanged."""
     if isinstance(source, str | os.PathLike):
         return open_bundle(source, artifacts_url=artifacts_url)
     if not isinstance(source, Bundle | LabelGraph | MetricSpace):
         remedy = "give adapter.bundle" if isinstance(source, Adapter) else "see adapter.open_bundle"
         raise InputError(
-            f"bundle: of type {type(source).__name__}; it must be an address, a Bundle, a LabelGraph "
-            f"or a MetricSpace; {remedy}"
+            f"bundle: a value of type {type(source).__name__}; give an address, a Bundle, a LabelGraph or a "
+            f"MetricSpace; {remedy}"
         )
     return source
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return the space of the labels; that of a block bundle has only distances to observed labels."""
+    """Return the space of the labels; the space of a block bundle only has distances to observed labels."""
     if isinstance(given, Bundle):
         return given.space()
     return metric_space(given) if isinstance(given, LabelGraph) else given
@@ -73,7 +73,7 @@ class ClassBinding:
     columns : mapping of class to str, optional
         The key or name of each class; by default a class is the key of its label.
     artifacts_url : str, optional
-        The artifact store of an address.
+        The artifact store in which an address is looked up.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class ClassBinding:
     ) -> None:
         if columns is not None and not isinstance(columns, Mapping):
             raise InputError(
-                f"columns: of type {type(columns).__name__}; give a mapping of each class to its label, such "
-                "as dict(zip(model.classes_, keys))"
+                f"columns: a value of type {type(columns).__name__}; give a mapping of each class to its "
+                "label, such as dict(zip(model.classes_, keys))"
             )
         if source is None and columns is not None:
             raise InputError("columns: given without a bundle; there are no labels to bind classes to")
@@ -105,12 +105,14 @@ class ClassBinding:
             self.space = measuring_space(self._given)
 
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the index of each class's label: among the observed labels of a bundle, otherwise among all.
+        """Return the index of each class's label.
+
+        The index counts the observed labels of a bundle, or all labels of a graph or space.
 
         Raises
         ------
         BindingError
-            For classes that are unknown, ambiguous or repeated, all listed.
+            For classes that are unknown, ambiguous or repeated; the message lists all of them.
         """
         keys, names = self._known()
         spelled = self._spelled(classes)
@@ -138,7 +140,10 @@ class ClassBinding:
             ) from None
 
     def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
-        """Return the bundle and, for each class, the number of its observed label; errors as in `labels`."""
+        """Return the bundle and, for each class, the number of its observed label.
+
+        The errors are those of `labels`.
+        """
         every = np.arange(len(classes))
         if self._given is None:
             keys = [f"{i:09d}" for i in every]  # so that canonical order is the order of the classes
@@ -150,7 +155,7 @@ class ClassBinding:
         return build_bundle(self._given, [known[i] for i in found]), every
 
     def _known(self) -> tuple[Sequence[str], Sequence[str] | None]:
-        """Return the keys and names that classes may have."""
+        """Return the keys and names of the labels that classes may have; no names if there are none."""
         given = self._given
         if isinstance(given, Bundle):
             return given.observed_keys, given.observed_names
@@ -174,20 +179,20 @@ class ClassBinding:
         if absent:
             raise BindingError(
                 f"columns: no label for {len(absent)} of {len(listed)} classes: {first_few(absent)}; "
-                "name one for each"
+                "name a label for each class"
             )
         return [self._columns[one] for one in listed]
 
 
 class ClassAnswers:
-    """A bundle bound to the classes of a fitted classifier, its labels sorted as scikit-learn sorts classes.
+    """A bundle matched with the classes of a fitted classifier, with its labels in the order of `classes`.
 
     Parameters
     ----------
     bundle : Bundle
         Label space and observed labels.
     feeds : ndarray of shape (n_classes,), dtype=int64
-        For each class, the number of the observed label that gets its outputs.
+        For each class, the number of the observed label that gets the outputs of the class.
     reading : dict
         Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
@@ -221,7 +226,7 @@ class ClassAnswers:
 
     @cached_property
     def classes(self) -> NDArray[Any]:
-        """The labels, sorted."""
+        """The labels that may be answers, in scikit-learn's order of classes."""
         if self._own is not None:
             return self._own
         keys = self.adapter.keys
@@ -233,7 +238,7 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, although there are other allowed labels."""
+        """Return whether every truth is the label of a class, while other labels are allowed too."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
@@ -263,7 +268,7 @@ class ClassAnswers:
         return np.array(self.adapter.predict(outputs), dtype=object)
 
     def sorted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values of labels, with columns in the order of `classes`."""
+        """Return `values`, which has a column for each label, with the columns in the order of `classes`."""
         order = self.adapter.keys.order
         return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
 
@@ -294,7 +299,7 @@ class _Reference:
     digest: str
 
     def open(self) -> Bundle:
-        """Open the bundle at its address; if it is no longer there, by its digest in the artifact store.
+        """Open the bundle at its address; if it has gone, look up its digest in the artifact store.
 
         Raises
         ------

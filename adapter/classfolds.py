@@ -36,11 +36,11 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     n_splits : int, default=5
         Number of folds, at least 2. Each class is held out once.
     random_state : int, RandomState instance or None, default=0
-        Decides which classes are held out together. With None, they are drawn again at each call.
+        Decides which classes are held out together. With None, the groups are drawn again at each call.
 
     Notes
     -----
-    The numbers of classes of two folds differ by at most one; their numbers of samples may differ more. In
+    Folds differ by at most one in their number of classes, but may differ more in their number of samples. In
     each fold fewer classes are learned than in the final fit: the fewer classes there are, the more folds are
     needed, up to one for each class. With fewer than about twenty classes the chosen parameters are a guess;
     keep the defaults instead.

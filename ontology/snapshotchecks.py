@@ -1,7 +1,8 @@
 """Check the arrays of a snapshot against the rules of docs/artifact-format.md.
 
-Two checks would have to visit the whole graph, and are left to the callers that need them: that there is no
-cycle, and that the digest in the metadata fits the arrays.
+Two rules are not checked here, because the whole graph would have to be visited: the edges must not form a
+cycle, and the digest in the metadata must be the digest of the arrays. Callers that need these checks make
+them.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class SnapshotChecker:
         self._arrays, self._metadata = arrays, metadata
 
     def digest(self) -> str:
-        """Return the digest of the graph."""
+        """Return the digest of the graph as the metadata give it; it is not computed again."""
         digest = self._metadata.get("digest", "")
         if not _HEX.fullmatch(digest):
             raise self._fault(f"metadata: digest is {digest!r}, expected 64 hexadecimal digits")
         return digest
 
     def layout(self, n_labels: int, n_edges: int) -> str:
-        """Return the layout, checked to fit the numbers of labels and edges."""
+        """Return the layout of the graph, such as a hierarchy or a grid, which must fit its size."""
         layout = self._metadata.get("layout", "")
         if layout in ("hierarchy", "undirected"):
             return layout
@@ -69,7 +70,7 @@ class SnapshotChecker:
         )
 
     def keys(self) -> Keys:
-        """Return the table of keys."""
+        """Return the table of keys, which must be sorted in the stored order and contain no NUL."""
         table = self._table("keys")
         order = self._array("keys.order", np.int32)
         if not len(table) or len(order) != len(table):
@@ -85,7 +86,7 @@ class SnapshotChecker:
         return keys
 
     def names(self, keys: Keys) -> Texts:
-        """Return the table of names; it is `keys` if the snapshot has no names."""
+        """Return the table of names, or `keys` if the snapshot has no names."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return keys
         names = self._table("names")
@@ -96,7 +97,7 @@ class SnapshotChecker:
     def edges(
         self, n_labels: int, *, directed: bool
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-        """Return child, parent, weight and rank of each edge."""
+        """Return the child, the parent, the weight and the rank of each edge, as four arrays."""
         child, parent, weight, rank = (self._array(name, dtype) for name, dtype in _EDGES.items())
         if not len(child) == len(parent) == len(weight) == len(rank):
             raise self._fault(

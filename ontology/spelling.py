@@ -20,7 +20,7 @@ def close_words(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = 
 
 
 def close_to(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that lists up to three known words like `word`; empty if there is none.
+    """Return the end of a message: up to three known words spelled like `word`; empty if there is none.
 
     >>> close_to("oka", ["oak", "elm"]), close_to("fir", ["oak", "elm"])
     ("; close to it: 'oak'", '')
@@ -29,7 +29,7 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def listed_close(words: Sequence[str]) -> str:
-    """Return the end of a message that lists words close to an unknown word; empty if there are none.
+    """Return the end of a message that lists `words`, which are spelled like an unknown word; may be empty.
 
     >>> listed_close(["oak"]), listed_close([])
     ("; close to it: 'oak'", '')
@@ -38,7 +38,7 @@ def listed_close(words: Sequence[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that offers the known word most like `word`; empty if there is none.
+    """Return the end of a message that suggests the known word most similar to `word`; empty without one.
 
     >>> did_you_mean("metrc", ["metric", "labels"])
     "; did you mean 'metric'?"

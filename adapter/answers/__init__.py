@@ -1,1 +1,1 @@
-"""Turning weights into answers: candidates, rankings, back-off, sets and explanations."""
+"""Turn weights into answers: candidates, rankings, back-off, sets and explanations."""

@@ -1,4 +1,4 @@
-"""Back-off: answer with the common ancestor of the best label and all nearly as good ones."""
+"""Back-off: answer with the common ancestor of the best label and all labels that are nearly as good."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ENTRIES_AT_ONCE = 1 << 20
 def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], margin: float) -> BackedOff:
     """Answer each row of checked weights with the lowest common ancestor of all labels within the margin.
 
-    A label is within the margin if its Fréchet variance is at most the smallest of the row plus `margin`
-    times the sum of the row, ties included.
+    A label is within the margin if its Fréchet variance is at most a limit: the smallest variance of the row
+    plus `margin` times the sum of the row's weights. A variance tied with the limit is within it.
 
     Notes
     -----
@@ -55,7 +55,9 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
 
 
 def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of each pair, ``low <= high``; all are positions in preorder.
+    """Return the lowest common ancestor of each pair of vertices in `low` and `high`.
+
+    All vertices are given as positions in preorder, with ``low <= high``.
 
     The lowest common ancestor of any set of vertices is that of its first and its last vertex in preorder, so
     two positions are enough. O(depth) time for each pair.

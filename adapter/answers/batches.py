@@ -35,9 +35,9 @@ _FEW = 256  # up to so many keys of a row are scored one by one, which is faster
 def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    An array of probabilities goes straight to a compiled decision if there is one, for all labels or for
-    candidates given by a rule or a `Subtree`. All other outputs, and invalid ones, are read and checked; then
-    they are ranked, or refused with an error.
+    A compiled decision is the fast way. It takes an array of probabilities, for all labels or for candidates
+    given by a rule or a `Subtree`. If it cannot be used, or finds invalid outputs, the outputs are read and
+    checked; then they are ranked, or refused with an error.
     """
     if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
         among = one_set(state, candidates)
@@ -48,7 +48,7 @@ def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates 
 
 
 def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
-    """Return the best candidate of each row, or None if the rows need `ranked`."""
+    """Return the best candidate of each row by a compiled decision; None if the rows need `ranked`."""
     decide = among.decision(state.order)
     if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
         return None
@@ -118,7 +118,7 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys listed for each row by the plain sums of only these pairs of row and key.
+    """Rank the few keys listed for each row, by the plain sum of each listed pair of row and key.
 
     `number` gives the number of each row in the whole input, for messages.
     """
@@ -134,14 +134,16 @@ def _ranked_pairs(
 
 
 def one_set(state: State, candidates: OneSet | None) -> CandidateSet:
-    """Return the candidates of a method that takes one set for all rows."""
+    """Return the set of candidates for a method that takes one set for all rows."""
     return state.every if candidates is None else state.candidates(read_set(candidates))
 
 
 def room_for_variances(
     name: str, state: State, n_rows: int, candidates: OneSet | None, out: NDArray[Any] | None, most: int
 ) -> tuple[NDArray[np.int64] | None, NDArray[Any]]:
-    """Return the labels whose variances are requested (None: all), and an array for them, `out` if given.
+    """Return the labels whose variances are requested (None: all), and an array for the variances.
+
+    The array is `out` if given, otherwise a new one.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def room_for_variances(
 def variances(
     state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the slice, the weights and the variances of `labels` (None: all) for a few rows at a time."""
+    """Yield a few rows at a time: their slice, their weights, and the variances of `labels` (None: all)."""
     scorer = state.scorer if labels is None else state.rows_scorer(labels)
     width = state.bundle.n_labels if labels is None else len(labels)
     step = max(1, _VALUES_AT_ONCE // width)

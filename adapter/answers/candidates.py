@@ -51,10 +51,10 @@ Chosen = str | Subtree | tuple[str, ...]
 
 
 class LeastRecentlyUsed(Generic[Value]):
-    """Keeps at most `size` values by key, and drops the least recently used; threads may share it.
+    """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
 
-    If two threads miss the same key, both make its value, and one of the two values is kept: making a value
-    takes long, and no thread should wait for another.
+    No thread waits while another makes a value, because this takes long. If two threads miss the same key,
+    both make its value, and one of the two values is kept.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -67,7 +67,7 @@ class LeastRecentlyUsed(Generic[Value]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of `key`; make it if it is missing."""
+        """Return the value of `key`; if it is missing, call `make` and keep the result."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
@@ -85,7 +85,7 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates in hashable form; any other form raises `InputError`.
+    """Return one set of candidates in hashable form; raise `InputError` for anything else.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -159,7 +159,7 @@ def chosen_labels(
 ) -> NDArray[np.int64]:
     """Return the indices of the allowed labels in a set of candidates.
 
-    Labels given by keys stay in the given order; all others are ascending.
+    Labels given by keys stay in the given order; labels from a rule or a subtree are in ascending order.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Returns the tree that gives the parents. If there is none, it raises an error whose message begins
-        with its argument.
+        Function that returns the tree with the parents of labels. If there is no tree, it raises an error
+        whose message begins with the text passed to it.
     locus : callable
-        Computes the locus of the observed labels.
+        Function that returns the locus of the observed labels.
 
     Raises
     ------
@@ -201,7 +201,8 @@ def chosen_labels(
         labels = np.flatnonzero(~has_child[bundle.allowed])
     if not len(labels):
         raise InputError(
-            f"candidates: {chosen!r} leaves no allowed label; allow more labels when building the bundle"
+            f"candidates: the rule {chosen!r} gives no allowed label; allow more labels when building the "
+            "bundle"
         )
     return labels
 

@@ -53,7 +53,7 @@ class Explanation:
     value : float
         Fréchet variance of the answer.
     n_tied : int
-        Number of labels tied with the answer, itself included.
+        Number of labels tied with the answer, including the answer.
     argmax : str
         Observed label with the largest weight; of tied ones the first in canonical order.
     argmax_value : float or None
@@ -61,6 +61,7 @@ class Explanation:
     runner_up : str or None
         The second label of the ranking; None if there is only one candidate.
     runner_up_value : float or None
+        Fréchet variance of the runner-up; None if there is only one candidate.
     margin : float or None
         Variance of the runner-up minus that of the answer, per unit of weight: ``(runner_up_value - value) /
         sum(row)``.
@@ -69,8 +70,8 @@ class Explanation:
     names : dict of str to str
         Names of the labels in this record by key, without names that equal the key.
     contributions : tuple of Contribution
-        One for each observed label with a positive weight. They are sorted by the larger of their two pulls,
-        at the answer and at the argmax label, the largest first.
+        One for each observed label with a positive weight. They are sorted by the larger of `pull` and
+        `pull_at_argmax`, the largest first.
     """
 
     answer: str
@@ -159,9 +160,10 @@ def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> 
 def _at_argmax(
     state: State, column: int, row: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, float | None]:
-    """Return what each observed label adds to the variance of the observed label `column`, and that variance.
+    """Return the amount that each observed label adds to the variance of one of them, and this variance.
 
-    Both are None for a block that has no distances from that label.
+    `column` is the number of this label among the observed labels. Both results are None for a block that has
+    no distances from the label.
     """
     bundle = state.bundle
     if state.tree is not None:

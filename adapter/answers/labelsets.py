@@ -28,9 +28,9 @@ _ENTRIES_AT_ONCE = 1 << 21
 def label_sets(
     state: State, among: CandidateSet, weights: NDArray[np.float64], threshold: float, within: float
 ) -> list[tuple[int, ...]]:
-    """Return the answers to each row of independent probabilities.
+    """Return the set of answers to each row of independent probabilities.
 
-    They are indices of allowed labels, ascending, each once.
+    Each set is a tuple of indices of allowed labels, in ascending order.
     """
     rows, groups = [], []
     for start, part in _parts(weights, weights >= threshold):
@@ -56,10 +56,10 @@ def label_sets(
 def _parts(
     weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Cut `active` into runs of rows in which few observed labels are active.
+    """Cut the rows of `active` into consecutive parts, so that few observed labels are active in each part.
 
-    Yield the number of the first row of each run, and its rows. A cell of `active` says whether the observed
-    label of its column is active in its row.
+    A cell of `active` says whether the observed label of its column is active in its row. Yield the number of
+    the first row of each part, and the rows of the part.
     """
     start, stop = 0, len(weights)
     while start < len(weights):

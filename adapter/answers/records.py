@@ -20,10 +20,10 @@ class Ranking:
     indices : ndarray of shape (n_samples, k), dtype=int64
         The same labels as indices into `Adapter.keys`.
     values : ndarray of shape (n_samples, k), dtype=float64
-        Fréchet variance of each label, in edge-weight units to the power of beta, times the sum of the row.
-        For rows that sum to one and beta 2 this is the expected squared distance.
+        Fréchet variance of each label, in edge-weight units to the power of beta. It is proportional to the
+        sum of the row. If the row sums to one and beta is 2, it is the expected squared distance.
     n_tied : ndarray of shape (n_samples,), dtype=int64
-        Number of labels tied with the best, itself included.
+        Number of labels tied with the best, including the best.
     """
 
     keys: tuple[tuple[str, ...], ...]

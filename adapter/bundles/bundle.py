@@ -53,13 +53,16 @@ class Bundle:
     ----------
     kind : {"tree", "block", "complete"}
     points : Keys, length n_points
-        In canonical order: every label of a tree; for other kinds, the allowed labels and the observed ones.
+        Keys of the labels in the bundle, in canonical order: every label of a tree; for other kinds, the
+        allowed labels and the observed ones. If the bundle was made from a matrix, observed labels that are
+        not allowed come last.
     names : Texts, length n_points
         Display names of the points; their keys if the ontology has no names.
     is_allowed : ndarray of shape (n_points,), dtype=bool, or None
         Which points are allowed labels; None if all are.
     observed : ndarray of shape (n_observed,), dtype=int64
-        Points of the observed labels, in the order in which they were given: the order of a model's columns.
+        Indices into `points` of the observed labels, in the order in which they were given: the order of a
+        model's columns.
     metric : str
         ``"tree"``, ``"graph"``, ``"complete"`` or ``"matrix"``.
     labels : {"all", "leaves", "listed"}
@@ -108,7 +111,7 @@ class Bundle:
 
     @property
     def allowed(self) -> NDArray[np.int64]:
-        """Points of the allowed labels, ascending; computed on demand."""
+        """Indices into `points` of the allowed labels, ascending; computed on demand."""
         return np.arange(self.n_points) if self.is_allowed is None else np.flatnonzero(self.is_allowed)
 
     @property
@@ -123,19 +126,19 @@ class Bundle:
 
     @property
     def observed_names(self) -> tuple[str, ...]:
-        """Names of the observed labels, in the same order."""
+        """Names of the observed labels, in the order of `observed_keys`."""
         return self.names.take(self.observed)
 
     @cached_property
     def digest(self) -> str:
-        """The sha256 of the file."""
+        """The sha256 of the bundle's file."""
         hashed = hashlib.sha256()
         for chunk in safetensors_chunks(*self.to_arrays()):
             hashed.update(chunk)
         return hashed.hexdigest()
 
     def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
-        """Return the metric space of the bundle; that of a block has only distances to observed labels."""
+        """Return the metric space of the bundle; for a block, it only has distances to observed labels."""
         if self.distances is not None:
             keys = self.points if self.is_allowed is None else self.points.subset(self.allowed)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
@@ -146,10 +149,12 @@ class Bundle:
                 self.points, self.parent, self.length, self.is_allowed, is_hierarchy=self.is_hierarchy
             )
         except SpaceError as error:
-            raise BundleError(f"bundle {self.digest[:12]}: its arrays are not a tree ({error})") from error
+            raise BundleError(
+                f"bundle {self.digest[:12]}: its arrays are not a tree ({error}); build the bundle again"
+            ) from error
 
     def inspect(self) -> dict[str, Any]:
-        """Describe the file in plain values, for a table or JSON.
+        """Describe the bundle in plain values, for a table or JSON.
 
         Examples
         --------
@@ -171,7 +176,7 @@ class Bundle:
     # ---- file --------------------------------------------------------------------------------------
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-        """Return the named arrays and the metadata of the file."""
+        """Return the named arrays and the metadata of the bundle's file."""
         arrays: dict[str, NDArray[Any]] = {
             "keys.blob": self.points.blob,
             "keys.offsets": self.points.offsets,
@@ -205,7 +210,7 @@ class Bundle:
         digest: str | None = None,
         checked: bool = False,
     ) -> Bundle:
-        """Check the result of `to_arrays` and return the bundle, which uses the same arrays.
+        """Check arrays and metadata like those of `to_arrays`, and return a bundle that uses these arrays.
 
         Parameters
         ----------
@@ -216,7 +221,7 @@ class Bundle:
         digest : str, optional
             The sha256 of the file's bytes, if it is known; otherwise it is computed on demand.
         checked : bool
-            Whether the same bytes have passed the checks before: then no long array is read.
+            Whether the same bytes have passed the checks before. If so, no long array is read.
 
         Raises
         ------
@@ -289,7 +294,7 @@ class Bundle:
 
 
 def read_bundle(path: str | os.PathLike[str]) -> Bundle:
-    """Open a file that `Bundle.save` wrote, memory-mapped; users call `adapter.open_bundle`.
+    """Open a file that `Bundle.save` wrote, as a memory map; users call `adapter.open_bundle` instead.
 
     Raises
     ------
@@ -305,7 +310,9 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
                 raise ArtifactError(f"{shown}: the file is empty; a bundle is a safetensors file")
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise NotFoundError(f"{shown}: no such bundle file") from None
+        raise NotFoundError(
+            f"{shown}: no such bundle file; give the path of a file that Bundle.save wrote"
+        ) from None
     except IsADirectoryError:
         raise ArtifactError(
             f"{shown}: this is a folder, but a bundle is one .safetensors file; open a folder that "
@@ -335,7 +342,8 @@ def build_bundle(
     observed : iterable of str
         Keys of the model's classes, in the order of its columns; they need not be allowed labels.
     metric, labels
-        As for `ontology.geometry.metric_space`; not needed for a space, which has both.
+        As for `ontology.geometry.metric_space`. Leave both out if `source` is a space, which already has
+        them.
     form : {"auto", "tree", "block"}, default="auto"
         ``"tree"`` refuses any space that is not a tree. ``"block"`` stores every distance between an allowed
         and an observed label, even for a tree, which does not need them: the answers are the same, and the
@@ -360,7 +368,8 @@ def build_bundle(
 
     Notes
     -----
-    Trees: O(n_points). Blocks: the time and memory of n_labels * n_observed distances, and the diameter.
+    Trees: O(n_points). Blocks: the time and memory for n_labels * n_observed distances, plus the cost of the
+    diameter.
 
     Examples
     --------
@@ -377,14 +386,15 @@ def build_bundle(
     if isinstance(source, LabelGraph):
         if origin.setdefault("digest", source.digest) != source.digest:
             raise InputError(
-                f"ontology: digest {origin['digest']!r} given, but the graph has {source.digest!r}"
+                f"ontology: digest {origin['digest']!r} given, but the graph has {source.digest!r}; give the "
+                "digest of this graph, or leave it out"
             )
         space = metric_space(source, metric=metric, labels=labels)
         names = source.names if source.names != source.keys else None
         rule = labels if isinstance(labels, str) else "listed"
     elif not isinstance(source, MetricSpace):
         raise InputError(
-            f"source: of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, from "
+            f"source: a value of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, from "
             "LabelGraph.from_edges or read(path).graph"
         )
     elif metric != "auto" or labels != "all":
@@ -433,9 +443,9 @@ def _points(
 ) -> tuple[Keys, NDArray[np.bool_] | None, NDArray[np.int64]]:
     """Return the points of the bundle, which of them are allowed (None: all), and the observed ones.
 
-    A tree keeps every point, because paths run over them (`every`); the other kinds keep allowed and observed
-    labels. A matrix gives no position to observed labels that are not allowed: they come last, in the given
-    order.
+    `every` keeps all points of the space: a tree needs them, because paths run over them. Otherwise only
+    allowed and observed labels are kept. If the space is a matrix, observed labels that are not allowed come
+    last, in the given order.
     """
     if isinstance(space, MatrixSpace):
         space.point_index(columns)
@@ -458,8 +468,8 @@ def _observed(observed: Iterable[str]) -> list[str]:
         raise InputError(f"observed: {observed!r} is a single string; give a sequence of keys")
     if isinstance(observed, set | frozenset) or not isinstance(observed, Iterable):
         raise InputError(
-            f"observed: of type {type(observed).__name__}; give a list of keys, in the order of the model's "
-            "columns"
+            f"observed: a value of type {type(observed).__name__}; give a list of keys, in the order of "
+            "the model's columns"
         )
     keys = list(observed)
     if not keys:
@@ -468,7 +478,7 @@ def _observed(observed: Iterable[str]) -> list[str]:
     if repeated:
         raise InputError(
             f"observed: {counted(len(repeated), 'label')} given more than once: {first_few(repeated)}; "
-            "one column for each label"
+            "give one column for each label"
         )
     return keys
 

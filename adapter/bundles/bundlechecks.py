@@ -1,4 +1,4 @@
-"""Checks of a bundle file: the dtype, shape and range of every array, before it is used."""
+"""Check a bundle file: the dtype, shape and range of every array, before the array is used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HEX = re.compile(r"(?:[0-9a-f]{64})?")
 
 
 class BundleChecker:
-    """Reads the arrays and metadata of one file; each method returns one checked part.
+    """Read the arrays and metadata of one file; each method returns one checked part.
 
     Parameters
     ----------
@@ -44,14 +44,14 @@ class BundleChecker:
     arrays, metadata : mapping
         Content of the file.
     checked : bool
-        Whether the same bytes were checked before: then the values of long arrays are not checked again, only
-        their dtypes and shapes.
+        Whether the same bytes were checked before. If so, only the dtypes and shapes of long arrays are
+        checked again, not their values.
 
     Raises
     ------
     BundleError
-        From the constructor for an unknown or newer format and for arrays that are missing or do not belong
-        to the kind; from each method for its part.
+        The constructor raises it for an unknown or newer format, and for arrays that are missing or do not
+        belong to the kind of bundle. Each method raises it for the part that it reads.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class BundleChecker:
             raise self._fault(f"a {self.kind} bundle has no arrays {_listed(foreign)}")
 
     def text(self, field: str) -> str:
-        """Return a metadata field."""
+        """Return the text of a metadata field, which must exist and be printable."""
         if field not in self._metadata:
             raise self._fault(f"metadata: {field!r} is missing")
         if not self._metadata[field].isprintable():  # terminals show it
@@ -111,7 +111,7 @@ class BundleChecker:
         return False
 
     def ontology_digest(self) -> str:
-        """Return the digest of the version from which the bundle was made; empty for none."""
+        """Return the digest of the version from which the bundle was made; empty if there is none."""
         digest = self.text("ontology_digest")
         if not _HEX.fullmatch(digest):
             raise self._fault(
@@ -120,7 +120,7 @@ class BundleChecker:
         return digest
 
     def diameter(self) -> float:
-        """Return the diameter."""
+        """Return the diameter: 0, or a number whose square is finite and not 0."""
         try:
             diameter = float(self.text("diameter"))
         except ValueError:
@@ -133,7 +133,7 @@ class BundleChecker:
         return diameter
 
     def points(self) -> Keys:
-        """Return the table of keys; they must be unique, in UTF-8, and sorted by the stored order."""
+        """Return the table of keys, which must be unique, valid UTF-8, and sorted in the stored order."""
         table = self._table("keys")
         n = len(table)
         order = self._array("keys.order", np.int32, (n,))
@@ -145,7 +145,7 @@ class BundleChecker:
         return Keys(table.blob, table.offsets, order)
 
     def names(self, points: Keys) -> Texts:
-        """Return the table of names; the keys if the file has no names."""
+        """Return the table of names; if the file has no names, return the keys."""
         if "names.blob" not in self._arrays and "names.offsets" not in self._arrays:
             return points
         names = self._table("names")
@@ -167,7 +167,7 @@ class BundleChecker:
         return mask.view(np.bool_)
 
     def observed(self, n_points: int) -> NDArray[np.int64]:
-        """Return the points of the observed labels."""
+        """Return the indices of the observed labels among the points; each must occur once."""
         observed = self._array("observed.indices", np.int64)
         self._check_range("observed.indices", observed, 0, n_points)
         ascending = np.sort(observed)
@@ -186,7 +186,7 @@ class BundleChecker:
         return parent
 
     def length(self, n_points: int) -> NDArray[np.float64] | None:
-        """Return the edge lengths of a weighted tree."""
+        """Return the edge lengths of a weighted tree, which must be positive; None for an unweighted one."""
         if "tree.length" not in self._arrays:
             return None
         length = self._array("tree.length", np.float64, (n_points,))
@@ -196,7 +196,7 @@ class BundleChecker:
         return length
 
     def distances(self, n_labels: int, n_observed: int) -> NDArray[Any]:
-        """Return the distances of a block."""
+        """Return the distances of a block, which must be finite and not negative."""
         block = self._array("block.distances", _BLOCK_DTYPES, (n_labels, n_observed))
         if block.dtype.kind == "f" and not self._checked:
             low, high = float(block.min()), float(block.max())

@@ -63,8 +63,9 @@ class Config:
 def write_folder(folder: str | os.PathLike[str], bundle: Bundle, settings: Mapping[str, Any]) -> None:
     """Write the bundle and the configuration; `folder` is created, and older files are replaced.
 
-    Each file appears whole. The configuration is written last, and it names the digest of the bundle: whoever
-    reads the folder between the two writes gets an error because the two files do not match.
+    Each file appears only when it is complete. The configuration contains the digest of the bundle and is
+    written last. A process that reads the folder between the two writes therefore gets an error, because the
+    two files do not match.
     """
     path = Path(folder)
     try:
@@ -123,13 +124,15 @@ def _read_config(path: Path) -> Config:
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: not JSON ({error}); save the adapter again") from None
     if not isinstance(found, dict):
-        raise BundleError(f"{path}: contains a {type(found).__name__}, expected an object")
+        raise BundleError(
+            f"{path}: contains a {type(found).__name__}, expected a JSON object; save the adapter again"
+        )
     _check_format(path, found.get("format"))
     given = {name: value for name, value in found.items() if not name.startswith("_")}  # hubs add such fields
     known = [field.name for field in fields(Config)]
     for name in given.keys() - known:
         hint = did_you_mean(name, known)
-        raise BundleError(f"{path}: unknown field {name!r}{hint}; your own notes must begin with '_'")
+        raise BundleError(f"{path}: unknown field {name!r}{hint}; a field of your own must begin with '_'")
     missing = [name for name in known if name not in given]
     if missing:
         raise BundleError(f"{path}: no field {', '.join(missing)}; save the adapter again")
@@ -159,10 +162,10 @@ def _check_format(path: Path, found: object) -> None:
 def _check_types(path: Path, given: Mapping[str, Any]) -> None:
     for name in ("sha256", "ontology", "ontology_digest", "outputs"):
         if not isinstance(given[name], str):
-            raise BundleError(f"{path}: {name} is {given[name]!r}, expected text")
+            raise BundleError(f"{path}: {name} is {given[name]!r}, expected text; save the adapter again")
     for name in ("temperature", "beta"):
         if type(given[name]) not in (int, float):
-            raise BundleError(f"{path}: {name} is {given[name]!r}, expected a number")
+            raise BundleError(f"{path}: {name} is {given[name]!r}, expected a number; save the adapter again")
     columns = given["columns"]
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
         raise BundleError(f"{path}: columns must be a list of keys, one for each column of the model")

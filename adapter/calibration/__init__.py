@@ -1,4 +1,4 @@
-"""How reliable a model's probabilities are, and the temperature that makes them more so."""
+"""Measure how reliable a model's probabilities are, and fit a temperature that makes them more reliable."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class TemperatureFit:
     value, value_before : float
         The measure at the fitted temperature, and at the adapter's temperature (1 without an adapter).
     n_samples, n_unobserved : int
-        Number of samples, and of samples whose truth is not observed.
+        Number of all samples, and of the samples whose truth is not an observed label.
     at_bound : bool
         Whether the temperature is an end of the searched range, 1/128 to 128, because the measure has no
         minimum inside.
@@ -68,7 +68,7 @@ class TemperatureFit:
 
     @property
     def samples(self) -> str:
-        """A description of the samples on which the measure was taken."""
+        """A description of the samples on which the measure was computed."""
         if self.by in _FAR:
             return f"{self.n_samples:,} samples, {self.n_unobserved:,} of them with an unobserved truth"
         n_observed = self.n_samples - self.n_unobserved
@@ -98,7 +98,7 @@ class VectorScaling:
     notes: tuple[str, ...]
 
     def apply(self, logits: ArrayLike) -> NDArray[np.float64]:
-        """Return the logits, shape (n, n_columns), scaled and shifted, for outputs="logits"."""
+        """Return `logits`, of shape (n, n_columns), scaled and shifted; score them with outputs="logits"."""
         given = np.asarray(logits, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != len(self.scale):
             raise InputError(f"logits: shape {given.shape} given, expected (n_samples, {len(self.scale)})")
@@ -160,11 +160,11 @@ def fit_temperature(
 
     Notes
     -----
-    ``"nll"`` is smooth with one minimum in 1 / temperature, which is found to a relative 1e-8. The other
-    measures are step functions, with larger steps for fewer samples. They are searched on a grid of
-    temperatures, and the grid is refined three times around its six lowest valleys. The ratio between
-    neighbors on the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two if there are few outputs,
-    2^(1/32) and 2^(1/4) if there are many; a minimum between grid points can be missed. Of equal values the
+    ``"nll"`` is a smooth function of 1 / temperature with one minimum, which is found to a relative 1e-8. The
+    other measures are step functions, with larger steps for fewer samples. They are searched on a grid of
+    temperatures, and the grid is refined three times around its six lowest valleys. With few outputs, the
+    ratio between neighbors on the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two; with many
+    outputs, it is 2^(1/32) and 2^(1/4). A minimum between grid points can be missed. Of equal values the
     temperature nearest to 1 is chosen. Samples with an unobserved truth are used only for the last two
     measures.
 
@@ -249,7 +249,10 @@ def fit_vector_scaling(
     data = LabeledOutputs(P, truth, adapter=adapter, columns=columns, outputs=outputs)
     seen = data.column >= 0
     if not seen.any():
-        raise InputError(f"truth: none of {data.n} samples has an observed label; there is nothing to fit on")
+        raise InputError(
+            f"truth: none of {data.n} samples has an observed label, and the fit needs some; give samples "
+            "whose truth is observed"
+        )
     logits = np.concatenate([rows for _, rows in data.logits()])[seen]
     column = data.column[seen]
     if not np.isfinite(logits).all():
@@ -338,9 +341,9 @@ def _steps(data: LabeledOutputs, by: str) -> int:
 def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int) -> float:
     """Return the temperature with the smallest measured value, from a grid refined around its lowest points.
 
-    `measured` returns the values at some temperatures, and the grid has `steps` points in each octave. The
-    values have many valleys, because each sample that changes its bin or its answer makes a step. So the grid
-    is fine, and it is refined around several of its points, not only around the best.
+    `measured` returns the values at a list of temperatures, and the grid has `steps` points in each octave.
+    The values have many local minima, because each sample that changes its bin or its answer makes a step. So
+    the grid is fine, and it is refined around several of its points, not only around the best.
     """
     low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
     powers = np.linspace(low, high, _OCTAVES * steps + 1)

@@ -66,17 +66,17 @@ class CalibrationReport:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings and remarks for the user, without repetition."""
+        """Warnings and remarks for the user, each once."""
         return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES)))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings and remarks for the user, and the next step."""
+        """Warnings and remarks for the user, and then the advice of `step`."""
         return (*self.remarks, self.step)
 
     @property
     def step(self) -> str:
-        """The next step for the user."""
+        """The advice to the user: apply the fitted temperature, or keep the default one."""
         before, after = self.change
         own = self.trade_off.temperatures[self.trade_off.default]
         return (
@@ -113,11 +113,11 @@ class CalibrationReport:
         )
 
     def temperature_table(self) -> Table:
-        """Return a row for each temperature; the default, best and fitted temperatures are marked."""
+        """Return a table of the temperatures; the default, best and fitted temperatures are marked."""
         return self.trade_off.table(fitted=self.fit.temperature)
 
     def error_table(self) -> Table:
-        """Return the calibration errors at the default and at the fitted temperature."""
+        """Return a table of the calibration errors at the default and at the fitted temperature."""
         named = {
             "default, equal width": self.trade_off.reliability,
             "default, equal mass": self.equal_mass,
@@ -139,7 +139,7 @@ def calibrate(
     betas: Iterable[float] = BETAS,
     bins: int = BINS,
 ) -> CalibrationReport:
-    """Fit a temperature, and measure the effect of others.
+    """Fit a temperature, and report measures at this and at other temperatures.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def calibrate(
     Raises
     ------
     GroveError
-        As `fit_temperature`.
+        As for `fit_temperature`.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def calibrate(
 
 
 def bin_table(found: Reliability, where: str) -> Table:
-    """Return the bins of a reliability diagram that contain samples; the table's title ends with `where`."""
+    """Return a table of a reliability diagram, without empty bins; its title ends with `where`."""
     rows = tuple(
         (Span(found.edges[i], found.edges[i + 1]), count, found.confidence[i], found.accuracy[i])
         for i, count in enumerate(found.counts)

@@ -1,4 +1,4 @@
-"""Measures of a model's outputs at several temperatures, taken in one pass."""
+"""Compute measures of a model's outputs at several temperatures in one pass over the outputs."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class Measured:
 
 
 class LabeledOutputs:
-    """Outputs with their truths, read again for each measurement.
+    """Outputs of a model with the true label of each sample; every measurement reads the outputs again.
 
     Parameters
     ----------
     P : array_like, sparse outputs or OutputFile
-        The outputs; not an iterator, because it can be read only once.
+        The outputs. An iterator is refused, because it can be read only once.
     truth : iterable of str
         Key of each sample's label.
     adapter : Adapter, optional
@@ -77,7 +77,7 @@ class LabeledOutputs:
     outputs : str
         Without an adapter: kind of the outputs.
     space : MetricSpace, optional
-        Space of the adapter's bundle, if the bundle is a block and distances are requested.
+        Space from which the adapter's bundle was built, if the bundle is a block and distances are requested.
     distances : bool
         Whether distances are requested.
 
@@ -87,7 +87,8 @@ class LabeledOutputs:
     n : int
         Number of samples.
     column : ndarray of shape (n,), dtype=int64
-        Column of each truth in the order of the bundle; -1 if the truth is not observed.
+        For each sample, the number of its truth among the bundle's observed labels; -1 if the truth is not
+        observed.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class LabeledOutputs:
         if adapter is None:
             adapter, truth = _flat(P, list(truth), columns, outputs)
         elif columns is not None:
-            raise InputError("columns: the adapter has its columns; leave them out")
+            raise InputError("columns: the adapter already has its columns; leave them out")
         self.adapter = adapter = adapter.pinned()
         self._blocks = adapter.blocks(P)
         listed = listed_keys("truth", truth)
@@ -133,7 +134,7 @@ class LabeledOutputs:
         return int(np.count_nonzero(self.column >= 0))
 
     def logits(self) -> Blocks:
-        """Yield a slice of samples and their logits, with columns in the order of the bundle."""
+        """Yield slices of samples with their logits, whose columns have the order of the bundle."""
         stop = 0
         for rows in self._blocks:
             stop = rows.first + len(rows)
@@ -149,13 +150,13 @@ class LabeledOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the squared distance from each truth to the Fréchet mean, and whether the two are equal.
 
-        The rows of `weights` belong to the slice `of` of the samples. `adapter`, if given, answers instead of
-        the own adapter.
+        The rows of `weights` belong to the slice `of` of the samples. `adapter`, if given, answers in place
+        of `self.adapter`.
         """
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
         if self._distance is None:
-            raise InputError("P: distances were not requested")
+            raise InputError("P: distances were not requested; give distances=True")
         return self._distance(truths, answers) ** 2, answers == truths
 
     def measure(
@@ -236,7 +237,7 @@ class LabeledOutputs:
 
 
 class _Bins:
-    """Bins of equal width or equal mass, filled a block at a time."""
+    """Bins of equal width or equal mass, filled with one block of samples at a time."""
 
     def __init__(self, bins: int, scheme: BinScheme) -> None:
         self._width = WidthBins(bins) if scheme == "width" else None
@@ -259,7 +260,9 @@ class _Bins:
 def top_of(
     weights: NDArray[np.float64], column: NDArray[np.int64], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the largest probability of each row, and whether it is in the column of the truth, `column`.
+    """Return the largest probability of each row, and whether it is the probability of the row's truth.
+
+    `column` gives the column of each truth.
 
     `first` lists the columns in the order that decides between equal probabilities.
     """
@@ -290,7 +293,7 @@ def _negative_log_likelihood(
 def _flat(
     P: Any, truth: list[Any], columns: Iterable[str] | None, outputs: OutputKind
 ) -> tuple[Adapter, list[Any]]:
-    """Return an adapter whose labels are the columns, at distance 1 from each other, and truths as keys."""
+    """Return an adapter whose labels are the columns, all at distance 1, and the truths as their keys."""
     if columns is not None:
         keys = listed_keys("columns", columns)
         return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth
@@ -305,7 +308,7 @@ def _flat(
     if outside:
         row, key = outside[0]
         raise UnknownLabelError(
-            f"truth: row {row} {key!r} is not the number of a column (0 to {len(keys) - 1}); for truths that "
-            "are keys, give columns=[key of each column], or the adapter"
+            f"truth: row {row} is {key!r}, which is not the number of a column (0 to {len(keys) - 1}); "
+            "for truths that are keys, give columns=[key of each column], or the adapter"
         )
     return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), numbers

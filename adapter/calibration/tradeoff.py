@@ -1,4 +1,4 @@
-"""The trade-off of a temperature: curves over temperatures, and a table of exponents and temperatures."""
+"""The trade-off between distance and calibration: curves over temperatures, and a table with exponents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TradeOff:
     Attributes
     ----------
     temperatures : tuple of float
-        Ascending; they include the default.
+        The temperatures in ascending order, including the default.
     squared_distance : tuple of float
         E[d^2] of the Fréchet mean.
     accuracy : tuple of float
@@ -42,8 +42,8 @@ class TradeOff:
         Calibration error of the model's argmax, over samples whose truth is observed; None without such
         samples.
     default, distance_best, ece_best : int or None
-        Index of the adapter's temperature, of the smallest E[d^2] and of the smallest ECE; of equal values
-        the one nearest to the default.
+        Indices into `temperatures`: of the adapter's temperature, of the temperature with the smallest
+        E[d^2], and of that with the smallest ECE. Of equal values, the one nearest to the default is chosen.
     reliability : Reliability
         Reliability at the default temperature.
     n_samples, n_unobserved : int
@@ -67,7 +67,7 @@ class TradeOff:
         return asdict(self)
 
     def table(self, *, fitted: float | None = None) -> Table:
-        """Return a row for each temperature; the default, the best ones and `fitted` are marked."""
+        """Return a table of the temperatures, in which the default, the best ones and `fitted` are marked."""
         rows = []
         marks = {"default": self.default, "E[d²]-best": self.distance_best, "ECE-best": self.ece_best}
         for i, temperature in enumerate(self.temperatures):
@@ -101,7 +101,7 @@ class BetaTable:
         return asdict(self)
 
     def table(self) -> Table:
-        """Return a row for each exponent; the title names the smallest value."""
+        """Return a table with a row for each exponent; its title names the smallest value."""
         beta, temperature = self.betas[self.best[0]], self.temperatures[self.best[1]]
         title = f"E[d²] by exponent and temperature, least at beta {beta:g} and temperature {temperature:.4g}"
         rows = zip(self.betas, *zip(*self.squared_distance, strict=True), strict=True)
@@ -138,7 +138,7 @@ def trade_off(
 
     Notes
     -----
-    Reads P twice; each temperature costs as much as answering once.
+    Reads P twice; each temperature costs as much as one prediction of all samples.
 
     Examples
     --------

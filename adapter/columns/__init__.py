@@ -1,1 +1,1 @@
-"""Matching the columns of a model with labels."""
+"""Match the columns of a model with labels."""

@@ -1,4 +1,4 @@
-"""Match the columns of a model with labels: by key, by name, or by position on request; without guessing."""
+"""Match the columns of a model with labels, without guessing: by key, by name or, on request, by position."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bind(
     columns : iterable of str, mapping or Binding, length n_columns
         Names of the model's outputs, in the order of its columns: a list, an array or a series of text; a
         dictionary from 0, 1, ..., as numbers or as text, in any order (``id2label`` of a model hub); or a
-        `Binding`, which is read by key.
+        `Binding`, whose keys are used.
     keys : sequence of str, length n_observed
         Keys of the observed labels.
     names : sequence of str, length n_observed, optional
@@ -70,8 +70,8 @@ def bind(
     Raises
     ------
     BindingError
-        One error for all faults: columns that are unknown, ambiguous or repeated, with candidates, and
-        observed labels that no column feeds.
+        One error that lists all faults: columns that are unknown, ambiguous or repeated, with labels that
+        they may mean, and observed labels that no column feeds.
 
     Examples
     --------
@@ -123,13 +123,13 @@ def find_labels(
         of one label and the name of another is ambiguous. ``"key"`` and ``"name"`` read all columns as keys
         or as names. ``"position"`` matches column i with label i and needs as many columns as labels.
     describe : callable, optional
-        Describes the label of an index, so that an error can distinguish labels of the same name: see
-        `adapter.columns.labelnames.describe_labels`.
+        Function that describes the label with a given index, so that an error can distinguish labels of the
+        same name: see `adapter.columns.labelnames.describe_labels`.
     elsewhere : callable, optional
-        Explains in an error a text that means none of these labels: see
+        Function that explains, for an error, a text that means none of these labels: see
         `adapter.columns.labelnames.describe_unobserved`.
     what : str, default="column"
-        Word that errors use for an entry of `columns`, if the entries are not columns.
+        Word for an entry of `columns` in errors, if the entries are not columns.
 
     Returns
     -------
@@ -138,7 +138,8 @@ def find_labels(
     Raises
     ------
     BindingError
-        One error for all columns that are unknown, ambiguous or repeated, with candidates.
+        One error that lists all columns that are unknown, ambiguous or repeated, with labels that they may
+        mean.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def make_binding(bundle: Bundle, columns: Columns, *, by: By = "auto") -> Bindin
     Raises
     ------
     BindingError
-        As `bind`.
+        As for `bind`.
 
     Examples
     --------
@@ -207,8 +208,8 @@ def _listed(columns: Columns) -> list[str]:
         )
     if isinstance(columns, set | frozenset) or not isinstance(columns, Iterable):
         raise BindingError(
-            f"columns: of type {type(columns).__name__}, which has no order; give a list of texts in the "
-            "order of the columns, or a dictionary from column numbers to texts"
+            f"columns: a value of type {type(columns).__name__}, which has no order; give a list of texts in "
+            "the order of the columns, or a dictionary from column numbers to texts"
         )
     if isinstance(columns, np.ndarray) and columns.ndim != 1:
         raise BindingError(
@@ -255,7 +256,7 @@ def _by_position(columns: list[str], n_labels: int) -> NDArray[np.int64]:
     if len(columns) != n_labels:
         raise BindingError(
             f"columns: {counted(len(columns), 'column')} for {counted(n_labels, 'label')}; "
-            "binding by position needs one for each"
+            "binding by position needs one for each label"
         )
     return np.arange(n_labels, dtype=np.int64)
 

@@ -41,8 +41,8 @@ _LARGEST = 64 * 2**20  # bytes; enough for a million columns
 class Binding:
     """Columns of a model with the keys of their labels; made by `make_binding`.
 
-    Give it instead of columns: ``Adapter.load(uri, Binding.load(path))``. It is then read by key, and names
-    are not looked up again. It fits every bundle with these observed labels.
+    Give it in place of the columns: ``Adapter.load(uri, Binding.load(path))``. Its keys are then used, and
+    names are not looked up again. It fits every bundle with these observed labels.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Binding:
     keys : tuple of str, length n_columns
         Key of the observed label of each column.
     by : {"auto", "key", "name", "position"}
-        The way in which the columns were read.
+        How the columns were matched with labels.
     bundle : str
         Digest of the bundle with which the binding was made, for information; another bundle is not an error.
     """
@@ -117,7 +117,8 @@ class Binding:
         by, bundle, rows = document["by"], document["bundle"], document["columns"]
         if by not in get_args(By) or not isinstance(bundle, str):
             raise BindingError(
-                f"{shown}: by is {by!r}, bundle {bundle!r}; expected {', '.join(get_args(By))}, and text"
+                f"{shown}: by is {by!r}, expected {', '.join(get_args(By))}; bundle is {bundle!r}, expected "
+                "text; save the binding again"
             )
         if not isinstance(rows, list) or not rows:
             raise BindingError(f"{shown}: columns must be a list with an entry for each column of the model")
@@ -125,6 +126,6 @@ class Binding:
             right = isinstance(row, dict) and row.keys() == {"column", "key"}
             if not right or not all(isinstance(text, str) for text in row.values()):
                 raise BindingError(
-                    f"{shown}: columns[{i}] is {row!r}; expected a column and a key, both text"
+                    f"{shown}: columns[{i}] is {row!r}; expected the fields column and key, both text"
                 )
         return cls(tuple(r["column"] for r in rows), tuple(r["key"] for r in rows), by, bundle)

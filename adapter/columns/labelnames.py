@@ -1,4 +1,4 @@
-"""The names of labels, the label that a text means, and what distinguishes labels of the same name."""
+"""Find the label that a text means, by key or name, and describe labels that have the same name."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class LabelNames:
         return "\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown])
 
     def shown(self, i: int) -> str:
-        """Return the text by which messages show a label."""
+        """Return a label as messages show it; `i` is its index."""
         return key_and_name(i, self._keys, self._names)
 
     def _described(self, i: int) -> str:
@@ -120,7 +120,7 @@ class LabelNames:
         return self.shown(i) + (more and f", {more}")
 
     def _close_to(self, text: str) -> str:
-        """Return the end of a message: labels spelled like `text`, or that there are none.
+        """Return the end of a message that lists labels spelled like `text`, or says that there are none.
 
         It is empty if too many spellings would have to be compared.
         """
@@ -152,9 +152,9 @@ def describe_labels(
     ----------
     keys, names : sequence of str, length n_labels
     parent : callable or None
-        Gives the (primary) parent of a label, -1 for a root; None if there are no parents.
+        Function that returns the (primary) parent of a label, -1 for a root; None if there are no parents.
     definition : callable, optional
-        Gives the definition of a label, which may be empty.
+        Function that returns the definition of a label, which may be empty.
 
     Examples
     --------
@@ -181,13 +181,19 @@ def describe_points(bundle: Bundle) -> Describe | None:
 
 
 def describe_observed(bundle: Bundle) -> Describe | None:
-    """Return the same as `describe_points`, but for observed labels, given by their number in the bundle."""
+    """Return a function that describes an observed label by its parent; None for a block (no parents).
+
+    The function takes the number of the label among the observed labels of the bundle.
+    """
     describe = describe_points(bundle)
     return None if describe is None else lambda i: describe(int(bundle.observed[i]))
 
 
 def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
-    """Return a function for errors: it says if a text means a label of the bundle that is not observed."""
+    """Return a function for error messages about texts that mean no observed label of the bundle.
+
+    If a text means another label of the bundle, the function says so; otherwise it returns an empty text.
+    """
     known: LabelNames | None = None
 
     def elsewhere(text: str) -> str:
@@ -217,7 +223,7 @@ def _fold(text: str) -> str:
 
 
 def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> str:
-    """Return the text by which messages show a label: its key, and its name if that differs."""
+    """Return a label as messages show it: its key, and its name if the name differs from the key."""
     key = keys[i]
     return f"{key!r} ({names[i]})" if names is not None and names[i] != key else repr(key)
 

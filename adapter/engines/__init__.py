@@ -1,1 +1,1 @@
-"""The decision for frameworks that cannot run our compiled kernels."""
+"""Find the Fréchet mean in frameworks that cannot run our compiled kernels."""

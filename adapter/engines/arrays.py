@@ -5,8 +5,8 @@ same library and on the same device as the outputs. Sums are taken in float64 if
 device. If it has only float32 there (the default of JAX), the Fréchet variance of the answer may exceed the
 smallest by a relative ``(n_observed + 16) * 2**-22``, and never by more. The answer is that of `Adapter`
 wherever the variance of the runner-up exceeds the smallest by more than this, and wherever all sums are whole
-numbers below 2^24. Distances of a block that float32 cannot represent are first rounded to it, and the
-answers are those for the rounded distances.
+numbers below 2^24. With float32, distances of a block that it cannot represent are first rounded to float32,
+and the answers are those for the rounded distances.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SINGLE_DIGITS = 24
 
 
 class ArrayAdapter:
-    """An adapter for arrays of other libraries, which computes in their library and on their device.
+    """An adapter for arrays of other libraries; it computes with the array's library, on the array's device.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class ArrayAdapter:
 
     Notes
     -----
-    The constants are moved to a device when the device is first used. For trees and complete spaces these are
-    O(n_labels + n_observed log n_observed) numbers, for blocks the matrix of distances.
+    The constants of the decision are copied to a device when the device is first used. For trees and complete
+    spaces these are O(n_labels + n_observed log n_observed) numbers, for blocks the matrix of distances.
 
     Examples
     --------
@@ -103,8 +103,8 @@ class ArrayAdapter:
         Raises
         ------
         WeightError
-            For a wrong shape, and for rows with NaN, infinity, a negative probability, a log-probability
-            above 0 or only zeros.
+            For a wrong shape; for rows with NaN, infinity, a negative probability or a log-probability above
+            0; and for rows of probabilities that are all zero.
 
         Notes
         -----
@@ -121,14 +121,15 @@ class ArrayAdapter:
         Raises
         ------
         InputError
-            For more than `adapter.scorer.MAX_VALUES` numbers.
+            If the result would have more than `adapter.scorer.MAX_VALUES` numbers.
         WeightError
             As for `predict_indices`.
 
         Notes
         -----
-        On trees the rounding error is relative to the row's sum times the squared diameter. So a variance far
-        below that has fewer exact digits, and 0 may be returned as a small positive or negative number.
+        On trees, the rounding error is proportional to the row's sum times the squared diameter. A variance
+        far below this product therefore has fewer exact digits, and a variance of 0 may be returned as a
+        small positive or negative number.
         """
         xp, table, P = self._ready(P)
         if P.shape[0] * len(self.keys) > MAX_VALUES:
@@ -194,8 +195,8 @@ def predict_rows(
 ) -> Any:
     """Return the index of the Fréchet mean of each row of P, in batches.
 
-    `weights_of` turns some rows of P into weights for `decide`, which are checked here. The kind of the
-    outputs and the keys of the columns (`observed`) are for messages.
+    `weights_of` turns some rows of P into weights. This function checks the weights and gives them to
+    `decide`. `outputs`, the kind of the outputs, and `observed`, the keys of the columns, are for messages.
     """
     if not P.shape[0]:
         return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
@@ -210,7 +211,7 @@ def predict_rows(
 
 
 def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-    """Return ``table.totals`` of all pairs, computed for a block of pairs at a time."""
+    """Return ``table.totals`` of all (sample, candidate) pairs, computed for some pairs at a time."""
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:
         return table.totals(xp, weights, sample, candidate)
@@ -221,9 +222,10 @@ def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) ->
 def _refuse_bad(
     xp: Any, weights: Any, P: Any, first: int, outputs: OutputKind, observed: tuple[str, ...]
 ) -> None:
-    """Raise `WeightError` for samples that are not valid weights; `first` is the number of the first row.
+    """Raise `WeightError` if the weights of a sample are not valid.
 
-    The block of rows with the first fault is copied to numpy, for the checks that make the message.
+    `first` is the number of the first row. The block of rows that contains the first fault is copied to
+    numpy, where other checks find the fault again and make the message.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits
         fair = fair_samples(xp, weights)
@@ -235,7 +237,9 @@ def _refuse_bad(
     block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
     refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
     # numpy adds in another order: there the sum was within the limits, here beyond them
-    raise WeightError(f"P: the weights of a row must sum to {limits[0]:g} to {limits[1]:g}; scale them")
+    raise WeightError(
+        f"P: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
+    )
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:

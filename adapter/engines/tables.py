@@ -1,9 +1,9 @@
-"""The decision in a few array operations, for engines that cannot run our compiled kernels.
+"""Find the Fréchet mean with a few array operations, for engines that cannot run our compiled kernels.
 
 `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share this module: the constants of an adapter
 (`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. The
-arithmetic has no loops over samples or labels, and of its shapes only the number of finalists depends on the
-weights.
+arithmetic has no loops over samples or labels. The only array shape in it that depends on the weights is the
+number of finalists.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
 Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the
@@ -146,7 +146,9 @@ class TreeTable:
     def of(
         cls, tree: RootedTree, observed: NDArray[np.int64], allowed: NDArray[np.int64], digits: int
     ) -> TreeTable:
-        """Build the table of a tree; `observed` and `allowed` are positions, `allowed` in index order.
+        """Build the table of a tree from the preorder positions of the `observed` and the `allowed` labels.
+
+        `allowed` is in the order of the labels' indices.
 
         `digits` is the number of binary digits of the engine's floats.
         """
@@ -212,7 +214,7 @@ class TreeTable:
 
     @property
     def n_terms(self) -> int:
-        """Number of additions that lead to a value, for the bound of its rounding error."""
+        """Number of additions in the computation of one variance, for the bound of its rounding error."""
         return int(self.columns.shape[0]) + int(self.low.shape[0])
 
     def variance(self, xp: Any, weights: Any) -> Any:
@@ -232,7 +234,7 @@ class TreeTable:
         return value - error <= limit * (1 + _SAFETY * TIE_RELATIVE)
 
     def totals(self, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-        """Return the plain sum of each (sample, candidate) pair, from distances computed when needed."""
+        """Return the plain sum of each (sample, candidate) pair, from distances computed for these pairs."""
         on = xp.take(self.on, candidate, axis=0)
         low, last = xp.take(self.low, on, axis=0), xp.take(self.last, on, axis=0)
         every = xp.expand_dims(xp.cumulative_sum(xp.ones_like(self.columns), axis=0) - 1, axis=1)
@@ -252,9 +254,10 @@ class TreeTable:
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
 
     def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
-        """Return one part of the distances from candidates to observed labels, along paths through `turn`.
+        """Return one part of the distances from candidates to observed labels, on paths that turn at `turn`.
 
-        `part` is the row of the depths that is used; the sum over all parts is the distance.
+        Each depth is split into parts (one row for each), and `part` is the number of the row. The sum over
+        all parts is the distance.
         """
         n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
         meet = _lookup(xp, self.turn_depth, turn + part * n_turns)
@@ -263,9 +266,9 @@ class TreeTable:
         return (depth - meet) + (column - meet)
 
     def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
-        """Return F of some groups of labels, and W.
+        """Return the Fréchet variance F of some groups of labels, and W, the sum of the weights.
 
-        `on`, `offset` and `height` say where each group hangs, as the fields of that name do.
+        `on`, `offset` and `height` say where each group hangs, like the fields of the same names.
         """
         depth, length = xp.expand_dims(self.depth, axis=1), xp.expand_dims(self.length, axis=1)
         moments = weights * xp.expand_dims(self.label_depth, axis=1)
@@ -323,7 +326,7 @@ class DenseTable:
 
     @property
     def label(self) -> None:
-        """None: the candidates are the labels."""
+        """None, because every label is a candidate."""
         return
 
     def variance(self, xp: Any, weights: Any) -> Any:
@@ -402,7 +405,7 @@ def arrays_of(table: Table) -> dict[str, Any]:
 
 
 def converted(table: Table, convert: Callable[[Any], Any]) -> Table:
-    """Return the table with every array converted."""
+    """Return a copy of the table in which `convert` was applied to every array."""
     return type(table)(**{name: convert(array) for name, array in arrays_of(table).items()})
 
 
@@ -425,7 +428,7 @@ def weights_of(xp: Any, rows: Any, outputs: OutputKind, temperature: float) -> A
     xp : namespace
         An array API namespace.
     rows : array of shape (n_samples, n_observed)
-        In the dtype of the sums.
+        The outputs, already in the dtype in which sums are computed.
     outputs, temperature
         As in `Adapter`.
     """
@@ -473,12 +476,12 @@ def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..
     table : TreeTable or DenseTable
         Table whose arrays belong to `xp`.
     weights : array of shape (n_observed, n_samples)
-        Checked weights, observed labels in the table's order. Samples are columns, so that all operations
-        move whole rows.
+        Checked weights; the rows are the observed labels in the table's order. Samples are columns, so that
+        all operations move whole rows.
     unit : float
         Rounding unit of the weights' dtype.
     totals : callable, optional
-        Function to call instead of ``table.totals``, to process the pairs in blocks.
+        Function to call instead of ``table.totals``, to process the (sample, candidate) pairs in blocks.
     """
     near = table.near(xp, weights, unit)
     candidate, sample = xp.nonzero(near)
@@ -501,10 +504,10 @@ def _lookup(xp: Any, values: Any, index: Any) -> Any:
 def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[np.bool_]:
     """Return which groups may be the best, or tied with the best.
 
-    Of two groups that hang on one vertex, the one with the larger height has the larger variance. With
-    heights a < b, the relative difference of the variances is at least the smaller of
-    ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because F at the vertex is at most `reach` times
-    S at the vertex.
+    Of two groups that hang on one vertex, the one with the larger height has the larger variance, so it can
+    only be tied. With heights a < b, the relative difference of the variances is at least the smaller of
+    ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because at the vertex F is at most `reach` times
+    S (F and S are those of the module's docstring).
     """
     height = hanging.height
     least = height[hanging.begin[on]]
@@ -520,9 +523,9 @@ def _range_minima(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the fields `lowest`, `power` and `level_start` of a `TreeTable`.
 
-    `turn` gives the vertex where the path between each two neighboring observed labels turns, as an index in
-    preorder. Several neighbors meet at the least of these indices, so `lowest` has the minima of every
-    2^level neighbors in `turn`.
+    `turn` gives the vertex where the path between each two neighboring observed labels turns, as an index
+    that ascends in preorder. The paths between several consecutive labels meet at the vertex with the least
+    index. So each row of `lowest` contains the minima of every 2^level consecutive entries of `turn`.
     """
     row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1

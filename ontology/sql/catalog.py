@@ -2,8 +2,8 @@
 
 All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`). The row
 of each ontology name contains a lease and a fence. The lease keeps two ingests of one name from working
-against each other. Every write compares the fence, so that the result is correct even if a holder continues
-after its lease was taken over. Times are seconds since 1970 by the database's clock.
+against each other. Every write under a lease compares the fence. Therefore the writes of a process are
+refused if it continues after its lease was taken over. Times are seconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ upkeep_table = Table(  # work that one process does for all others: see `ontolog
 
 @dataclass(frozen=True)
 class Lease:
-    """The right to change the ontology of one name, until it expires or is released."""
+    """The right of one process to change the ontology of a name, until the lease expires or is released."""
 
     name: str
     fence: int
@@ -147,9 +147,10 @@ class Version:
     state : str
         ``"loading"`` until its ingest commits, then ``"ready"``.
     current : bool
-        Whether this is the current version of the name.
+        Whether this is the current version of its ontology.
     snapshot_sha256, definitions_sha256 : str, str or None
-        Artifacts with the arrays of the label graph, and the definitions of its labels.
+        The sha256 of the artifact with the arrays of the label graph, and of the artifact with the
+        definitions of its labels; None without definitions.
     """
 
     id: int
@@ -168,7 +169,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A named bundle: the name ``ontology/name`` and the artifact that adapters load for it."""
+    """A named bundle: an adapter that opens ``ontology/name`` loads the artifact `sha256`."""
 
     ontology: str
     name: str
@@ -183,7 +184,7 @@ class Catalog:
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        An engine of `ontology.sql.database.create_engine`, whose schema has been checked.
+        The open database, from `ontology.sql.database.create_engine`; its schema must have been checked.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -192,17 +193,17 @@ class Catalog:
     # ---- reading -----------------------------------------------------------------------------------
 
     def currents(self) -> dict[str, str | None]:
-        """Return every name ever used, sorted, with the digest of its current version or None."""
+        """Map every ontology name ever used, sorted, to the digest of its current version or None."""
         with reading(self.engine) as connection:
             rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}
 
     def names(self) -> list[str]:
-        """Return the names that have a current version, sorted."""
+        """Return the names of the ontologies that have a current version, sorted."""
         return [name for name, digest in self.currents().items() if digest is not None]
 
     def current(self, name: str) -> str | None:
-        """Return the digest of the current version of `name`; None if it has none."""
+        """Return the digest of the current version of `name`; None if there is none."""
         with reading(self.engine) as connection:
             return connection.scalar(select(_ontology.c.current_version).where(_ontology.c.name == name))
 
@@ -238,18 +239,22 @@ class Catalog:
         if digest is not None and found:
             known = ", ".join(v.digest[:12] for v in found)
             raise NotFoundError(
-                f"{name!r} has no version {digest!r}; it has {known}; choose one of these, or ingest it"
+                f"ontology {name!r} has no version {digest!r}, only {known}; choose one of these, or ingest "
+                "the missing one"
             )
         if found:
             raise NotFoundError(f"ontology {name!r} is not complete yet; wait for its ingest, or repeat it")
         names = ", ".join(self.names()) or "none yet"
-        raise NotFoundError(f"ontology {name!r} is not here (known: {names}); ingest it with: grove ingest")
+        raise NotFoundError(
+            f"ontology {name!r} is not in the catalog (known: {names}); ingest it with: grove ingest"
+        )
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
-        """Return the version of `name` that came from a reading, the report as JSON, and when it was read.
+        """Return the version that a reading gave, and the report (as JSON) and the time of this reading.
 
-        `fingerprint` identifies the reading. Return None if no ready version came from it. A version records
-        only its last reading, so an earlier reading that gave the same version is not found.
+        `fingerprint` identifies the reading: the source, the options and the version of the readers. Return
+        None if no ready version came from it. A version records only its last reading. An earlier reading
+        that gave the same version is therefore not found.
         """
         columns = version_table.c
         this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
@@ -301,14 +306,14 @@ class Catalog:
     # ---- leases ------------------------------------------------------------------------------------
 
     def acquire(self, name: str, *, above: int = 0) -> Lease:
-        """Take the lease of `name`, and increase its fence to a number above `above`.
+        """Take the lease of `name`, and increase the fence of `name` to a number above `above`.
 
-        A lease that has expired is taken over; so is the lease of a process of this host that has ended.
+        An expired lease is taken over. So is a lease whose holder was a process of this host that has ended.
 
         Raises
         ------
         ConflictError
-            If somebody else has the lease; the message names the host, the process and the time.
+            If somebody else has the lease; the message names the host and process, and says since when.
         """
         check_name(name)
         owner = f"{socket.gethostname()}:{os.getpid()}"
@@ -336,8 +341,8 @@ class Catalog:
             since = datetime.fromtimestamp(row.lease_since, UTC).isoformat(timespec="seconds")
             own = " (another thread of this process)" if row.lease_owner == owner else ""
             raise ConflictError(
-                f"ontology {name!r} is being changed by {row.lease_owner} since {since}{own}; "
-                f"wait for this, or until its lease ends, {LEASE_SECONDS:.0f} s after its last sign of life"
+                f"ontology {name!r} is being changed by {row.lease_owner}{own}, which began at {since}; wait "
+                f"until it has finished, or {LEASE_SECONDS:.0f} s if it has died: then its lease ends"
             )
         return Lease(name, fence, owner)
 
@@ -371,12 +376,16 @@ class Catalog:
         n_batches: int,
         read_by: tuple[str, str] | None = None,
     ) -> Version:
-        """Record a version as loading, with its load batches; an existing version keeps its state.
+        """Record a version as loading, and its load batches as pending.
+
+        A load batch is a part of the version that is loaded into the graph at once. A version that is already
+        recorded keeps its state.
 
         `snapshot` and `definitions` are (sha256, size in bytes) of artifacts. Definitions and source are not
-        part of the digest, and replace those that an earlier ingest of the same content recorded. `read_by`
-        is the reading of the source, as (fingerprint, report as JSON). If it is not given and the definitions
-        change, the record of an earlier reading is removed, because that reading gave other definitions.
+        part of the digest. If given, they replace those that an earlier ingest of the same content recorded.
+        `read_by` is the reading of the source, as (fingerprint, report as JSON). If it is not given and the
+        definitions change, the record of an earlier reading is removed, because that reading gave other
+        definitions.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
@@ -431,8 +440,8 @@ class Catalog:
     def commit(self, lease: Lease, version: Version) -> str | None:
         """Make `version` ready and current, in one transaction that compares the fence.
 
-        At this moment an ingest takes effect. Return the digest of the version that was current before; None
-        if there was none.
+        This is the moment when an ingest takes effect. Return the digest of the version that was current
+        before; None if there was none.
         """
         with writing(self.engine) as connection:
             _hold(connection, lease)
@@ -460,7 +469,10 @@ class Catalog:
             connection.execute(delete(version_table).where(version_table.c.id == version.id))
 
     def forget_ontology(self, lease: Lease) -> None:
-        """Remove every version and bundle of the name; its row stays, so that fences never decrease."""
+        """Remove every version and bundle of the name.
+
+        The row of the name stays, so that its fence never decreases.
+        """
         with writing(self.engine) as connection:
             _hold(connection, lease)
             connection.execute(
@@ -472,7 +484,7 @@ class Catalog:
     def set_bundle(self, name: str, bundle: str, *, sha256: str, size: int, version: str) -> None:
         """Make ``name/bundle`` the name of the artifact `sha256`, which has `size` bytes.
 
-        `version` is the digest of the version from which the bundle was made; it must be recorded.
+        `version` is the digest of the version from which the bundle was made; the catalog must contain it.
         """
         check_name(bundle, "bundle")
         values = {"sha256": sha256, "version": version, "created_at": now()}
@@ -505,7 +517,10 @@ def _reading_values(
     definitions: tuple[str, int] | None,
     read_by: tuple[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the columns about the reading that must change when a version is recorded again."""
+    """Return new values for the columns that record how a version's source was read.
+
+    The result is empty if the old values stay.
+    """
     columns = version_table.c
     before = connection.execute(
         select(columns.definitions_sha256, columns.reading).where(
@@ -542,7 +557,7 @@ def _hold(connection: Connection, lease: Lease) -> None:
     if held.rowcount != 1:
         raise LeaseLostError(
             f"ontology {lease.name!r}: another process took over the lease of {lease.owner} (fence "
-            f"{lease.fence}); nothing was published, run it again if you still need the result"
+            f"{lease.fence}); nothing was published; start the work again if you still need its result"
         )
 
 

@@ -1,10 +1,11 @@
 """The SQL database of catalog and ledger: engine, transactions, clock and schema version.
 
 SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks. Transactions that
-may write begin with ``BEGIN IMMEDIATE``: a transaction that begins by reading and writes later could fail
-without this wait. A file that cannot be written can still be read (`ontology.sql.sqlite`). PostgreSQL is
-accessed through psycopg (`ontology.sql.postgresql`). Faults of server and disk are raised as our own errors,
-with passwords masked (`ontology.sql.database_faults`).
+may write begin with ``BEGIN IMMEDIATE``, so that they wait for the write lock at their beginning. A
+transaction that reads first and writes later could fail instead of waiting. A file that cannot be written can
+still be read (`ontology.sql.sqlite`). PostgreSQL is accessed through psycopg (`ontology.sql.postgresql`).
+Faults of server and disk are raised as our own errors, with passwords masked
+(`ontology.sql.database_faults`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ _MIGRATION_LOCK = 7_018_153_370  # any fixed number; makes two upgrades of one P
 
 
 class now(FunctionElement[float]):
-    """The time of the database's clock in seconds since 1970, as an expression of a statement.
+    """An SQL expression for the time of the database's clock, in seconds since 1970.
 
     PostgreSQL uses its own clock, never a worker's; SQLite uses the clock of its host.
 
@@ -121,7 +122,8 @@ def create_engine(url: str) -> Engine:
             make_folder(Path(str(parsed.database)).absolute().parent)
         except OSError as error:
             raise ServiceError(
-                f"database {parsed.database}: its folder cannot be created ({error.strerror})"
+                f"database {parsed.database}: its folder cannot be created ({error.strerror}); "
+                "create it, or choose another file (GROVE_DATABASE_URL)"
             ) from error
         engine = sqlalchemy.create_engine(parsed, poolclass=_Pool, connect_args={"timeout": _BUSY_S})
         event.listen(engine, "do_connect", _connect_sqlite)
@@ -144,14 +146,14 @@ class _Pool(sqlalchemy.QueuePool):
         except sqlalchemy.exc.TimeoutError as error:
             raise TransientError(
                 f"database: no connection became free: this process has held all {self.checkedout()} for too "
-                "long; try again, or let it do less at the same time (grove worker --concurrency)"
+                "long; try again, or reduce its parallel work (grove worker --concurrency)"
             ) from error
 
 
 def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
-    """Return False for the log record of a Ctrl-C that reached the pool, so that it is not logged.
+    """Keep the pool from logging a Ctrl-C: return False for the log record of a KeyboardInterrupt.
 
-    The interrupt itself is raised further, to the command, which reports it.
+    The interrupt itself still reaches the command, which reports it.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
@@ -170,7 +172,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 def reading(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that only reads; on SQLite it does not take the write lock.
 
-    A SQLite file that is read without locks, and was written to meanwhile, raises `TransientError`.
+    `TransientError` is raised if a SQLite file was read without locks, and somebody wrote to it meanwhile.
     """
     with engine.connect().execution_options(labelgrove_begin="BEGIN") as connection, connection.begin():
         yield connection
@@ -181,7 +183,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def autocommitting(engine: Engine) -> Iterator[Connection]:
-    """Open a connection on which every statement is a transaction of its own, committed when it returns.
+    """Open a connection that runs every statement as a separate transaction and commits it at once.
 
     This saves the two round trips of BEGIN and COMMIT to a PostgreSQL server. All rows of a statement must be
     read before the next statement.
@@ -193,9 +195,9 @@ def autocommitting(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def patient(connection: Connection) -> Iterator[None]:
-    """Remove the time limit of the statements in a block, for example of those about all units of a job.
+    """Let the statements in a block take any time, for example statements about all units of a job.
 
-    Outside such a block, the connection to a PostgreSQL server that is silent for too long is given up
+    Outside such a block, the connection is closed if a PostgreSQL server is silent for too long
     (`ontology.sql.postgresql`).
     """
     if connection.dialect.name != "postgresql":
@@ -234,7 +236,10 @@ def try_writing(engine: Engine) -> None:
 
 
 def find_damage(engine: Engine) -> str | None:
-    """Read a whole SQLite file and return its first fault; None if it has none, and for PostgreSQL."""
+    """Read a whole SQLite file and return its first fault; None if it has none.
+
+    For PostgreSQL nothing is read, and the result is None.
+    """
     if engine.dialect.name != "sqlite":
         return None
     with reading(engine) as connection:
@@ -308,7 +313,7 @@ def _translate(context: ExceptionContext) -> None:
 
 
 def _no_room(connection: Connection | None) -> BaseException | None:
-    """Return the error because of which a SQLite file can only be read, if its disk is full; else None."""
+    """Return the error that made a SQLite file read-only, if the cause is a full disk; otherwise None."""
     if connection is None or connection.invalidated or connection.dialect.name != "sqlite":
         return None
     driver: Any = connection.connection.driver_connection
@@ -319,7 +324,7 @@ def _no_room(connection: Connection | None) -> BaseException | None:
 
 
 def schema_state(engine: Engine) -> tuple[str | None, str]:
-    """Return the schema revision of the database, None if it is empty, and the newest revision known here."""
+    """Return the schema revision of the database (None if it is empty) and the newest known revision."""
     with reading(engine) as connection:
         found = None
         if sqlalchemy.inspect(connection).has_table("alembic_version"):
@@ -331,8 +336,8 @@ def check_schema(engine: Engine) -> None:
     """Check that the database has the schema that this version of labelgrove needs.
 
     An empty or older SQLite database, which has only one owner, is upgraded here. An empty or older
-    PostgreSQL database raises `MigrationError`, which names the command that upgrades it. A newer schema
-    raises `MigrationError` for both.
+    PostgreSQL database raises `MigrationError`, which names the command that upgrades it. If a newer
+    labelgrove wrote the schema, `MigrationError` is raised for either kind of database.
     """
     found, head = schema_state(engine)
     if found == head:
@@ -350,8 +355,8 @@ def check_schema(engine: Engine) -> None:
 def upgrade(engine: Engine, revision: str | None = None) -> str:
     """Upgrade the schema to `revision`, by default the newest, in one transaction; return that revision.
 
-    Concurrent upgrades wait for each other, and a second one changes nothing. A schema of a newer version
-    raises `MigrationError`.
+    Concurrent upgrades wait for each other, and a second one changes nothing. `MigrationError` is raised if a
+    newer labelgrove wrote the schema.
     """
     import alembic.command
     import alembic.config
@@ -373,8 +378,8 @@ def upgrade(engine: Engine, revision: str | None = None) -> str:
 def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
     if found is not None and found not in _revisions():
         raise MigrationError(
-            f"database {_shown(engine)}: its schema is revision {found!r}, newer than {head!r}; "
-            f"a newer labelgrove wrote it: upgrade with: {upgrade_command('service')}"
+            f"database {_shown(engine)}: its schema has revision {found!r}, which a newer labelgrove "
+            f"wrote; this one knows revisions up to {head!r}; upgrade with: {upgrade_command('service')}"
         )
 
 

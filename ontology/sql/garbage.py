@@ -39,7 +39,8 @@ def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
     """Return whether `task` is due and this process must do it.
 
     Of all processes that ask, only one gets True; the task is then due again after about `every_s` seconds,
-    varied at random by a quarter. The very first call for a task returns False, and the wait begins.
+    varied at random by up to a quarter. The very first call for a task returns False and starts the first
+    wait.
     """
     pause = every_s * random.uniform(0.75, 1.25)
     this = _upkeep.task == task
@@ -60,7 +61,7 @@ def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
 
 
 def named_digests(connection: Connection) -> Iterator[str]:
-    """Yield the digest of each artifact that a bundle or a version, even a loading one, names."""
+    """Yield the digest of each artifact that a bundle or version refers to; loading versions are included."""
     for column in _NAMED:
         yield from connection.execute(select(column).where(column.is_not(None))).scalars()
 
@@ -94,14 +95,15 @@ def let_go_since(connection: Connection, digests: Collection[str], seconds: floa
 
 
 def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
-    """Return the digests of recorded artifacts that nothing in the catalog has named for `seconds`."""
+    """Return the digests of recorded artifacts without a reference for at least `seconds`."""
     return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
 
 
 def forget_artifacts(connection: Connection, digests: Collection[str], seconds: float) -> int:
     """Drop the rows of artifacts whose files were deleted; return how many were dropped.
 
-    A row that has been named or touched within the last `seconds` stays.
+    A row stays if the catalog refers to the artifact again, or if its time was updated within the last
+    `seconds`.
     """
     doomed = delete(artifact_table).where(_artifact.sha256.in_(digests), *_unnamed(seconds))
     return connection.execute(doomed).rowcount

@@ -3,7 +3,8 @@
 Some faults give no signal: a network that drops packets, a load balancer whose server is gone, a process
 stopped in the middle of a transaction. Therefore there are time limits on each side (`LIMITS`). The operating
 system tests connections that are idle or whose data are not acknowledged. The server ends transactions that
-do nothing, which frees their locks. The client gives up if no part of an answer arrives within `ANSWER_S`.
+do nothing, which frees their locks. The client closes the connection if no part of an answer arrives within
+`ANSWER_S` seconds.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Connection(psycopg.Connection[Any]):
     Attributes
     ----------
     answer_s : float
-        Seconds without a byte after which the connection is given up; NaN means `ANSWER_S`.
+        Seconds without a byte from the server after which the connection is closed; NaN means `ANSWER_S`.
     heard_at : float
         Time of the last answer on the monotonic clock, in seconds.
     """
@@ -62,12 +63,12 @@ class Connection(psycopg.Connection[Any]):
     heard_at: float = -math.inf
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Run a generator of the driver within the time limit; it yields the events that it waits for."""
+        """Run a generator of psycopg within the time limit; it yields the events that it waits for."""
         limit = ANSWER_S if math.isnan(self.answer_s) else self.answer_s
         return super().wait(self._within(limit, gen), *args, **options)
 
     def _within(self, seconds: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Yield what a generator of the driver yields, and pass the answers back to it.
+        """Forward a generator of psycopg: yield what it yields, and send it what comes back.
 
         If the server is silent for `seconds`, close the connection and raise `OperationalError`.
         """
@@ -91,9 +92,8 @@ class Connection(psycopg.Connection[Any]):
 def is_alive(connection: Connection, *, rested_s: float) -> bool:
     """Return whether an unused connection can be used again; close it if it cannot.
 
-    The server is contacted only if the last answer is more than `rested_s` seconds old, or if something has
-    arrived since then without a request, because a server announces its end in this way. Contacting it takes
-    one round trip.
+    The server is contacted, which takes one round trip, in two cases: its last answer is more than `rested_s`
+    seconds old, or data have arrived without a request. A server that shuts down announces it by such data.
     """
     try:
         unasked = select.poll()
@@ -110,7 +110,7 @@ def is_alive(connection: Connection, *, rested_s: float) -> bool:
 
 @contextmanager
 def unhurried(connection: Any) -> Iterator[None]:
-    """Remove the time limit of statements on a `Connection` in a block, for example for a migration."""
+    """Remove the time limit of a `Connection` while a block runs, for example for a migration."""
     before, connection.answer_s = connection.answer_s, math.inf
     try:
         yield

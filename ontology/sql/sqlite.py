@@ -25,15 +25,16 @@ _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a file; transactions are begun explicitly.
+    """A connection to a SQLite file; a transaction only begins with an explicit BEGIN.
 
     Attributes
     ----------
     unwritable : sqlite3.Error or None
-        The error that showed that the file can only be read; every write then raises. None for a file that
-        can be written.
+        The error that showed that the file can only be read, so that every write raises an error; None for a
+        file that can be written.
     read_as : (Path, tuple of int) or None
-        Path and state of the file when it was opened, if it is read without locks.
+        If the file is read without locks: its path, and its inode, time and size when it was opened.
+        Otherwise None.
     """
 
     unwritable: sqlite3.Error | None = None
@@ -45,10 +46,9 @@ class Connection(sqlite3.Connection):
         return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
 
     def is_consistent(self) -> bool:
-        """Return whether all data that were read were in the file at the same moment.
+        """Return whether all data read so far come from one state of the file.
 
-        With locks this is always so. A file that is read without locks must not have changed since it was
-        opened.
+        Locks guarantee this. Without locks, it is true if the file has not changed since it was opened.
         """
         if self.read_as is None:
             return True
@@ -104,7 +104,7 @@ def _closed_on_error(connection: sqlite3.Connection) -> Any:
 
 
 def _has_log(path: Path) -> bool:
-    """Return whether part of the database may be in the log file next to it."""
+    """Return whether part of the database may be in its write-ahead log, the file next to it."""
     log = path.with_name(f"{path.name}-wal")
     try:
         return log.stat().st_size > 0

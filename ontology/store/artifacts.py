@@ -97,8 +97,8 @@ def check_name(name: str, what: str = "ontology") -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         if isinstance(name, str) and _NAME.fullmatch(name.partition("@")[0]) and "@" in name:
             raise InputError(
-                f"{what} name {name!r}: names a version, but only a name may stand here; "
-                "leave out what follows @"
+                f"{what} name {name!r}: contains a version, but only a name is allowed here; "
+                "leave out the @ and what follows"
             )
         raise InputError(
             f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
@@ -107,7 +107,7 @@ def check_name(name: str, what: str = "ontology") -> str:
 
 
 def check_digest(data: bytes | mmap.mmap, digest: str, shown: str, advice: str) -> None:
-    """Raise `ArtifactError` if `data` has another sha256 than `digest`.
+    """Raise `ArtifactError` if the sha256 of `data` is not `digest`.
 
     The message begins with `shown`, the address of the data, and ends with `advice`.
     """
@@ -135,7 +135,7 @@ class Copies(ABC):
 
     @abstractmethod
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep a copy of the index document of `name`, which was just read; None if there is no document."""
+        """Keep a copy of `document`, the index document of `name` just read; None if it does not exist."""
 
 
 class ArtifactStore:
@@ -149,7 +149,7 @@ class ArtifactStore:
     Parameters
     ----------
     storage : Storage
-        The place of the files.
+        The folder or the object storage that contains the files.
     copies : Copies, optional
         Copies from which artifacts are read if possible. Every other operation uses `storage`.
     """
@@ -173,7 +173,7 @@ class ArtifactStore:
     def put_bytes(self, data: bytes) -> str:
         """Write `data` to the store and return its sha256.
 
-        If it is there already, it is written again, which updates its time and repairs a damaged file.
+        If the artifact exists already, it is written again. This updates its time and repairs a damaged file.
         """
         return self._put([memoryview(data)])
 
@@ -200,7 +200,7 @@ class ArtifactStore:
         return read_safetensors(self.content(digest), name=self._shown(digest))
 
     def read_file(self, name: str) -> bytes:
-        """Return the content of a file in the store that is not an artifact, by its relative path."""
+        """Return the content of a file that is not an artifact; `name` is its path relative to the store."""
         with self._faults(f"{self.where}/{name}"):
             return bytes(self.storage.read(PurePosixPath(name)))
 
@@ -213,7 +213,7 @@ class ArtifactStore:
         return True
 
     def is_whole(self, digest: str) -> bool:
-        """Return whether the artifact's file exists and its content, which is read, matches the digest."""
+        """Read the artifact's file; return whether it exists and its content has the sha256 `digest`."""
         try:
             self.content(digest)
         except (ArtifactError, NotFoundError):
@@ -221,27 +221,33 @@ class ArtifactStore:
         return True
 
     def size(self, digest: str) -> int:
-        """Return the size of the file in bytes."""
+        """Return the size of the artifact's file in bytes."""
         with self._faults(self._shown(digest)):
             return self.storage.size(_content_path(digest))
 
     def touch(self, digest: str) -> None:
-        """Update the time of the file, so that garbage collection treats it as new."""
+        """Update the time of the artifact's file, so that garbage collection treats it as new."""
         with self._faults(self._shown(digest)):
             self.storage.touch(_content_path(digest))
 
     def delete(self, digest: str) -> None:
-        """Remove the file; an absent file is not an error."""
+        """Remove the artifact's file; an absent file is not an error."""
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             self.storage.delete(_content_path(digest))
 
     def modified(self, digest: str) -> float:
-        """Return when the file was last written or touched, in seconds since 1970 by the store's clock."""
+        """Return when the artifact's file was last written or touched.
+
+        The time is in seconds since 1970 by the store's clock.
+        """
         with self._faults(self._shown(digest)):
             return self.storage.modified(_content_path(digest))
 
     def delete_unless_modified(self, digest: str, since: float) -> bool:
-        """Remove the file if it was last written or touched before `since`; return whether it was."""
+        """Remove the artifact's file if it was last written or touched before `since`.
+
+        Return whether it was removed.
+        """
         with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
             return self.storage.delete_unless_modified(_content_path(digest), since)
         return False
@@ -252,12 +258,15 @@ class ArtifactStore:
             yield from (name for name in self.storage.list("sha256") if _DIGEST.fullmatch(name))
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
+        """Yield the path of each temporary file and the time of its last write.
+
+        The writer of the file may still be active, or it was killed.
+        """
         with self._faults(self.where):
             yield from self.storage.temporaries()
 
     def local_path(self, digest: str) -> Path | None:
-        """Return the path of the artifact or its copy on this machine, whether or not the file exists.
+        """Return the path on this machine of the artifact or its copy, whether or not a file exists there.
 
         Return None if artifacts are neither stored nor copied on this machine.
         """
@@ -269,7 +278,7 @@ class ArtifactStore:
     # ---- index -------------------------------------------------------------------------------------
 
     def write_index(self, name: str, document: Mapping[str, Any]) -> None:
-        """Replace ``index/<name>.json`` as a whole."""
+        """Write or replace the index document of `name`; readers see the old or the new one, never a part."""
         path = _index_path(name)
         text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         with self._faults(f"{self.where}/{path}"):
@@ -318,11 +327,14 @@ class ArtifactStore:
             return None
         except (ValueError, RecursionError) as error:
             raise ArtifactError(
-                f"{shown}: is not JSON ({error}); it is written again when the ontology is next opened "
-                "where it is ingested"
+                f"{shown}: is not JSON ({error}); the deployment that ingested the ontology writes the file "
+                "again when it next opens its graph"
             ) from None
         if not isinstance(document, dict):
-            raise ArtifactError(f"{shown}: contains a {type(document).__name__}, expected an object")
+            raise ArtifactError(
+                f"{shown}: contains a {type(document).__name__}, expected a JSON object; the deployment that "
+                "ingested the ontology writes the file again when it next opens its graph"
+            )
         return document
 
     def _put(self, chunks: Sequence[memoryview]) -> str:
@@ -356,7 +368,7 @@ class ArtifactStore:
 
 def _content_path(digest: str) -> PurePosixPath:
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise InputError(f"digest {digest!r}: an artifact is named by 64 lower-case hexadecimal digits")
+        raise InputError(f"digest {digest!r}: give the 64 lower-case hexadecimal digits of an artifact")
     return PurePosixPath("sha256", digest[:2], digest)
 
 

@@ -11,7 +11,7 @@ NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, 
 
 
 def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> str:
-    """Return the next step, for a message, after a fault of the disk with the files of `what`.
+    """Return the advice that ends an error message after a disk fault: what the user can do next.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def disk_advice(error: OSError, what: str, named_by: str, *, otherwise: str) -> 
     named_by : str
         The variable or option that says where `what` is.
     otherwise : str
-        The advice for any other fault.
+        The advice for a fault that is not known here.
 
     Examples
     --------

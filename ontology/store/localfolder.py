@@ -18,8 +18,8 @@ __all__ = ["LocalFolder"]
 class LocalFolder(Storage):
     """A folder of this machine, or one that several machines share.
 
-    New files and folders in it get the access rights of the folder itself, whatever the umask. If the folder
-    does not exist, it is created with access only for its owner.
+    New files and folders in it get the access rights of the folder itself; the umask is ignored. If the
+    folder does not exist, it is created with access only for its owner.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,8 +61,8 @@ class LocalFolder(Storage):
     def delete_unless_modified(self, path: PurePosixPath, since: float) -> bool:
         """Remove a file if it was last written or touched before `since`; return whether it was removed.
 
-        The file is moved away before its time is compared for the last time, so that nobody can publish it
-        between comparison and removal.
+        The file is renamed, and then its time is compared once more. A writer who publishes a file of this
+        name meanwhile creates a new file, which stays.
         """
         target = self._root / path
         if self.modified(path) >= since:
@@ -81,7 +81,10 @@ class LocalFolder(Storage):
             yield from (entry.name for entry in _entries(where) if not entry.name.startswith("."))
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
+        """Yield the path of each temporary file and the time of its last write.
+
+        The writer of the file may still be active, or it was killed.
+        """
         for where in (self._root / "index", *self._folders("sha256")):
             for entry in _entries(where):
                 if entry.name.startswith(TEMPORARY):
@@ -89,7 +92,7 @@ class LocalFolder(Storage):
                         yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders with the files of ``index`` or ``sha256``; ``sha256`` has folders inside."""
+        """Return the folders that contain files: ``index`` itself, or the folders inside ``sha256``."""
         top = self._root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 

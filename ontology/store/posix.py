@@ -47,7 +47,7 @@ def try_lock(file: int | IO[Any]) -> bool:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process with this number runs on this machine."""
+    """Return whether a process with this process ID runs on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -45,7 +45,7 @@ _NO_ANSWER = {
 
 _SOURCES = (
     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or the role of the machine; "
-    "AWS_ENDPOINT_URL where it is not Amazon's"
+    "AWS_ENDPOINT_URL if the service is not Amazon's"
 )
 
 
@@ -94,7 +94,7 @@ def remote_fault(error: BaseException, shown: str) -> GroveError | None:
 
 
 def _answer(error: BaseException) -> tuple[str | None, int | None]:
-    """Return the error code and HTTP status that the service answered; None for what the driver omits."""
+    """Return the error code and HTTP status of the service's answer, each None if the driver omits it."""
     seen: BaseException | None = error
     while seen is not None:
         response = getattr(seen, "response", None)

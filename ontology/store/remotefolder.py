@@ -82,7 +82,7 @@ class RemoteFolder(Storage):
         return float(self._call(self._system.modified, path).timestamp())
 
     def touch(self, path: PurePosixPath) -> None:
-        """Write an object again, because its time is that of the last request that wrote it."""
+        """Set the time of an object to now by writing it again; its time is that of its last write."""
         self.write(path, [memoryview(self.read(path))])
 
     def delete(self, path: PurePosixPath) -> None:
@@ -96,7 +96,7 @@ class RemoteFolder(Storage):
             yield from (path.rpartition("/")[2] for path in self._call(self._system.find, where))
 
     def _folders(self, folder: str) -> Iterable[str]:
-        """Return the folders with the objects of ``index`` or ``sha256``; ``sha256`` has folders inside."""
+        """Return the folders that contain objects: ``index`` itself, or the folders inside ``sha256``."""
         if folder == "index":
             return [folder]
         self._system.invalidate_cache()

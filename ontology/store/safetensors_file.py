@@ -43,13 +43,13 @@ _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
 
 def safetensors_chunks(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> list[memoryview]:
-    """Return the bytes of the file as a list of buffers: the header, then each array without a copy.
+    """Return the bytes of the file as a list of buffers: the header, then the data of each array.
 
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        Boolean, integer or floating-point arrays of any shape. Only arrays that are not C-contiguous and
-        little-endian are copied.
+        Boolean, integer or floating-point arrays of any shape. An array is copied only if it is not
+        C-contiguous or not little-endian.
     metadata : mapping of str to str
         Stored under ``__metadata__``.
 
@@ -74,7 +74,8 @@ def safetensors_chunks(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str
     text += b" " * (-(8 + len(text)) % _ALIGNMENT)
     if len(text) > MAX_HEADER_BYTES:
         raise InputError(
-            f"arrays: their header takes {len(text)} bytes; at most {MAX_HEADER_BYTES} are read back"
+            f"arrays: their header takes {len(text)} bytes, but readers accept at most {MAX_HEADER_BYTES}; "
+            "write fewer arrays or less metadata"
         )
     head = memoryview(struct.pack("<Q", len(text)) + text)
     return [head, *(prepared[name].reshape(-1).view(np.uint8).data for name in order)]
@@ -101,17 +102,17 @@ def read_safetensors(
     Parameters
     ----------
     buffer : bytes, memoryview or mmap
-        The whole file. The arrays are read-only views of it: nothing is copied, and the buffer exists as long
-        as one of them.
+        The whole file. The arrays are read-only views of it: nothing is copied, and each array keeps the
+        buffer alive.
     name : str
         Name of the file in messages.
 
     Raises
     ------
     ArtifactError
-        For a header that is cut off, too long, not JSON or that repeats a name; an unknown dtype; offsets
-        that are outside the file, overlap or leave a gap; a shape that does not match its offsets. No memory
-        is allocated for what a header claims, even if it claims 4 TiB.
+        For a header that is cut off, too long or not JSON, or that contains a name twice; an unknown dtype;
+        offsets that are outside the file, overlap or leave a gap; a shape that does not match its offsets.
+        Memory is never allocated for a size that only the header claims, such as 4 TiB.
     """
     view = memoryview(buffer).toreadonly()
     entries, metadata, start = _header(view, name)
@@ -120,20 +121,22 @@ def read_safetensors(
     data = view[start:]
     for key, dtype, shape, begin, end in sorted(entries, key=lambda entry: (entry[3], entry[4])):
         if begin != expected:
-            fault = "overlaps the array before it" if begin < expected else "leaves a gap before it"
+            fault = (
+                "overlaps the array before it" if begin < expected else "leaves a gap before its first byte"
+            )
             raise ArtifactError(
                 f"{name}: array {key!r} begins at byte {begin}, expected {expected}; it {fault}"
             )
         expected = end
         if end > len(data):
             raise ArtifactError(
-                f"{name}: array {key!r} ends at data byte {end}, but the file has {len(data)}; it is "
-                "cut short, or its header is wrong"
+                f"{name}: array {key!r} ends at byte {end} of the data, but the file has only {len(data)}; "
+                "the file is cut short, or its header is wrong"
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
     if expected != len(data):
         over = counted(len(data) - expected, "byte")
-        raise ArtifactError(f"{name}: {over} after the last array; a file ends with its last array")
+        raise ArtifactError(f"{name}: {over} after the last array, where a file must end")
     return arrays, metadata
 
 
@@ -199,7 +202,7 @@ def _prepared(name: str, array: NDArray[Any]) -> NDArray[Any]:
 def _checked_metadata(metadata: Mapping[str, str]) -> Mapping[str, str]:
     for key, value in metadata.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise InputError(f"metadata: {key!r}: {value!r} must both be text")
+            raise InputError(f"metadata: {key!r}: {value!r} given; key and value must be text")
     return metadata
 
 
@@ -208,14 +211,16 @@ def _header(
 ) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
     """Check the header; return its entries, the metadata, and the position of the first byte of data.
 
-    An entry is (name, dtype, shape, begin, end).
+    An entry describes an array as (name, dtype, shape, begin, end); begin and end count bytes of the data.
     """
     if len(view) < 8:
-        raise ArtifactError(f"{name}: {counted(len(view), 'byte')}; a safetensors file has at least 8")
+        raise ArtifactError(
+            f"{name}: has only {counted(len(view), 'byte')}; a safetensors file has at least 8"
+        )
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(
-            f"{name}: its header claims {length} bytes; {len(view) - 8} bytes follow, and at most "
+            f"{name}: its header claims {length} bytes, but {len(view) - 8} bytes follow, and at most "
             f"{MAX_HEADER_BYTES} are allowed"
         )
     try:
@@ -251,7 +256,7 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
     if size != offsets[1] - offsets[0]:
         raise ArtifactError(
             f"{name}: array {key!r} of shape {shape} and dtype {value['dtype']} needs {size} bytes, "
-            f"its offsets span {offsets[1] - offsets[0]}"
+            f"but its offsets span {offsets[1] - offsets[0]} bytes"
         )
     if math.prod((dtype.itemsize, *(max(length, 1) for length in shape))) >= 2**63:  # empty but too long
         raise ArtifactError(f"{name}: array {key!r} has shape {shape}, which no array can have")
@@ -259,7 +264,7 @@ def _entry(name: str, key: str, value: Any) -> tuple[str, np.dtype[Any], tuple[i
 
 
 def _counts(value: Any) -> bool:
-    """Return whether `value` is a list of whole numbers that are valid as array indices."""
+    """Return whether `value` is a list of whole numbers from 0 to 2^63 - 1."""
     return isinstance(value, list) and all(type(v) is int and 0 <= v < 2**63 for v in value)
 
 

@@ -70,5 +70,8 @@ class Storage(ABC):
         """
 
     def temporaries(self) -> Iterator[tuple[Path, float]]:
-        """Yield the temporary files of writers, active or killed, each with the time of its last write."""
+        """Yield the path of each temporary file and the time of its last write.
+
+        The writer of the file may still be active, or it was killed.
+        """
         yield from ()

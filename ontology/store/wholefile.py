@@ -1,4 +1,4 @@
-"""Write files that readers see completely or not at all, at whatever moment the writer dies."""
+"""Write files that readers see completely or not at all, even if the writer is killed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def beside(target: Path) -> Path:
 
 
 def make_folder(folder: Path, *, rights: int = 0o700) -> None:
-    """Create a folder and its missing parents, and write their names to disk.
+    """Create a folder and its missing parents, and make sure that their names are on disk (fsync).
 
     By default, only the owner has access.
     """
@@ -54,23 +54,23 @@ def make_folder(folder: Path, *, rights: int = 0o700) -> None:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file for the built-in `open`, as its ``opener``; a new file is only accessible to its owner."""
+    """Open a file; if it is new, only its owner has access. Pass this function to `open` as ``opener``."""
     return os.open(path, flags, PRIVATE)
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to disk, if the operating system can do that."""
+    """Make sure that the file names in a folder are on disk (fsync), if the operating system can do that."""
     if hasattr(os, "O_DIRECTORY"):
         _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def sync_file(path: Path) -> None:
-    """Write the content of a closed file to disk, whoever wrote it."""
+    """Make sure that the content of a closed file is on disk (fsync); any process may have written it."""
     _sync(path, os.O_RDONLY)
 
 
 def flush_to_disk(file: IO[bytes]) -> None:
-    """Write the content of an open file to disk."""
+    """Make sure that all content written to an open file is on disk (fsync)."""
     file.flush()
     os.fsync(file.fileno())
 
@@ -115,7 +115,7 @@ def _sync(place: Path, flags: int) -> None:
 
 
 def _set_rights(place: Path | int, rights: int) -> None:
-    """Give a new file or folder exactly these rights, which the umask may have reduced.
+    """Give a new file or folder exactly `rights`; the umask may have removed some of them.
 
     On a file system without rights, nothing happens.
     """

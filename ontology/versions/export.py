@@ -65,8 +65,8 @@ def export_graph(
         ``tsv``: a table with a header and one edge a line, in the columns ``child`` and ``parent``. If there
         are names, definitions or labels without an edge, each line is instead a label with one of its
         parents, in the columns ``key`` and ``parent``. If edges have no direction, the columns are ``key``
-        and ``neighbor``. Columns ``weight`` and ``rank`` are added if they are needed. ``json``: one document
-        with everything that affects the digest, and the definitions.
+        and ``neighbor``. A column ``weight`` is added if the graph is weighted, and a column ``rank`` if a
+        rank is not 0. ``json``: one document with everything that affects the digest, and the definitions.
 
     Raises
     ------
@@ -159,16 +159,16 @@ def _held(text: str, what: str, key: str, *, empty: bool = True) -> str:
 
 
 def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the header in a spelling (of upper and lower case) that differs from every row.
+    """Return the header in a spelling (such as "Child" or "CHILD") that differs from every row.
 
-    A reader would take a row that equals the header for a repeated header.
+    If a row and the header were equal, a reader would take the row for a repeated header.
     """
     taken = set(rows)
     for spell in (str.lower, str.title, str.upper, str.swapcase):
         spelled = tuple(map(spell, header))
         if spelled not in taken:
             return spelled
-    raise InputError(f"labels have the same words as every spelling of the header {header!r}; export as json")
+    raise InputError(f"labels form rows equal to every spelling of the header {header!r}; export as json")
 
 
 # ---- one document --------------------------------------------------------------------------------------

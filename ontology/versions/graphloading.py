@@ -1,4 +1,4 @@
-"""Load a version into the graph and make it the current one: the steps that ingest and repair share."""
+"""Load a version into the graph and make it the current one, for an ingest or a repair."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NAMELESS = ""
 
 
 class Steps:
-    """Report progress to the caller's `Progress`, and measure the time of each step."""
+    """Measure the time of each step of an ingest, and report its progress to the caller's `Progress`."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
@@ -61,7 +61,7 @@ class Steps:
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report the beginning and end of the block as a step; if the block raises, no end is reported."""
+        """Report when a block begins and ends as the step `name`; if it raises, no end is reported."""
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -72,8 +72,8 @@ class Steps:
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     """Do steps 3 and 4 of an ingest: load `version` into the graph, check its counts, and mark it ready.
 
-    If the graph then has other numbers of labels or edges than the snapshot, because it was changed after
-    batches were recorded, everything is loaded once more.
+    The steps are those of `ontology.versions.ingest`. The counts are wrong if the graph was changed after its
+    batches were recorded; then everything is loaded once more.
     """
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version.snapshot_sha256, version.digest)
@@ -96,7 +96,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
-    """Do steps 5 to 7 of an ingest: commit, then update graph and index file.
+    """Do steps 5 to 7 of an ingest: make `version` current in the catalog, the graph and the index file.
 
     Return the digest of the version that was current before; None if there was none.
     """
@@ -125,11 +125,12 @@ def drop_from_graph(stores: Stores, digest: str) -> None:
 
 
 def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check: Callable[[], None]) -> None:
-    """Load share number `share`, from 0, of the batches of a version, divided into `shares`; safe to repeat.
+    """Load one share of a version's batches into the graph; safe to repeat.
 
-    Shares must be loaded in order, because edges need the labels of earlier batches. The store determines the
-    number of batches; if it is smaller than `shares`, some shares are empty. `check` is called before each
-    batch, and ends the work by raising an error.
+    The batches are divided into `shares` shares, and `share` is the number of this one, from 0. Shares must
+    be loaded in ascending order, because edges need the labels of earlier batches. The store determines the
+    number of batches; if there are fewer than `shares`, some shares are empty. `check` is called before each
+    batch; it ends the work by raising an error.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Check the counts of a version in the graph, and mark it ready; load an incomplete version again first.
+    """Mark a version in the graph ready after checking its counts; if they are wrong, load it again first.
 
     `check` and the errors are those of `load_share`.
     """
@@ -163,9 +164,9 @@ def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> No
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:
-    """Return whether the version of `graph` is ready in the store, with the right counts of labels and edges.
+    """Return whether the store contains the version of `graph`, ready and complete.
 
-    They are counted again for this.
+    Its labels and edges in the store are counted for this.
     """
     states = {row["digest"]: row["state"] for row in store.versions()}
     wanted = (graph.n_labels, graph.n_edges)
@@ -173,24 +174,24 @@ def holds(store: GraphStore, graph: LabelGraph) -> bool:
 
 
 def _first_name(catalog: Catalog, digest: str) -> str:
-    """Return the first name of the version in the catalog; `NAMELESS` if it has none."""
+    """Return the first ontology name that the catalog has for the version; `NAMELESS` if there is none."""
     names = (version.ontology for version in catalog.versions() if version.digest == digest)
     return next(names, NAMELESS)
 
 
 @contextmanager
 def _others_at_work(graph: LabelGraph) -> Iterator[None]:
-    """Raise `TransientError` in place of errors that others cause by changing the same version.
+    """Raise `TransientError` in place of errors that appear when other processes change the same version.
 
-    There is no lease of a version, so others may drop it, or load it at the same time; the embedded engine
-    then refuses a key as a duplicate.
+    A version has no lease, so another process may drop it or load it at the same time. If both load it, the
+    embedded engine refuses a key as a duplicate.
     """
     try:
         yield
     except (ConflictError, GraphDamagedError, NotFoundError, QueryFailedError) as error:
         raise TransientError(
             f"version {graph.digest[:12]} was changed in the graph while it was loaded ({error}); "
-            "it is loaded again"
+            "the next attempt loads it again"
         ) from error
 
 

@@ -15,7 +15,7 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Update the index file of `name` from the catalog; of concurrent updates, the newest content remains."""
+    """Update the index file of `name` from the catalog; of concurrent updates the newest wins."""
     document = catalog.index_document(name)
     while True:
         if document is None:

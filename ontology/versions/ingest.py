@@ -152,7 +152,12 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
         with holding(workspace.stores, name) as lease:
             _open_version(workspace, lease, snapshot)
     except ConflictError as error:
-        _log.info("version %s of %s is not announced: %s", snapshot.graph.digest[:12], name, error)
+        _log.info(
+            "version %s of %s is not recorded before it is registered: %s",
+            snapshot.graph.digest[:12],
+            name,
+            error,
+        )
 
 
 def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps: Steps) -> RegisterResult:
@@ -238,7 +243,7 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
 def snapshot_graph(
     workspace: Workspace, name: str, *, shrink: bool = False, progress: Progress | None = None
 ) -> RegisterResult:
-    """Make a new version from the current version of `name` as users have edited it in the graph.
+    """Make a new version of `name` from the edits that users made to its current version in the graph.
 
     Labels that remain keep their definitions. The old version is then restored in the graph from its
     snapshot. If nothing was edited, there is no new version.

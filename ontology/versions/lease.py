@@ -1,4 +1,4 @@
-"""Hold the lease of an ontology's name while the ontology is changed; a thread of its own renews it."""
+"""Hold the lease of an ontology's name while the ontology is changed; a background thread renews it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["holding"]
 
 @contextmanager
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
-    """Hold the lease of `name` while a block runs; a thread renews it three times within its duration.
+    """Hold the lease of `name` while a block runs; a thread renews it every third of its duration.
 
     If the lease is lost, the holder's next write to the catalog raises `LeaseLostError`. The fence of the
-    lease is higher than the last fence in the graph, even if the catalog was replaced by an older one.
+    lease is above the fence that the graph recorded last, even if an older copy of the catalog was restored.
 
     Raises
     ------

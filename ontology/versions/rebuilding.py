@@ -60,13 +60,15 @@ def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
 
 
 def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Compare every ready version with its snapshot: its content in the graph, CURRENT and the index file.
+    """Compare every ready version in the graph with its snapshot, and check CURRENT and the index files.
+
+    CURRENT is what the graph records as the current version of a name.
 
     Returns
     -------
     list of dict
         One for each version, with ``ontology, digest, current, n_labels, n_edges, problems, same``;
-        ``problems`` describes each difference in words, ``same`` is whether there is none.
+        ``problems`` describes each difference in words; ``same`` is True if there are no problems.
 
     Notes
     -----

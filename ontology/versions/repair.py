@@ -1,4 +1,4 @@
-"""Make the graph and the index files match the catalog, whatever made them differ.
+"""Make the graph and the index files match the catalog again.
 
 The catalog and the snapshots are always right: versions that the graph lacks are loaded from snapshots, and
 versions that the catalog no longer has are dropped. A workspace does this whenever it opens its graph.
@@ -48,9 +48,9 @@ def repair(stores: Stores) -> list[str]:
 
 
 def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
-    """Load what the graph lacks of the ready versions of a name, and make its current version current there.
+    """Load missing ready versions of a name into the graph, and make its current version current there.
 
-    `lease` is the lease of the name. If the name has no current version, it is removed from the graph.
+    `lease` is the lease of the name. A name without a current version is removed from the graph.
     """
     versions = [v for v in stores.catalog.versions(lease.name) if v.state == "ready"]
     for version in versions:
@@ -65,8 +65,8 @@ def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
 def clear(stores: Stores, name: str) -> None:
     """Make graph and index file of `name` match the catalog after a deletion.
 
-    If the catalog has no current version of `name`, its name is removed from the graph. Versions that the
-    catalog does not have are dropped if they have no name, or belong to a name that the catalog knows.
+    If the catalog has no current version of `name`, the name is removed from the graph. A version in the
+    graph that the catalog does not have is dropped if it has no name, or a name that the catalog knows.
     """
     if stores.catalog.current(name) is None:
         stores.graph.drop_ontology(name)
@@ -93,7 +93,7 @@ def _repair_names(stores: Stores) -> list[str]:
             _log.warning("the graph of %s stays out of date: %s", name, error)
             continue
         except ServiceError as error:  # for example a full disk: the graph can still be read
-            _log.warning("the graph of %s and of names after it may be out of date: %s", name, error)
+            _log.warning("the graph of %s and of the names after it may be out of date: %s", name, error)
             break
         repaired.append(name)
     return repaired

@@ -38,14 +38,14 @@ Stored = tuple[str, int]
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a source from which a version was made.
+    """One reading of a source, which gave a version.
 
     Attributes
     ----------
     fingerprint : str
         Digest of everything that the reading depended on (`ontology.readers.fingerprint`).
     report : Report
-        The report of the reading, with only the places of the examples for each defect.
+        The report of the reading; for the examples of each defect it only contains their places.
     read_at : float or None
         Time when the reading was recorded, in seconds since 1970 by the database's clock; None if it is not
         yet recorded.
@@ -65,7 +65,8 @@ class Snapshot:
     graph : LabelGraph
         The graph itself.
     arrays, definitions : (str, int), (str, int) or None
-        The artifact with the arrays of the graph, and that with the definitions of its labels, if any.
+        The artifact with the arrays of the graph, and the artifact with the definitions of its labels, each
+        as (sha256, size in bytes); None without definitions.
     source : str or None
         Origin of the graph, as the catalog records it.
     reading : Reading or None
@@ -84,14 +85,14 @@ def unpacked(
 ) -> tuple[LabelGraph, Mapping[str, str], str | None]:
     """Return graph, definitions and source of a read result or graph.
 
-    A read result without a graph, because of its defects, raises `DefectsError`.
+    `DefectsError` is raised for a read result that has no graph because of its defects.
     """
     if isinstance(result, LabelGraph):
         return result, {}, source
     if result.graph is None:
         raise DefectsError(
             f"{result.report.source}: its defects prevent an ingest; see the report, then correct the file "
-            "or choose a policy",
+            "or choose a policy for them",
             result.report,
         )
     return result.graph, result.definitions, source or str(result.report.source)
@@ -109,7 +110,9 @@ def put_snapshot(
 def put_result(
     artifacts: ArtifactStore, result: ReadResult | LabelGraph | Snapshot, source: str | None = None
 ) -> Snapshot:
-    """Store a read result or a graph; a `Snapshot` is already stored, and is returned with its new `source`.
+    """Store a read result or a graph; a `Snapshot` is already stored and is only returned.
+
+    If `source` is given, the result has it as its source.
 
     Raises
     ------
@@ -144,8 +147,8 @@ def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None
         _, metadata = artifacts.open_arrays(definitions)
         if metadata != _definition_metadata(graph):
             raise ArtifactError(
-                f"definitions {definitions}: they are {metadata.get('format')!r} of ontology "
-                f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} of {graph.digest!r}; "
+                f"definitions {definitions}: format is {metadata.get('format')!r} and ontology is "
+                f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} and {graph.digest!r}; "
                 "give the definitions of this ontology"
             )
         described = definitions, artifacts.size(definitions)
@@ -196,7 +199,7 @@ def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | No
     arrays, metadata = artifacts.open_arrays(sha256)
     if metadata.get("format") != DEFINITIONS_FORMAT:
         raise ArtifactError(
-            f"definitions {sha256} have format {metadata.get('format')!r}, this version reads "
+            f"definitions {sha256}: format is {metadata.get('format')!r}, but this labelgrove reads "
             f"{DEFINITIONS_FORMAT!r}; ingest the source again"
         )
     try:
@@ -205,7 +208,7 @@ def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | No
         raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
     if len(texts) != version.n_labels:
         raise ArtifactError(
-            f"definitions {sha256}: {len(texts):,} for {counted(version.n_labels, 'label')}; "
+            f"definitions {sha256}: {len(texts):,} texts for {counted(version.n_labels, 'label')}; "
             "ingest the source again"
         )
     return texts

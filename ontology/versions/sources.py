@@ -1,7 +1,8 @@
 """Read a source only if it has changed since the catalog recorded a version from it.
 
-For each version the catalog records the last reading that it came from: the sha256 over the bytes of the
-source, the options and the version of the readers (`ontology.readers.fingerprint`), and the report.
+For each version, the catalog records two facts about the last reading that gave it. One is the fingerprint of
+the reading: the sha256 over the bytes of the source, the options and the version of the readers
+(`ontology.readers.fingerprint`). The other is the report.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def read_once(
     ReadResult or Snapshot
         The result of reading the source. If a version came from the same source, options and version of the
         readers, the source is not read: the stored snapshot is returned instead, with the earlier report in
-        `Snapshot.reading`. `ontology.versions.ingest.register` and `workers.client.submit_ingest` take
-        either. If artifacts of that version are damaged or missing, the source is read again; registering the
+        `Snapshot.reading`. `ontology.versions.ingest.register` and `workers.client.submit_ingest` accept both
+        types. If artifacts of that version are damaged or missing, the source is read again; registering the
         result repairs them.
 
     Raises
@@ -72,7 +73,7 @@ def read_once(
 
 
 def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | None:
-    """Return the snapshot from an earlier reading; None if there is none, or if it is damaged or missing."""
+    """Return the stored snapshot that an earlier reading gave; None if it is absent or damaged."""
     found = workspace.catalog.read_before(name, fingerprint)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Open the catalog, artifacts and graph of one deployment on first use: a workspace."""
+"""Define `Workspace`, which opens the catalog, artifacts and graph of one deployment on first use."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Workspace:
 
     @cached_property
     def artifacts(self) -> ArtifactStore:
-        """The artifact store."""
+        """The artifact store at the URL in the settings, opened on first use."""
         return open_store(self.settings.artifacts_url)
 
     @cached_property
@@ -84,7 +84,7 @@ class Workspace:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The catalog."""
+        """The catalog; the first use opens its database."""
         from labelgrove.ontology.sql.catalog import Catalog
 
         return Catalog(self.engine)

@@ -170,7 +170,7 @@ def test_a_version_that_was_deleted_is_not_found_and_the_others_are_named(job, c
     ("arguments", "code", "said"),
     [
         (("nonsense",), 2, "job kind 'nonsense' is not known here; known kinds: bundle"),
-        (("cover", "--param", "ontology=weeds"), 4, "'weeds' is not here (known: garden)"),
+        (("cover", "--param", "ontology=weeds"), 4, "'weeds' is not in the catalog (known: garden)"),
         (("cover", "--param", "ontology=garden@0000"), 4, "has no version '0000'"),
         (("cover",), 2, "cover needs ontology; optional: identifying, labels, method, metric"),
         ((*COVER, "--param", "methd=small"), 2, "methd"),

@@ -60,13 +60,13 @@ def test_labels_and_exports_of_the_version_that_is_named(call):
 def test_where_a_name_alone_is_taken_that_is_said(call):
     old, _ = versions(call)
     refused = call("ingest", f"food@{old[:8]}", "food.csv", code=2).stderr
-    assert "leave out what follows @" in refused
+    assert "leave out the @ and what follows" in refused
 
 
 @pytest.mark.parametrize("name", ["food@0bb4", "Food"])
 def test_only_what_would_be_a_name_is_told_to_leave_the_version_out(name, call):
     said = call("ontology", "delete", name, "--yes", code=2).stderr
-    assert ("leave out what follows @" in said) == ("@" in name)
+    assert ("leave out the @ and what follows" in said) == ("@" in name)
 
 
 def test_cypher_completes_a_version_and_refuses_one_that_is_not_there(call):

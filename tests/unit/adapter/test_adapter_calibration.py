@@ -187,7 +187,7 @@ def test_samples_with_an_unobserved_truth_do_not_count_for_the_likelihood():
 
 
 def test_truths_that_are_keys_need_to_know_the_columns():
-    with pytest.raises(UnknownLabelError, match=r"truth: row 1 'oak' is.*\(0 to 1\).*give columns=.*adapter"):
+    with pytest.raises(UnknownLabelError, match=r"truth: row 1 is 'oak'.*\(0 to 1\).*give columns=.*adapter"):
         fit_temperature([[1.0, 0.0], [0.0, 1.0]], [0, "oak"])
 
 

@@ -219,7 +219,7 @@ def test_a_block_has_no_leaves_and_no_subtrees_but_its_own():
     assert leaves.bundle.kind == "block"
     assert leaves.predict([[1, 1]], candidates="leaves") == leaves.predict([[1, 1]])
     outside = Adapter(build_bundle(TREE, ["tree"], labels="leaves"))
-    with pytest.raises(InputError, match="'observed' leaves no allowed label"):
+    with pytest.raises(InputError, match="'observed' gives no allowed label"):
         outside.predict([[1]], candidates="observed")
     with pytest.raises(InputError, match="'locus' needs beta 2"):
         Adapter.from_graph(TREE, ["oak"], beta=1).predict([[1]], candidates="locus")

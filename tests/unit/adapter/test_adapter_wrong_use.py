@@ -287,7 +287,7 @@ COLUMN_CASES = {
     "numbers": (bound([0, 1, 2]), BindingError, r"\[str\(c\) for c in classes\]"),
     "a set": (bound(set(COLUMNS)), BindingError, "of type set, .*in the order of the columns"),
     "a set by position": (bound({"a", "b", "c"}, by="position"), BindingError, "of type set, .*give a list"),
-    "a number": (bound(3), BindingError, "columns: of type int, .*give a list"),
+    "a number": (bound(3), BindingError, "columns: a value of type int, .*give a list"),
     "a table": (bound(np.array([COLUMNS])), BindingError, "give one text for each column"),
     "id2label with a gap": (
         bound({0: "oak", 1: "elm", 3: "moss"}),
@@ -325,7 +325,7 @@ def test_columns_that_would_have_to_be_guessed(case):
         ({"extra": 1}, "has the fields .*save the binding again"),
         ({"by": "guess"}, "by is 'guess'.*expected auto, key, name, position"),
         ({"columns": []}, "columns must be a list with an entry for each column"),
-        ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected a column and a key"),
+        ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected the fields column and key"),
         ({"columns": [{"column": "a", "key": "fern"}]}, "'fern' is unknown"),
         (None, "not JSON .*save the binding again"),
     ],

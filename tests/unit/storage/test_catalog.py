@@ -70,7 +70,9 @@ def held_by(engine: Engine, owner: str, *, seconds: float) -> None:
 
 def test_the_loser_learns_who_holds_the_name_and_since_when(catalog: Catalog) -> None:
     lease = catalog.acquire("trees")
-    with pytest.raises(ConflictError, match=rf"'trees'.*{socket.gethostname()}:{os.getpid()} since 20\d\d-"):
+    with pytest.raises(
+        ConflictError, match=rf"'trees'.*{socket.gethostname()}:{os.getpid()}, which began at 20\d\d-"
+    ):
         catalog.acquire("trees")
     assert catalog.acquire("animals").fence == 1
     catalog.release(lease)
@@ -107,7 +109,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_holder_can_write_nothing(
 def test_a_live_lease_of_another_host_is_respected(catalog: Catalog, engine: Engine) -> None:
     catalog.acquire("trees")
     held_by(engine, THERE, seconds=LEASE_SECONDS)
-    with pytest.raises(ConflictError, match="elsewhere:1 since 1970"):
+    with pytest.raises(ConflictError, match="elsewhere:1, which began at 1970"):
         catalog.acquire("trees")
 
 

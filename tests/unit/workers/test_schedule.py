@@ -271,7 +271,7 @@ def test_a_request_that_cannot_be_made_keeps_no_other_from_firing(add, fire, clo
     clock.time = 101 * HOUR
     assert fire() == 3
     last = {schedule.name: schedule.last for schedule in timetable.schedules()}
-    assert "'gone' is not here" in last["a-gone"].error
+    assert "'gone' is not in the catalog" in last["a-gone"].error
     assert "give numbers" in last["b-broken"].error
     assert last["c-foreign"] is None
     assert last["d-good"].job_id == ledger.jobs()[0].id
@@ -410,7 +410,7 @@ def test_what_breaks_a_rule_is_refused_and_nothing_is_recorded(workspace, add, t
         (InputError, "give numbers", {"parameters": {}}),
         (
             NotFoundError,
-            "'gone' is not here",
+            "'gone' is not in the catalog",
             {"kind": "bundle", "parameters": bundle | {"ontology": "gone"}},
         ),
         (
