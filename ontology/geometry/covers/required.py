@@ -201,7 +201,9 @@ class Reaching:
     def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
         """Return the labels that may have weight under weights that reach y.
 
-        The result is None if y is known to be reached. Only weights on labels other than y are considered. With `between`, y is known to be reached if it is
+        The result is None if y is known to be reached.
+
+        Only weights on labels other than y are considered. With `between`, y is known to be reached if it is
         on a shortest path between two labels near it.
         """
         distances, own = self._distances, self._distances[y]
