@@ -64,9 +64,9 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
     try:
         values: NDArray[Any] = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: must be numbers that fit {np.dtype(dtype)} ({error})") from None
+        raise InputError(f"{name}: must be numbers that fit the type {np.dtype(dtype)} ({error})") from None
     if values.shape != (n,):
-        raise InputError(f"{name}: {values.shape} values for {n} pairs; give one for each")
+        raise InputError(f"{name}: values of shape {values.shape} for {n} pairs; give one number for each")
     return values
 
 
@@ -114,7 +114,7 @@ def deduplicate(
         i = int(clash[0])
         pair = (ordered[int(child[i])], ordered[int(parent[i])])
         raise InputError(
-            f"weights: {pair!r} has the lengths {weight[i]} and {weight[i + 1]}; an edge has only one"
+            f"weights: {pair!r} has the lengths {weight[i]} and {weight[i + 1]}; give each pair one length"
         )
     keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
     return child[keep], parent[keep], weight[keep], rank[keep]
