@@ -1,4 +1,4 @@
-"""Put labels into canonical order: check and deduplicate the edges, then traverse them.
+"""Put labels into canonical order: check the edges, remove repeated ones and traverse the rest.
 
 The functions work on numbers instead of keys: labels are numbered in the byte order of their keys, so sorting
 by number sorts by key.
@@ -74,7 +74,7 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
     """Return the index of an edge length that breaks a rule, and a text about it; None if all are valid.
 
     Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
-    longer than 1e78. If the sum is larger, the longest edge is returned.
+    longer than 1e78. If the sum is larger, the index is that of the longest edge.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))

@@ -60,8 +60,8 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
     Notes
     -----
     O(n + n_edges). A label that no edge leaves, or that no edge enters, is a component by itself, because it
-    is on no cycle. Such labels are removed with their edges, repeatedly while this is fast. Tarjan's
-    algorithm then searches the remaining labels, which are few or none in a hierarchy.
+    is on no cycle. Such labels are removed with their edges. This is repeated while it removes many edges.
+    Tarjan's algorithm then searches the remaining labels, which are few or none in a hierarchy.
 
     References
     ----------

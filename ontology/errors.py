@@ -5,15 +5,15 @@
     GroveError
     ├── InputError (ValueError)              an argument breaks a rule
     │   ├── UnknownLabelError (LookupError)  a key that is not in the label space
-    │   ├── WeightError                      rows of weights or probabilities
+    │   ├── WeightError                      invalid weights or probabilities
     │   ├── BindingError                     model columns that cannot be matched to labels
     │   ├── SpaceError                       a metric space that cannot be built or used
-    │   ├── SettingsError                    an environment variable or URL
-    │   ├── ShrinkError                      an ontology that would lose most of its labels
+    │   ├── SettingsError                    an invalid environment variable or URL
+    │   ├── ShrinkError                      an ontology that would lose over half of its labels
     │   └── QueryRefusedError                Cypher that the guard refuses
     ├── DefectsError                         an ontology file with defects; contains a report
     ├── NotFoundError (LookupError)          a name, version, artifact or job that does not exist
-    ├── ConflictError                        another process works on it, or its state forbids this
+    ├── ConflictError                        something is in use, or its state forbids the request
     │   └── LeaseLostError                   work whose lease was given to another worker
     ├── ArtifactError                        bytes that do not match their digest
     │   └── BundleError                      a bundle that is out of date, unreadable or unsuitable
@@ -21,7 +21,7 @@
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
     ├── QueryFailedError                     a store rejected a query that the guard accepted
-    │   └── QueryTimeoutError (TimeoutError)
+    │   └── QueryTimeoutError (TimeoutError) a query that was stopped at its time limit
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   a temporary fault; the same call may succeed later
     ├── PlatformError                        an operating system without a required feature
@@ -154,11 +154,11 @@ class NotFoundError(GroveError, LookupError):
 
 
 class ConflictError(GroveError):
-    """Another process is working on the same thing, or its current state does not allow the request."""
+    """Something is in use by another process, or its current state does not allow the request."""
 
 
 class LeaseLostError(ConflictError):
-    """The lease was given to another worker; the worker that lost it must stop and publish nothing."""
+    """A worker's lease was given to another worker; the first worker must stop and publish nothing."""
 
 
 class ArtifactError(GroveError):
@@ -230,7 +230,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(found: Sequence[object]) -> str:
-    """Return the first five items as a list, for a message.
+    """Return the first five items as text, separated by commas, for a message.
 
     Examples
     --------

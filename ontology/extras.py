@@ -2,7 +2,7 @@
 
 ``pip install labelgrove`` is right only if labelgrove was installed from a package index. If it was installed
 from a folder, file or repository, the index may have no project with that name, or a different one. So the
-commands name the same source again, which installers record (PEP 610).
+commands name the source that the installer recorded (PEP 610).
 """
 
 from __future__ import annotations

@@ -42,12 +42,11 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
     Returns
     -------
     scorer : TreeScorer, RestrictedTreeScorer, HullScorer, EuclideanScorer, GraphScorer or DenseScorer
-        With `beta` 2, the scorer of a tree is a `TreeScorer` if every label is allowed, and otherwise a
-        `RestrictedTreeScorer`. That of vectors is a `EuclideanScorer`, which needs no matrix of distances.
-        That of a graph or matrix is a `GraphScorer`, which measures all distances once. With any other
-        `beta`, the scorer of a tree is a `HullScorer`. In all other cases it is a `DenseScorer`. For complete
-        graphs and vectors it measures rows of distances when they are needed; otherwise it measures all of
-        them once.
+        With `beta` 2: a `TreeScorer` for a tree if every label is allowed, a `RestrictedTreeScorer` for any
+        other tree, a `EuclideanScorer` for vectors (it needs no matrix of distances) and a `GraphScorer` for
+        a graph or a matrix (it measures all distances once). With any other `beta`: a `HullScorer` for a
+        tree. In all other cases: a `DenseScorer`. For complete graphs and vectors, it measures rows of
+        distances when they are needed; for other spaces, it measures all distances once.
 
     Raises
     ------

@@ -32,13 +32,13 @@ __all__ = [
 class Cover:
     """A locus cover, with a bound on the size of a smallest cover.
 
-    It is always exact that the labels are a cover; `status` only says whether their number is the smallest.
+    The labels are always proved to be a cover; `status` says whether no smaller cover exists.
 
     Attributes
     ----------
     keys : tuple of str
-        The labels to observe, in canonical order; from `phylogenetic_cover`, in the order in which the
-        algorithm observes them.
+        The labels to observe, in canonical order. Only `phylogenetic_cover` returns them in another order:
+        that in which the algorithm observes them.
     status : {"exact", "lower_bound"}
         ``"exact"``: no cover is smaller. ``"lower_bound"``: no cover has fewer than `lower_bound` labels, and
         it is not known whether some cover has fewer labels than this one.
@@ -71,7 +71,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
         Keys of points, at least one, each listed once. A point that is not an allowed label may be observed
         too; the functions that find covers choose only among the allowed labels.
@@ -85,7 +85,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Notes
     -----
-    This computes `ontology.geometry.locus`: the answer is exact, and takes as long.
+    The answer is exact. To find it, `ontology.geometry.locus` is computed, and the cost is the same.
 
     Examples
     --------
@@ -131,9 +131,9 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
-    """Return whether the labels with these point indices are a locus cover, or an identifying cover.
+    """Return whether the labels are a locus cover or, with `identifying`, an identifying cover.
 
-    `points` must be distinct.
+    `points` contains their point indices, which must be distinct.
     """
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels

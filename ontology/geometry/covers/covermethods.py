@@ -25,7 +25,7 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     space : MetricSpace
         Each of its labels must be a point.
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
-        ``"minimum"``: a cover with as few labels as known methods give, see `minimum_locus_cover`.
+        ``"minimum"``: a smallest cover if one is known, otherwise a small one, see `minimum_locus_cover`.
         ``"phylogenetic"``: the source paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the
         search, without the closed forms of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
     identifying : bool, default=False

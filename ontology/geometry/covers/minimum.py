@@ -48,16 +48,15 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
         The labels in canonical order. The cover is exact in these cases:
 
         * on a tree on which every label is allowed and no edge is very short: the vertices of degree one.
-          These are all labels without children, and the root if it has a single child. An edge is too short
-          if two labels may be tied because of it: below 4e-12 of the diameter, or 1e-6 of it for identifying
-          covers;
+          These are all labels without children, and the root if it has a single child. An edge below 4e-12 of
+          the diameter (1e-6 for identifying covers) is too short: it may cause ties;
         * on a complete graph: all labels;
-        * on a space where all labels are on shortest paths between two labels, such as opposite corners of a
-          grid of any dimension: these two labels. The smallest identifying cover of a path is its two ends.
-          That of a grid of two dimensions is its four corners. On a grid of k > 2 dimensions, k + 1 corners
-          are an identifying cover: one corner, and the corners opposite to its k neighboring corners. It is
-          not known whether fewer corners are enough, so small grids are searched, and the cover of a larger
-          grid is not called exact;
+        * on a space where all labels are on shortest paths between the same two labels, such as opposite
+          corners of a grid of any dimension: these two labels. The smallest identifying cover of a path is
+          its two ends. That of a grid of two dimensions is its four corners. On a grid of k > 2 dimensions, k
+          + 1 corners are an identifying cover: one corner, and the corners opposite to its k neighboring
+          corners. It is not known whether fewer corners are enough. So small grids are searched, and for
+          larger grids the status is not exact;
         * on any other space where the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
         Otherwise the cover is the smallest one found, with a lower bound. It is found by the search or, on a
@@ -105,11 +104,11 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
 
 def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
-    """Return a cover made of pairs of labels such that each pair has all labels between it; None without one.
+    """Return a cover that consists of pairs with all other labels between them; None if there is none.
 
-    Let a and b be such a pair: every label y satisfies d(a, y) + d(y, b) = d(a, b). To reach y, put the
-    weight d(y, b) on a and d(a, y) on b. Then the best labels are exactly those that are as far from a as y
-    is. So one such pair is a cover.
+    Let a and b be such a pair of labels: every label y satisfies d(a, y) + d(y, b) = d(a, b). To reach y, put
+    the weight d(y, b) on a and d(a, y) on b. Then the best labels are exactly those that are as far from a as
+    y is. So one such pair is a cover.
 
     Several pairs are an identifying cover if no two labels have the same distances to the first labels of all
     pairs. To reach y uniquely, add up the weights above over all pairs: then y is the only best label.
@@ -207,7 +206,7 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 
 
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
-    """Return whether some nearby label is no farther than `label` from every label except `label` itself.
+    """Return whether some nearby label is at most as far from every label as `label`, except from `label`.
 
     If so, every identifying cover contains `label`.
     """

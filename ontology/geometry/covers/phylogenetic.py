@@ -8,7 +8,7 @@ without a list of paths:
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
   other side of the middle. From any label, some longest path ends at one of these two. If there are longest
-  paths to both, the algorithm would use the path to the earlier rim label first.
+  paths to both, the algorithm comes to the path to the first rim label in canonical order first.
 * A locus only grows when labels are observed, so a binary search finds where to stop. The binary search
   starts at the first point where all labels that every cover contains are observed.
 """
@@ -35,17 +35,17 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     Parameters
     ----------
     space : MetricSpace
-        Any space. The algorithm is designed for trees on which only the leaves are labels, and is a heuristic
-        on every space.
+        Any space. The algorithm is designed for trees on which only the leaves are labels. On every space it
+        is only a heuristic: the cover need not be the smallest.
 
     Returns
     -------
     cover : Cover
         The labels in the order in which the algorithm observes them: by the length of the longest path to
         another label, longest first. Paths of equal length are ordered by their ends in canonical order, and
-        the two ends of one path are in canonical order. The algorithm stops after the first path after which
-        the locus contains every label. If the space has only one label, the cover is this label (the
-        algorithm as printed returns no label, because there is no path).
+        the two ends of one path are in canonical order. The algorithm stops when the locus contains every
+        label; it always observes both ends of a path. If the space has only one label, the cover is this
+        label (the algorithm as printed returns no label, because there is no path).
 
     Raises
     ------

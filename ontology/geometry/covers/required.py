@@ -60,8 +60,8 @@ class MustObserve:
     keys : tuple of str
         Keys of the labels, in canonical order.
     status : {"exact", "lower_bound"}
-        ``"exact"``: every cover contains these labels and no others. ``"lower_bound"``: there may be more
-        such labels.
+        ``"exact"``: these are all such labels; every cover contains them, and for any other label there is a
+        cover without it. ``"lower_bound"``: there may be more such labels.
     """
 
     keys: tuple[str, ...]
@@ -95,7 +95,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Notes
     -----
     O(n_points) on trees with every label allowed. On other spaces O(n_labels^2) memory, and an exact locus
-    test for every label that comparisons do not settle.
+    test for every label that comparisons of distances do not decide.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class Reaching:
     Attributes
     ----------
     identifying : bool
-        The parameter.
+        Whether labels must be uniquely reachable.
     """
 
     def __init__(self, distances: NDArray[Any], identifying: bool, tolerant: bool | None) -> None:
@@ -234,8 +234,8 @@ class Reaching:
     def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
         """Return whether some weights on the labels `counting` reach y.
 
-        The comparison of y with only the labels nearest to it comes first: it usually proves that no weights
-        do.
+        First, y is compared only with the labels nearest to it. This usually proves that no weights reach y,
+        if none do.
         """
         near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
         near = np.append(y, near[near != y])

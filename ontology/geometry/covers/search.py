@@ -3,9 +3,9 @@
 The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). If only the
 leaves of a taxonomy are labels, these labels are often a cover already; then no other cover is as small.
 Otherwise the search adds one label at a time. The score of a label is the number of labels that are not
-reached yet and lie on a shortest path between it and an observed label. The search adds the label with the
-highest score; among labels with equal scores, the label farthest from the observed labels. When the labels
-are a cover, the search drops every label without which they are still a cover. At every step,
+reached yet and lie on a shortest path between this label and an observed label. The search adds the label
+with the highest score; among labels with equal scores, the label farthest from the observed labels. When the
+labels are a cover, the search drops every label without which they are still a cover. At every step,
 `ontology.geometry.loci.general` decides exactly which labels are reached.
 """
 
@@ -47,8 +47,8 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     -------
     cover : Cover
         The labels in canonical order; without any one of them, they are not a cover. The lower bound is the
-        number of labels that every cover contains, plus the number of disjoint sets of which every cover must
-        contain at least one label each. The cover is exact if the labels that every cover contains are
+        number of labels that every cover contains, plus one for each of several disjoint sets: every cover
+        must contain a label of each set. The cover is exact if the labels that every cover contains are
         themselves a cover, if its size equals the lower bound, or if all smaller sets could be tried.
 
     Raises

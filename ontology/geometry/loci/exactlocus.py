@@ -1,4 +1,4 @@
-"""The exact locus: every label that some weights on the observed labels reach, and such weights.
+"""The exact locus: every label that some weights on the observed labels reach, each with a witness.
 
 The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimize
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely

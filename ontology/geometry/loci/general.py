@@ -4,12 +4,12 @@ Each label is a row of the matrix. A label y is a member if, for some weights th
 to 1, no other label has a smaller weighted sum of squared distances. The members are found among the distinct
 rows of the matrix, in three steps:
 
-1. A row is ruled out if another row is smaller on every column. If another row is smaller on some columns and
-equal on the others, the row can be best only if all weight is on the columns where the two are equal, its
-**face**; other rows are not compared with it (`ontology.geometry.kernels.rows.rowdominance`). 2. The rows
-that are best under random weights are members. 3. For each row that is not decided yet, a linear program
-finds the weights that put it as far below its rivals as
-   possible (`ontology.geometry.loci.proofs.marginprogram`).
+1. A row is ruled out if another row is smaller in every column. If another row is smaller in some columns and
+   equal in the others, the row can be best only if all weight is on the columns where the two are equal: its
+   **face**. Other rows are not compared with such a row (`ontology.geometry.kernels.rows.rowdominance`).
+2. The rows that are best under random weights are members.
+3. For each row that is not decided yet, a linear program finds the weights that put it as far below its
+   rivals as possible (`ontology.geometry.loci.proofs.marginprogram`).
 
 Floating-point results are only proposals. Every verdict of steps 2 and 3 has a proof in whole numbers
 (`ontology.geometry.loci.proofs.certificates`): weights, or multipliers from the dual of the linear program,

@@ -86,8 +86,8 @@ def locus(
     >>> found.members, found.witness("b"), found.status
     (('a', 'b', 'c', 'd'), (2, 1), 'exact')
 
-    Four leaves on legs of length 2, 2, 2 and 1: the short one is best under equal weights on the three long
-    ones, but under no weights on two of them.
+    Four leaves are at distances 2, 2, 2 and 1 from the center of a tree. The nearest leaf is best under equal
+    weights on the other three, but under no weights on two of them.
 
     >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
     >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")

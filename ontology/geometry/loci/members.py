@@ -1,4 +1,4 @@
-"""Locus: the labels that weights on observed labels reach, and such weights for each."""
+"""Locus: the labels that weights on observed labels reach, each with a witness."""
 
 from __future__ import annotations
 

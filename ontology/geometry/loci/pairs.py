@@ -107,7 +107,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     first, second : str
         Keys of two different points, at least one of them an allowed label.
 
@@ -159,7 +159,7 @@ def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHul
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points : ndarray of shape (n_observed,), dtype=int64
         Point indices of the observed labels, each listed once.
     hulls : PairHulls
@@ -173,7 +173,7 @@ def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHul
 
 
 class PairHulls(NamedTuple):
-    """The labels that pairs of columns of a matrix of distances reach.
+    """The labels that weights on pairs of columns of a matrix of distances reach.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class PairHulls(NamedTuple):
 def hull_members(
     distances: NDArray[Any], rows: range | None = None, *, tolerant: bool | None = None
 ) -> PairHulls:
-    """Return the labels that pairs of columns of a matrix of distances reach.
+    """Return the labels that weights on pairs of columns of a matrix of distances reach.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
     Returns
     -------
     found : GeneralLocus
-        The result; its indices are numbers of allowed labels.
+        The result; its indices refer to the allowed labels.
 
     Notes
     -----
@@ -65,7 +65,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
 
 def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the allowed labels to whose hull vertex no other allowed label is nearer.
+    """Return the allowed labels that may be best: no other allowed label is nearer to their hull vertex.
 
     The hull vertex of a label is the vertex of the hull of `points` that is nearest to the label.
 

@@ -147,9 +147,7 @@ def _divisions(space: MetricSpace, divisions: float | None) -> float:
         return space.diameter()
     steps = nonnegative_number("divisions", divisions)
     if not steps:
-        raise InputError(
-            "divisions: 0 given; give a positive number, into which the weights from 0 to 1 are divided"
-        )
+        raise InputError("divisions: 0 given; give a positive number of steps between weight 0 and weight 1")
     return steps
 
 

@@ -29,9 +29,9 @@ def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
 
 
 def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA_BITS) -> NDArray[np.float64]:
-    """Split each length into parts, such that floats add up to `n_terms` parts of a kind exactly.
+    """Split each length into parts, so that floats can add the same part of many lengths exactly.
 
-    Parts of a kind are for instance the first parts of several lengths.
+    A sum of at most `n_terms` first parts is exact, and so is a sum of second parts, and so on.
 
     Parameters
     ----------
@@ -67,8 +67,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each sum of parts as a sum of terms without common binary digits, the largest first.
 
-    The first term is the sum rounded to a float, and each later term is the rest that the terms before it
-    leave, rounded to a float.
+    Each term is so small that adding it to the term before it, in floats, would not change that term.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the parts (first axis), rounded to the nearest float; half way, to the even float.
+    """Return the sum of the parts (first axis), rounded to the nearest float; ties go to the even float.
 
     >>> rounded(np.array([[1.0], [2.0**-53], [2.0**-200]])).item() - 1
     2.220446049250313e-16

@@ -1,12 +1,12 @@
 """RootedTree: a tree whose vertices are numbered in preorder, for fast distances.
 
-In preorder, the vertices of a subtree have consecutive numbers. The lowest common ancestor of two vertices u
-< v is the smallest parent of the vertices u+1, ..., v. All of these vertices are below the ancestor, so no
-parent is smaller. One of them is a child of the ancestor: the first vertex on the path from the ancestor down
-to v. Distances, the diameter and the tree scorer use only this fact, so their cost does not depend on the
-depth of the tree.
+In preorder, the vertices of a subtree have consecutive numbers. Let u and v be vertices with ``u < v``. Their
+lowest common ancestor is the smallest parent of the vertices u+1, ..., v. All of these vertices are below the
+ancestor, so no parent is smaller. One of them is a child of the ancestor: the first vertex on the path from
+the ancestor down to v. Distances, the diameter and the tree scorer use only this fact, so their cost does not
+depend on the depth of the tree.
 
-A tree stays in memory as long as a model server runs, so it is stored in few bytes. Code that loops over the
+A tree stays in memory while a model server runs, so it is stored in few bytes. Code that loops over the
 vertices requests the arrays as int64 or float64, and keeps these copies only during the loop.
 """
 
@@ -189,7 +189,7 @@ class RootedTree:
 
     @property
     def depth(self) -> NDArray[np.float64]:
-        """The distance of each vertex from the root, shape (n,), rounded once; differences: see `below`."""
+        """The distance of each vertex from the root, shape (n,), rounded; `below` gives exact differences."""
         return rounded(self.depth_parts)
 
     @property
@@ -248,7 +248,7 @@ class RootedTree:
         return len(self._parent)
 
     def meeting(self, first: int, last: int) -> int:
-        """Return the position of the lowest common ancestor of `first` and `last`, which is not smaller."""
+        """Return the position of the lowest common ancestor of two positions, with ``first <= last``."""
         return first if first == last else max(0, int(self._parent[first + 1 : last + 1].min()))
 
     def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
@@ -317,7 +317,7 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield the lowest common ancestors of each source and each target, one block of sources at a time.
+        """Yield the lowest common ancestor of each source with each target, one block of sources at a time.
 
         Each item is the slice of the sources in the block, and an array of shape (n_block, n_targets). An
         entry of the array is the depth of the ancestor or, if depths have several parts, its position.
@@ -384,9 +384,9 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return the data; None if vertices are not in preorder, or the tree is too deep for this to pay.
+        """Return the data; None if the vertices are not in preorder or the tree has too many levels.
 
-        In a very deep tree, a loop over the vertices is faster. `ascending` is ``arange(n)``.
+        With many levels, a loop over the vertices is faster. `ascending` is ``arange(n)``.
         """
         if (parent >= ascending).any():
             return None

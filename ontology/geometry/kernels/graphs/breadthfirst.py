@@ -263,8 +263,8 @@ def _sweep(
     """Search from at most 512 sources and write the distances to `planes`, bit by bit.
 
     `seen` and `ahead` are working memory of 8 words for each vertex. `planes` has 8 words for each vertex and
-    binary digit of distances. Word w of plane k of vertex v contains bit k of the distances from the sources
-    64 w, ..., 64 w + 63 to v. Each round takes at most n_edges unions of 512 bits.
+    plane (binary digit of the distances). Word w of plane k of vertex v contains bit k of the distances from
+    the sources 64 w, ..., 64 w + 63 to v. Each round takes at most n_edges unions of 512 bits.
     """
     n = len(begin) - 1
     seen[:] = 0

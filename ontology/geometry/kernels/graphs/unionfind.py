@@ -211,9 +211,9 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
     """Cut a forest into pieces of at most `most` labels; return the pieces, as union-find, and their number.
 
     Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up. Each label is
-    merged with the rest of each child's subtree that is not cut off yet, child after child, while the result
-    has at most `most` labels. From the first child that does not fit on, adjacent siblings form separate
-    pieces, with as many siblings in each piece as fit.
+    merged with the pieces that contain its children, child after child, while the result has at most `most`
+    labels. The first child that does not fit, and the siblings after it, go into separate pieces: as many
+    adjacent siblings in each piece as fit.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)

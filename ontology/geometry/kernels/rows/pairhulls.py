@@ -1,10 +1,10 @@
-"""The labels that weights on two observed labels reach, with such weights, for pairs of distance columns.
+"""Find the labels that weights on two observed labels reach, and such weights, for pairs of columns.
 
-For two observed labels a and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them.
-Weights on a and b are a direction, and the best labels are the lowest points in this direction. So the labels
-that are reached form the lower-left convex hull of the points: its vertices and the points on its edges. If
-all weight is on a, the labels nearest to a are reached too, and likewise for b. A *bucket* is the set of all
-labels with the same distance to a.
+Each column contains the distances to one observed label. For two observed labels a and b, draw each label as
+the point (d_a^2, d_b^2) of its squared distances to them. Weights on a and b are a direction, and the best
+labels are the lowest points in this direction. So the labels that are reached form the lower-left convex hull
+of the points: its vertices and the points on its edges. If all weight is on a, the labels nearest to a are
+reached too, and likewise for b. A *bucket* is the set of all labels with the same distance to a.
 """
 
 from __future__ import annotations
@@ -141,10 +141,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels that have, in some column of a block, the distance in `best`.
+    """List the labels whose distance in some column of a block equals their bucket's entry in `best`.
 
-    `best` contains one distance for each bucket and column of the block, and a label is compared with those
-    of its bucket. The labels are written to `touching`. Returns the number of these labels.
+    `best` has a row for each bucket, and a column for each column of the block. The labels are written to
+    `touching`; their number is returned.
     """
     n_touching = 0
     for y in range(len(distances)):

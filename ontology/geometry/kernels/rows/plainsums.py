@@ -169,9 +169,10 @@ def sums_of_groups(
     column: NDArray[np.uint32],
     out: Floats,
 ) -> None:
-    """Write the plain sum of each given pair of a sample and a group of labels at equal distances on a tree.
+    """Write the plain sum of each given pair of a sample and a group of labels on a tree.
 
-    The pairs are handled by group (`by` sorts them), so the distances of each group are measured once.
+    All labels of a group have the same distances to the observed labels. `by` sorts the pairs by group, so
+    that the distances of each group are measured once.
     """
     # rows (n_samples, n_observed); `by` sorts the pairs by group; depth, meet, low, high are of each group;
     # label_depth and column are of the labels in preorder; gap (n_observed - 1,) is the depth where neighbors

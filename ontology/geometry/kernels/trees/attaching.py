@@ -80,7 +80,7 @@ def counts_along_ways(
 ) -> NDArray[np.int64]:
     """Return an upper bound on the number of missing labels that each vertex adds to the locus if observed.
 
-    Counted are the missing labels that branch off the path from the hull to the vertex.
+    Only missing labels that branch off the path from the hull to the vertex are counted.
     """
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
     # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as

@@ -66,7 +66,7 @@ EDGE = _record("length below", "low high vertex")
 
 
 class Tables(NamedTuple):
-    """The arrays that describe a tree, its observed labels and its groups of labels to a search.
+    """The arrays that a search reads: the tree, its observed labels and its groups of labels.
 
     `Skeleton`, `Hull` and `Hanging` explain the fields that are not explained here.
 

@@ -39,9 +39,9 @@ def long_paths(
     top: int,
     candidate: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of the longest paths that lead away from a hull, and the numbers of their vertices.
+    """Return the ends of the longest paths that lead away from a hull, and how many vertices each has.
 
-    Each path begins next to the hull or next to a longer path, and paths share no vertex; the longest come
+    Each path begins next to the hull or next to another path. No two paths share a vertex. The longest come
     first. `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path
     may end. `order` contains the canonical index of each position, and the ends are returned as canonical
     indices.

@@ -88,7 +88,7 @@ def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs:
     """Return the sums of weights and of moments (weight times depth) of 8 blocks of 32 labels.
 
     The blocks begin at label `first`; the weight of label i is ``weights[start + i]``. `signs` is returned
-    with the sign bits of these weights set in addition.
+    too, with the sign bit of each negative weight added.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:

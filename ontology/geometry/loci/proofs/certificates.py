@@ -119,7 +119,7 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return the difference of each rival and `row` in each column, adjusted by the tie rule.
+        """Return each rival minus `row` in each of the `columns`, adjusted by the tie rule.
 
         The result is a matrix with a row for each rival; take its weighted sum over the columns. If the sum
         is at least 0 for every rival, the weights make `row` a best row. With `alone`, if the sum is above 0

@@ -40,7 +40,7 @@ class Settled:
     Attributes
     ----------
     sign : {-1, 0, 1}
-        Sign of the value: the largest payoff that some mixture of columns has in every row.
+        Sign of the value: the largest amount that some mixture of columns reaches in every row.
     weights : ndarray of shape (n_columns,), dtype=object
         Whole numbers, none negative. If `sign` is 1, every entry of ``payoff @ weights`` is positive. If
         `sign` is 0, none is negative.
@@ -223,12 +223,13 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
     -----
     There are four attempts, in this order:
 
-    * If the given rows and columns are few, they are solved exactly, as in `settle`. * Floating point
-      proposes mixtures, each more exact than the one before. If a proposal proves the sign, it is the result;
-      products of matrix and vector check the proof. If the sign is not 0, this nearly always succeeds. * When
-      two consecutive proposals use the same rows and columns, this corner is solved exactly. * `settle` is
-      called with the rows and columns of the last proposal. To solve a part, it first looks for the corner
-      with the simplex method in fractions of more and more bits.
+    1. If the given rows or columns are few, they are solved exactly, as in `settle`.
+    2. Floating point proposes mixtures, each more exact than the one before. If a proposal proves the sign,
+       it is the result; products of matrix and vector check the proof. If the sign is not 0, this nearly
+       always succeeds.
+    3. When two consecutive proposals use the same rows and columns, this corner is solved exactly.
+    4. `settle` is called with the rows and columns of the last proposal. To solve a part, it first looks for
+       the corner with the simplex method in fractions of more and more bits.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
     method, no better bound on the number of steps is known than the number of corners; `docs/benchmarks.md`

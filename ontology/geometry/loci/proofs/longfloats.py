@@ -1,4 +1,4 @@
-"""The simplex method with numbers of any fixed number of bits after the binary point.
+"""The simplex method in fixed-point numbers with any number of bits.
 
 A corner of a matrix game consists of the rows and columns that the best mixtures use. If float64 is not exact
 enough to find the right corner, numbers with more bits do. They cost far less than exact whole numbers, which
