@@ -97,7 +97,7 @@ def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any
 
 
 def _knots(n: int, tail: NDArray[Any], head: NDArray[Any]) -> list[list[int]]:
-    """Return the strongly connected components of two or more labels, as a list of labels for each."""
+    """Return the strongly connected components that have two or more labels, each as a list of labels."""
     by = np.argsort(tail, kind="stable")
     begin = np.searchsorted(tail[by], np.arange(n + 1)).tolist()
     to = head[by].tolist()

@@ -8,7 +8,7 @@ without a list of paths:
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
   other side of the middle. From any label, some longest path ends at one of these two. If there are longest
-  paths to both, the algorithm comes to the path to the first rim label in canonical order first.
+  paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
 * A locus only grows when labels are observed, so a binary search finds where to stop. The binary search
   starts at the first point where all labels that every cover contains are observed.
 """
@@ -86,7 +86,7 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order in which Algorithm 1 observes the allowed labels, of which it needs at least two.
+    """Return the order in which Algorithm 1 observes the allowed labels; there must be at least two.
 
     Returns
     -------

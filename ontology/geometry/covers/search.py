@@ -103,9 +103,9 @@ def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identi
 
     For two labels u and z, every cover contains a label that is not strictly closer to z than to u: otherwise
     z is better than u under all weights. (An identifying cover contains a label that is strictly closer to
-    u.) So each pair (u, z) gives a set from which every cover contains a label. The bound is a number of such
-    sets that are disjoint from each other and from `required`. Smaller sets are taken first, and only labels
-    z near u are tried, because they give small sets.
+    u.) So each pair (u, z) gives a set from which every cover contains a label. The bound is the number of
+    such sets that the function finds to be disjoint from each other and from `required`. Smaller sets are
+    taken first, and only labels z near u are tried, because they give small sets.
     """
     taken = np.zeros(len(distances), dtype=bool)
     taken[required] = True

@@ -223,7 +223,7 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of the latter.
+    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of these tied rows.
 
     The face of a row is the set of columns that may have weight if the row is to be best.
     """

@@ -68,7 +68,9 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 
 def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether the locus equals the union of the loci of all pairs of observed labels; always exact.
+    """Return whether the locus equals the union of the loci of all pairs of observed labels.
+
+    The answer is exact.
 
     Parameters
     ----------
@@ -184,8 +186,8 @@ class PairHulls(NamedTuple):
         reaches it. Single columns come before pairs, and pairs are in the order of their columns.
     weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
         Weights on these two columns that reach the member, uniquely if some weights do. They are whole
-        numbers if the distances are whole numbers, and otherwise floats. In the latter case, sums are treated
-        as equal if they differ by at most a relative `TIE_RELATIVE`.
+        numbers if the distances are whole numbers, and otherwise floats. With floats, sums are treated as
+        equal if they differ by at most a relative `TIE_RELATIVE`.
     """
 
     member: NDArray[np.bool_]
@@ -259,8 +261,8 @@ def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
     Returns
     -------
     shares : list of range
-        For each share, the range of the first columns of its pairs. The ranges are ascending and adjacent.
-        None is empty, except when there is only one column and thus no pair.
+        For each share, the range of the first columns of its pairs. The ranges are ascending and adjacent. No
+        range is empty, unless there is only one column, which forms no pair.
 
     Examples
     --------

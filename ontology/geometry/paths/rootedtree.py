@@ -237,7 +237,7 @@ class RootedTree:
     def way(
         self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance between each position in `first` and that in `second`, in exact parts.
+        """Return the distances between `first` and `second`, position by position, in exact parts.
 
         `meet` contains the position of the lowest common ancestor of each pair. The shape is (n_parts, n).
         """

@@ -158,9 +158,9 @@ def pack_branches(
     """Merge sets that are adjacent or have a common neighbor, within `cap`; return the number of sets left.
 
     `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
-    than `cap` labels. In the first round the common neighbor must be a single label, in later rounds it may
-    be any labels of one set. Merging ends when `target` sets are left, or after a later round that merged
-    nothing.
+    than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
+    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or after
+    a later round that merged nothing.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not

@@ -36,8 +36,8 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: Any, column: Any) -> Emitter:
     """Add the products of 8 columns to 8 running sums in `total`, one column after the other.
 
-    The products for sum j are those of 8 entries of `rows`, from ``row[j] + column`` on, with 8 entries of
-    `squared`, from ``which[j] + column`` on.
+    Sum j gets the products of 8 entries of `rows`, from ``row[j] + column`` on, and 8 entries of `squared`,
+    from ``which[j] + column`` on.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:

@@ -2,7 +2,7 @@
 
 `ontology.geometry.scoring.rows.rowtree` explains the search. Here each sample is searched separately: the
 search always continues in the group of rows with the lowest bound. Sums are computed in float32, in any order
-of the columns. They only rule out rows; they decide nothing.
+of the columns. These sums only rule out rows; they do not decide which row is best.
 """
 
 from __future__ import annotations
