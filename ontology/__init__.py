@@ -1,6 +1,6 @@
 """Label ontologies: readers, graph stores, catalog, artifacts and the geometry of label spaces.
 
-Each name is imported on first use, so that ``import ontology`` costs nothing and loads no driver.
+Each name is imported on first use, so ``import ontology`` is fast and loads no database driver.
 """
 
 from __future__ import annotations

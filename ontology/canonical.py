@@ -1,6 +1,7 @@
-"""Put labels into canonical order: check and deduplicate the edges, then traverse them.
+"""Put labels into canonical order: check the edges, remove repeated ones and traverse the rest.
 
-Labels are first numbered by the byte order of their keys, so that comparing numbers compares keys.
+The functions work on numbers instead of keys: labels are numbered in the byte order of their keys, so sorting
+by number sorts by key.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LONGEST_WAY = 1e78  # its square leaves room for weights that sum to 1e150
 
 
 def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
-    """Return the distinct keys in byte order; refuse values that cannot be keys."""
+    """Return the distinct keys in byte order; raise `InputError` if a value cannot be a key."""
     unique = set(ends)
     unique.update(labels)
     if set(map(type, unique)) - {str}:
@@ -53,26 +54,27 @@ def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
 
 
 def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
-    """Return `given` as an array of `n` numbers, one for each pair; `default` for every pair if it is None.
+    """Return the numbers in `given`, one for each of `n` pairs, as an array of dtype `dtype`.
 
-    `name` is the name of the argument in messages. Values of another type or number raise `InputError`.
+    If `given` is None, every pair gets `default`. Values that do not fit `dtype`, too few values and too many
+    raise `InputError`; its message calls the argument `name`.
     """
     if given is None:
         return np.full(n, default, dtype=dtype)
     try:
         values: NDArray[Any] = np.array(given if isinstance(given, np.ndarray) else list(given), dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: must be numbers that fit {np.dtype(dtype)} ({error})") from None
+        raise InputError(f"{name}: must be numbers that fit the type {np.dtype(dtype)} ({error})") from None
     if values.shape != (n,):
-        raise InputError(f"{name}: {values.shape} values for {n} pairs; give one for each")
+        raise InputError(f"{name}: values of shape {values.shape} for {n} pairs; give one number for each")
     return values
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return the index of an edge length that breaks a rule and its text for a message; None if none does.
+    """Return the index of an edge length that breaks a rule, and a text about it; None if all are valid.
 
     Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
-    longer than that; if the sum is larger, the index of the longest edge is returned.
+    longer than 1e78. If the sum is larger, the index is that of the longest edge.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))
@@ -99,9 +101,10 @@ def deduplicate(
     rank: NDArray[np.int32],
     ordered: list[str],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Return one edge for each pair, with the pair's smallest rank, sorted by (child, parent).
+    """Remove repeated pairs; return the remaining edges, sorted by (child, parent).
 
-    A pair with two lengths raises `InputError`. `ordered` contains the keys, for its message.
+    A pair that is given several times keeps its smallest rank. If it is given with different lengths,
+    `InputError` is raised. Labels are numbers; `ordered` contains their keys, which the message shows.
     """
     by = np.lexsort((rank, parent, child))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
@@ -111,7 +114,7 @@ def deduplicate(
         i = int(clash[0])
         pair = (ordered[int(child[i])], ordered[int(parent[i])])
         raise InputError(
-            f"weights: {pair!r} has the lengths {weight[i]} and {weight[i + 1]}; an edge has only one"
+            f"weights: {pair!r} has the lengths {weight[i]} and {weight[i + 1]}; give each pair one length"
         )
     keep = np.concatenate([[True], ~again]) if len(child) else np.zeros(0, dtype=bool)
     return child[keep], parent[keep], weight[keep], rank[keep]
@@ -120,9 +123,10 @@ def deduplicate(
 def preorder(
     n: int, child: NDArray[np.int32], parent: NDArray[np.int32], rank: NDArray[np.int32], ordered: list[str]
 ) -> NDArray[np.int32]:
-    """Return the labels in preorder over primary parents, siblings by key; a cycle raises `InputError`.
+    """Return the labels in canonical order; raise `InputError` if the edges contain a cycle.
 
-    Labels are numbered by key; `ordered` contains the keys, for the message.
+    The order is the preorder of the tree of primary parents, with siblings sorted by key. Labels are numbered
+    in the order of their keys; `ordered` contains the keys, which the message shows.
     """
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)
@@ -143,10 +147,10 @@ def preorder(
 
 
 def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], ordered: list[str]) -> None:
-    """Raise `InputError` if there is a cycle; the message shows the keys of one.
+    """Raise `InputError` if the edges contain a cycle; the message shows the keys of one cycle.
 
-    Labels without children are removed again and again (Kahn's algorithm). If some cannot be removed, they
-    contain a cycle.
+    Labels without children are removed until every remaining label has a child (Kahn's algorithm). If any
+    labels remain, they contain a cycle.
     """
     waiting = np.bincount(parent, minlength=n)  # children not yet peeled
     alive = np.ones(n, dtype=bool)
@@ -187,13 +191,17 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
         loop.append(u)
         u = step[u]
     shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
-    raise InputError(f"pairs: a hierarchy has no loop, this one has {len(loop)} labels in a loop: {shown}")
+    raise InputError(
+        f"pairs: {len(loop)} labels in a loop, but a hierarchy has no loop; remove one of the pairs "
+        f"child -> parent: {shown}"
+    )
 
 
 def breadth_first(n: int, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the labels in breadth-first order.
 
-    The search begins at the smallest key of each component, and visits neighbors in the order of their keys.
+    The search of each connected component begins at its smallest key; it visits neighbors in the order of
+    their keys.
     """
     ends = np.concatenate([low, high])
     others = np.concatenate([high, low])

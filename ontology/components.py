@@ -55,13 +55,13 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
     n : int
         Number of labels.
     tail, head : ndarray of shape (n_edges,), dtype=int
-        The label where each edge begins, and the label where it ends.
+        The labels where each edge begins (`tail`) and ends (`head`).
 
     Notes
     -----
-    O(n + n_edges). A label is a component by itself if every walk that starts at it is finite, or every walk
-    that ends at it: such a label is on no cycle. These labels are removed level by level. Tarjan's algorithm
-    then searches the remaining ones, which are few or none in a hierarchy.
+    O(n + n_edges). A label that no edge leaves, or that no edge enters, is a component by itself, because it
+    is on no cycle. Such labels are removed with their edges. This is repeated while it removes many edges.
+    Tarjan's algorithm then searches the remaining labels, which are few or none in a hierarchy.
 
     References
     ----------
@@ -81,10 +81,10 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
 
 
 def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Remove edges whose head is the tail of no other edge, level by level; return the remaining edges.
+    """Repeatedly remove the edges that lead to a label that no edge leaves; return the remaining edges.
 
-    This stops after a level that removes at most 1/64 of the edges, because Tarjan's algorithm is faster from
-    there.
+    This stops after a round that removes at most 1/64 of the edges, because Tarjan's algorithm handles the
+    rest faster.
     """
     while True:
         goes_on = np.zeros(n, dtype=bool)
@@ -97,7 +97,7 @@ def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any
 
 
 def _knots(n: int, tail: NDArray[Any], head: NDArray[Any]) -> list[list[int]]:
-    """Return the labels of each strongly connected component that has two or more of them."""
+    """Return the strongly connected components that have two or more labels, each as a list of labels."""
     by = np.argsort(tail, kind="stable")
     begin = np.searchsorted(tail[by], np.arange(n + 1)).tolist()
     to = head[by].tolist()

@@ -1,27 +1,27 @@
-"""The typed errors of labelgrove, one tree for all rooms.
+"""The exceptions of labelgrove, in one class tree that all its packages share.
 
 ::
 
     GroveError
     ├── InputError (ValueError)              an argument breaks a rule
     │   ├── UnknownLabelError (LookupError)  a key that is not in the label space
-    │   ├── WeightError                      rows of weights or probabilities
-    │   ├── BindingError                     model columns that cannot be tied to labels
+    │   ├── WeightError                      invalid weights or probabilities
+    │   ├── BindingError                     model columns that cannot be matched to labels
     │   ├── SpaceError                       a metric space that cannot be built or used
-    │   ├── SettingsError                    an environment variable or URL
-    │   ├── ShrinkError                      an ontology that would lose most of its labels
+    │   ├── SettingsError                    an invalid environment variable or URL
+    │   ├── ShrinkError                      an ontology that would lose over half of its labels
     │   └── QueryRefusedError                Cypher that the guard refuses
-    ├── DefectsError                         an ontology file with defects; carries the report
-    ├── NotFoundError (LookupError)          a name, version, artifact or job that is not there
-    ├── ConflictError                        somebody else is at work, or something changed meanwhile
-    │   └── LeaseLostError                   work whose lease went to another worker
+    ├── DefectsError                         an ontology file with defects; contains a report
+    ├── NotFoundError (LookupError)          a name, version, artifact or job that does not exist
+    ├── ConflictError                        something is in use, or its state forbids the request
+    │   └── LeaseLostError                   work whose lease was given to another worker
     ├── ArtifactError                        bytes that do not match their digest
-    │   └── BundleError                      a bundle that is stale, foreign or of a newer format
+    │   └── BundleError                      a bundle that is out of date, unreadable or unsuitable
     ├── GraphDamagedError                    a graph that differs from what was written; rebuild it
     ├── JobFailedError                       a background job that ended without a result
     ├── MigrationError                       a schema that this version cannot use
     ├── QueryFailedError                     a store rejected a query that the guard accepted
-    │   └── QueryTimeoutError (TimeoutError)
+    │   └── QueryTimeoutError (TimeoutError) a query that was stopped at its time limit
     ├── ServiceError (ConnectionError)       a server that cannot be reached
     │   └── TransientError                   a temporary fault; the same call may succeed later
     ├── PlatformError                        an operating system without a required feature
@@ -86,7 +86,7 @@ class WeightError(InputError):
 
 
 class BindingError(InputError):
-    """Model columns that cannot be tied to labels without guessing.
+    """Model columns that cannot be matched to labels without guessing.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class SettingsError(InputError):
     Attributes
     ----------
     variable : str
-        Name of the variable that breaks the rule; empty if it is not a single variable.
+        Name of the variable that breaks the rule; empty if the error is not about exactly one variable.
     """
 
     def __init__(self, message: str, variable: str = "") -> None:
@@ -118,16 +118,16 @@ class SettingsError(InputError):
 
 
 class ShrinkError(InputError):
-    """A new version with less than half of the labels of the current one, ingested without permission."""
+    """A new version would have less than half of the labels of the current one, and `shrink` is not set."""
 
 
 class QueryRefusedError(InputError):
-    """Cypher that the guard refuses.
+    """Cypher that the guard refuses because it breaks a rule for queries.
 
     Attributes
     ----------
     rule : str
-        Name of the rule that refused it.
+        Name of the rule that the query breaks.
     """
 
     def __init__(self, message: str, rule: str = "") -> None:
@@ -150,15 +150,15 @@ class DefectsError(GroveError):
 
 
 class NotFoundError(GroveError, LookupError):
-    """A name, version, artifact or job that is not there."""
+    """A name, version, artifact or job that does not exist."""
 
 
 class ConflictError(GroveError):
-    """Somebody else is working on the requested thing, or it changed meanwhile."""
+    """Something is in use by another process, or its current state does not allow the request."""
 
 
 class LeaseLostError(ConflictError):
-    """Work whose lease went to another worker; the loser must stop, and publish nothing."""
+    """A worker's lease was given to another worker; the first worker must stop and publish nothing."""
 
 
 class ArtifactError(GroveError):
@@ -166,7 +166,7 @@ class ArtifactError(GroveError):
 
 
 class BundleError(ArtifactError):
-    """A bundle that is stale, foreign or written by a newer format."""
+    """A bundle that is out of date, cannot be read by this version, or does not fit its use."""
 
 
 class GraphDamagedError(GroveError):
@@ -182,7 +182,7 @@ class MigrationError(GroveError):
 
 
 class QueryFailedError(GroveError):
-    """A store rejected a query; the driver's own error is the cause."""
+    """A store rejected a query; ``__cause__`` is the error of the database driver."""
 
 
 class QueryTimeoutError(QueryFailedError, TimeoutError):
@@ -219,7 +219,7 @@ DEPLOYMENT_FAULTS: Final = (OSError, MigrationError)
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, for a message.
+    """Return a number followed by its noun, singular or plural, for a message.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(found: Sequence[object]) -> str:
-    """Return the first five items as a list, for a message.
+    """Return the first five items as text, separated by commas, for a message.
 
     Examples
     --------

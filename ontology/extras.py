@@ -1,8 +1,8 @@
-"""Find the command that installs an extra, or a newer version, from the source of this installation.
+"""Build the ``pip`` commands that add an extra to this installation of labelgrove, or upgrade it.
 
-``pip install labelgrove`` suits an installation from a package index. If labelgrove was installed from a
-folder, file or repository, the index may have no project of that name, or a different one. Installers record
-where a distribution came from (PEP 610).
+``pip install labelgrove`` is right only if labelgrove was installed from a package index. If it was installed
+from a folder, file or repository, the index may have no project with that name, or a different one. So the
+commands name the source that the installer recorded (PEP 610).
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _NAME = "labelgrove"
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra to this installation.
+    """Return the ``pip`` command that adds an extra to this installation.
 
-    The command gives the name of the project if it was installed from an index, and otherwise the folder,
-    file or repository. If that folder or file no longer exists, it gives the packages of the extra instead.
+    If labelgrove was installed from a package index, the command names the project; otherwise it names the
+    folder, file or repository. If that folder or file no longer exists, the command lists the packages of the
+    extra instead.
     """
     found = _distribution()
     target = _target(found, f"[{extra}]")
@@ -35,7 +36,7 @@ def install_command(extra: str) -> str:
 
 
 def upgrade_command(extra: str = "") -> str:
-    """Return the command that upgrades this installation to the newest version, with an extra if given."""
+    """Return the ``pip`` command that upgrades this installation, and adds `extra` if it is given."""
     brackets = f"[{extra}]" if extra else ""
     target = _target(_distribution(), brackets) or shlex.quote(_NAME + brackets)
     return f"pip install --upgrade {target}"
@@ -53,7 +54,8 @@ def _distribution() -> Distribution | None:
 def _target(found: Distribution | None, brackets: str) -> str | None:
     """Return the argument for ``pip install``: the name, folder, file or repository of this installation.
 
-    It is None if that folder or file no longer exists. `brackets` is the extra in brackets, or empty.
+    Return None if this folder or file no longer exists. `brackets` is appended to the argument: the extra in
+    brackets, such as ``[torch]``, or an empty string.
     """
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
@@ -80,7 +82,7 @@ def _target(found: Distribution | None, brackets: str) -> str | None:
 
 
 def _requirements(found: Distribution, extra: str) -> list[str]:
-    """Return the requirements that an extra adds."""
+    """Return the packages that an extra requires, with their version limits."""
     of_extra = re.compile(rf"(.*?)\s*;\s*extra == ['\"]{re.escape(extra)}['\"]")
     listed = map(of_extra.fullmatch, found.requires or [])
     return [match[1] for match in listed if match]

@@ -1,9 +1,9 @@
 """The geometry of label spaces: functions from arrays to arrays.
 
 Importing this package loads only numpy. Its names are imported on first use, and functions that need scipy,
-numba or highspy load them when they are called. The modules of this folder compute Fréchet means. The
-subfolders are `spaces`, `paths`, `scoring`, `loci`, `covers`, `selections` and `summaries`, and `kernels`
-with the compiled inner loops.
+numba or highspy load them when they are called. The modules in this folder compute Fréchet means. The
+subfolders are `spaces`, `paths`, `scoring`, `loci`, `covers`, `selections`, `summaries`, and `kernels`, which
+contains the compiled inner loops.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of the arguments that many functions take: numbers, lists of keys, arrays and whole objects."""
+"""Checks for arguments that many functions take: numbers, lists of keys, arrays, instances of a class."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None:
-    """Raise `InputError` unless `given` is a `kind`; `advice` tells the user where to get one."""
+    """Raise `InputError` unless `given` is of type `kind`; `advice` is the next step, for the message."""
     if not isinstance(given, kind):
         raise InputError(
             f"{name}: {shortened(given)} of type {type(given).__name__}; give a {kind.__name__}, {advice}"
@@ -33,7 +33,9 @@ def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None
 
 
 def whole_number(name: str, given: Any, least: int, most: int | None = None) -> int:
-    """Return a whole number from `least` to `most`, or raise `InputError`; booleans are refused too.
+    """Return `given` as an int; raise `InputError` unless it is a whole number from `least` to `most`.
+
+    Booleans are refused too. Without `most` there is no upper limit.
 
     >>> whole_number("block", 3, 1)
     3
@@ -49,7 +51,7 @@ def whole_number(name: str, given: Any, least: int, most: int | None = None) -> 
 
 
 def nonnegative_number(name: str, given: Any) -> float:
-    """Return a finite number that is not negative, or raise `InputError`.
+    """Return `given` as a float; raise `InputError` unless it is a finite number that is not negative.
 
     >>> nonnegative_number("theta", 1)
     1.0
@@ -57,14 +59,14 @@ def nonnegative_number(name: str, given: Any) -> float:
     number = given.item() if isinstance(given, np.integer | np.floating) else given
     fair = isinstance(number, int | float) and not isinstance(number, bool)
     if not (fair and 0 <= number <= sys.float_info.max):
-        raise InputError(f"{name}: {shortened(given)} given; it must be a finite number, not negative")
+        raise InputError(f"{name}: {shortened(given)} given; it must be a finite number that is not negative")
     return float(number)
 
 
 def listed(name: str, keys: Iterable[str], *, ordered: bool = False) -> Sequence[str]:
-    """Return keys as a sequence, or raise `InputError` for a single string or an object without keys.
+    """Return keys as a sequence; raise `InputError` for a single string or an object that is not iterable.
 
-    If their order has a meaning (`ordered`), a set is refused too.
+    If the order of the keys matters (`ordered`), a set raises `InputError` too.
     """
     if ordered and isinstance(keys, set | frozenset):
         raise InputError(f"{name}: a set given, which has no order; give a list of keys")
@@ -78,12 +80,12 @@ def listed(name: str, keys: Iterable[str], *, ordered: bool = False) -> Sequence
 
 
 def key_table(name: str, keys: Iterable[str]) -> Keys:
-    """Return keys as `Keys` in the order given, or raise `InputError`."""
+    """Return keys as `Keys`, in the given order; a set or single string raises `InputError`."""
     return keys if isinstance(keys, Keys) else Keys.from_strings(listed(name, keys, ordered=True))
 
 
 def given_array(name: str, given: ArrayLike, error: type[InputError] = InputError) -> NDArray[Any]:
-    """Return `given` as an array, or raise `error` if its rows differ in length or it is a masked array."""
+    """Return `given` as an array; raise `error` for rows of different lengths and for a masked array."""
     if isinstance(given, np.ma.MaskedArray):
         raise error(f"{name}: a masked array given; fill its masked cells first")
     try:
@@ -95,7 +97,7 @@ def given_array(name: str, given: ArrayLike, error: type[InputError] = InputErro
 
 
 def index_array(name: str, given: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return a list of indices from 0 to `n` - 1 as an int64 array, or raise `InputError`."""
+    """Return a list of indices as an int64 array; raise `InputError` unless each is from 0 to `n` - 1."""
     index = given_array(name, given)
     if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
         raise InputError(

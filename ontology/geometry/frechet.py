@@ -37,16 +37,16 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
         Keys of the observed labels, any of the points, each listed once, in the order of the columns of
         weights.
     beta : float, default=2
-        Exponent of the distances, positive: 2 gives means, 1 medians.
+        Exponent of the distances, a positive number: 2 gives Fréchet means, 1 gives Fréchet medians.
 
     Returns
     -------
     scorer : TreeScorer, RestrictedTreeScorer, HullScorer, EuclideanScorer, GraphScorer or DenseScorer
-        With `beta` 2, a tree gets a `TreeScorer` if every label is allowed and a `RestrictedTreeScorer`
-        otherwise; vectors get a `EuclideanScorer`, which needs no matrix; a graph or matrix gets a
-        `GraphScorer` over distances measured once. With any other `beta`, a tree gets a `HullScorer`. In the
-        other cases a `DenseScorer` reads rows that are measured when needed (complete graphs, vectors) or
-        measured once.
+        With `beta` 2: a `TreeScorer` for a tree if every label is allowed, a `RestrictedTreeScorer` for any
+        other tree, a `EuclideanScorer` for vectors (it needs no matrix of distances) and a `GraphScorer` for
+        a graph or a matrix (it measures all distances once). With any other `beta`: a `HullScorer` for a
+        tree. In all other cases: a `DenseScorer`. For complete graphs and vectors, it measures rows of
+        distances when they are needed; for other spaces, it measures all distances once.
 
     Raises
     ------
@@ -130,10 +130,10 @@ def frechet_mean(
 
     Notes
     -----
-    The result is exact up to the tie rule of `ontology.geometry.ties`; among tied labels the one with the
-    lowest canonical index wins. Trees with `beta` 2 take O(n_observed) time for each sample; other cases
-    O(n_observed * n_labels), and less on graphs for batches of several hundred rows. To score many batches,
-    prepare a scorer once with `make_scorer`.
+    The result is exact up to the tie rule of `ontology.geometry.ties`; among tied labels, the one with the
+    lowest canonical index is returned. A sample takes O(n_observed) time on a tree with `beta` 2, and
+    O(n_observed * n_labels) time in other cases. On graphs, a sample in a batch of several hundred takes
+    less. To score many batches, prepare a scorer once with `make_scorer`.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def frechet_mean_set(
     Raises
     ------
     WeightError, UnknownLabelError, InputError
-        As for `frechet_mean`, and for more than one row of weights.
+        As for `frechet_mean`, and `WeightError` if there is more than one row of weights.
 
     Examples
     --------
@@ -193,8 +193,8 @@ def frechet_variance(
     Returns
     -------
     variance : ndarray of shape (n_samples, n_labels), dtype=float64
-        Edge-length units to the power of `beta`, times weight; columns in canonical order. One row of
-        weights gives shape (n_labels,).
+        One column for each allowed label, in canonical order. The unit is that of edge lengths to the power
+        of `beta`, times that of the weights. For a single row of weights, the shape is (n_labels,).
 
     Raises
     ------

@@ -1,5 +1,6 @@
-"""Locus covers: observed labels that reach all labels; `covermethods` picks the method of finding one.
+"""Locus covers: sets of observed labels that reach every allowed label, and ways to find them.
 
-`checks` has the definitions, `required` the labels that every cover contains, `minimum` the smallest covers
-known in closed form, `search` small covers of any space, `phylogenetic` the source paper's Algorithm 1.
+`covermethods` finds a cover by a chosen method. `checks` defines covers and checks them. `required` finds the
+labels that every cover contains. `minimum` gives the smallest covers known in closed form, `search` finds
+small covers of any space, and `phylogenetic` is the source paper's Algorithm 1.
 """

@@ -32,13 +32,13 @@ __all__ = [
 class Cover:
     """A locus cover, with a bound on the size of a smallest cover.
 
-    The locus of the labels is always checked exactly; `status` is about the number of labels.
+    The labels are always proved to be a cover; `status` says whether no smaller cover exists.
 
     Attributes
     ----------
     keys : tuple of str
-        The labels to observe, in canonical order; `phylogenetic_cover` returns them in the order in which
-        they enter.
+        The labels to observe, in canonical order. Only `phylogenetic_cover` returns them in another order:
+        that in which the algorithm observes them.
     status : {"exact", "lower_bound"}
         ``"exact"``: no cover is smaller. ``"lower_bound"``: no cover has fewer than `lower_bound` labels, and
         it is not known whether some cover has fewer labels than this one.
@@ -60,7 +60,7 @@ class Cover:
 
     @classmethod
     def of(cls, space: MetricSpace, points: NDArray[np.int64], lower_bound: int) -> Cover:
-        """Return the cover of point indices in their order; it is exact if its size equals the bound."""
+        """Return the cover with these points, in their order; it is exact if its size equals the bound."""
         status: Status = "exact" if len(points) == lower_bound else "lower_bound"
         return cls(space.points.take(points), status, lower_bound)
 
@@ -71,7 +71,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
         Keys of points, at least one, each listed once. A point that is not an allowed label may be observed
         too; the functions that find covers choose only among the allowed labels.
@@ -85,7 +85,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Notes
     -----
-    As exact and as expensive as `ontology.geometry.locus`.
+    The answer is exact. To find it, `ontology.geometry.locus` is computed, and the cost is the same.
 
     Examples
     --------
@@ -131,6 +131,9 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
-    """Return whether the labels at distinct point indices are a cover (an identifying one, if requested)."""
+    """Return whether the labels are a locus cover or, with `identifying`, an identifying cover.
+
+    `points` contains their point indices, which must be distinct.
+    """
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels

@@ -25,16 +25,16 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     space : MetricSpace
         Each of its labels must be a point.
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
-        ``"minimum"``: the fewest labels known, see `minimum_locus_cover`. ``"phylogenetic"``: the source
-        paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the search, without the closed forms
-        of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
+        ``"minimum"``: a smallest cover if one is known, otherwise a small one, see `minimum_locus_cover`.
+        ``"phylogenetic"``: the source paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the
+        search, without the closed forms of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
     identifying : bool, default=False
-        Whether every label must be uniquely reachable; only with the method ``"minimum"``.
+        Whether every label must be uniquely reachable; allowed only with the method ``"minimum"``.
 
     Raises
     ------
     InputError
-        If the method is unknown, or `identifying` is requested of a method that does not support it.
+        If the method is unknown or does not support `identifying`.
     SpaceError
         If a label is not a point, or the space is too large for the method.
 

@@ -1,4 +1,4 @@
-"""minimum_locus_cover: the smallest locus covers known in closed form, and elsewhere the search.
+"""minimum_locus_cover: the smallest locus covers known in closed form; for other spaces, a search.
 
 `ontology.geometry.covers.checks` defines covers and checks them.
 """
@@ -45,27 +45,29 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Returns
     -------
     cover : Cover
-        The labels in canonical order. The cover is exact:
+        The labels in canonical order. The cover is exact in these cases:
 
-        * on a tree with every label allowed and no edge so short that the tie rule blurs it (below 4e-12 of
-          the diameter; 1e-6 for identifying covers): the vertices of degree one. These are all labels without
-          children, and the root if it has a single child;
+        * on a tree on which every label is allowed and no edge is very short: the vertices of degree one.
+          These are all labels without children, and the root if it has a single child. An edge below 4e-12 of
+          the diameter (1e-6 for identifying covers) is too short: it may cause ties;
         * on a complete graph: all labels;
-        * wherever all labels are on shortest paths between two labels, such as opposite corners of a grid of
-          any dimension: these two labels. The smallest identifying cover of a path is its two ends, that of a
-          grid of two dimensions its four corners. On a grid of k > 2 dimensions all corners are an
-          identifying cover, and so are k + 1 of them: one corner, and the opposites of the k corners next to
-          it along the sides. It is not known whether fewer corners are enough, so small grids are searched;
-        * wherever the search (`ontology.geometry.covers.search.search_cover`) is exact.
+        * on a space where all labels are on shortest paths between the same two labels, such as opposite
+          corners of a grid of any dimension: these two labels. The smallest identifying cover of a path is
+          its two ends. That of a grid of two dimensions is its four corners. On a grid of k > 2 dimensions, k
+          + 1 corners are an identifying cover: one corner, and the corners opposite to its k neighboring
+          corners. It is not known whether fewer corners are enough. So small grids are searched, and for
+          larger grids the status is not exact;
+        * on any other space where the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
-        Elsewhere the result of the search.
+        Otherwise the cover is the smallest one found, with a lower bound. It is found by the search or, on a
+        large space, by a closed form above that is a cover but is not proved to be the smallest.
 
     Raises
     ------
     SpaceError
-        If a label is not a point, if an identifying cover is requested of labels that no weights tell apart
-        (such as labels at distance 0), or if no closed form applies and the space is too large for the
-        search.
+        If a label is not a point, if an identifying cover is requested but some labels are tied under all
+        weights (such as labels at distance 0), or if no closed form applies and the space is too large for
+        the search.
 
     Examples
     --------
@@ -102,12 +104,14 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
 
 def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
-    """Return a cover made of pairs of labels that have all other labels between them, or None.
+    """Return a cover that consists of pairs with all other labels between them; None if there is none.
 
-    Let every label y be between a and b: d(a, y) + d(y, b) = d(a, b). Under the weights d(y, b) on a and
-    d(a, y) on b, the best labels are exactly those at the same distance from a as y. So one such pair is a
-    cover. Several pairs are an identifying cover if no two labels have the same distances to the first label
-    of every pair: the sum of the weights that the pairs give to y makes y the only best label.
+    Let a and b be such a pair of labels: every label y satisfies d(a, y) + d(y, b) = d(a, b). To reach y, put
+    the weight d(y, b) on a and d(a, y) on b. Then the best labels are exactly those that are as far from a as
+    y is. So one such pair is a cover.
+
+    Several pairs are an identifying cover if no two labels have the same distances to the first labels of all
+    pairs. To reach y uniquely, add up the weights above over all pairs: then y is the only best label.
     """
     pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
     if pair is None:
@@ -132,22 +136,28 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
 
 
 def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
-    """Return whether no two labels have the same distances to the first label of every pair."""
+    """Return whether no two labels have the same distances to the first labels of all pairs."""
     return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
 
 
 def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
-    """Return whether the labels are in a box of k > 2 dimensions that has the pairs as corners.
+    """Return whether the labels are points of a box of k > 2 dimensions with corners at the given pairs.
 
-    Distances are measured along the sides. The first pair is a corner and its opposite. Each other pair
-    begins at a corner that is next to the first corner along a side, and ends at the opposite of that corner.
-    Let x be the distances of a label from the first corner along the sides. The distance from a corner c is
-    affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1; for the opposite
-    of the j-th adjacent corner the j-th slope is 1 and all others are -1. So ``k - 2`` times the slopes of
-    the first corner plus the slopes of each other corner add up to zero, and these slopes span all
-    directions. To reach a label y, let the weight of each corner be its factor (``k - 2`` or 1) divided by
-    its distance from y: then the gradient of F is 0 at y. F is a sum of squares of affine functions that span
-    all directions, so it is strictly convex, and y is the only best label.
+    A distance in the box is a sum of steps along its k sides. The first pair is a corner and its opposite.
+    The other k pairs each begin at a corner next to the first corner, one for each side, and end at the
+    opposite of that corner. If the labels form such a box, these k + 1 corners are an identifying cover: the
+    first corner and the last label of every other pair. The proof:
+
+    Let ``x_j`` be the distance of a label from the first corner along side j. The distance of the label from
+    any corner is affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1. For
+    the last label of the j-th other pair, slope j is 1 and all other slopes are -1. So ``k - 2`` times the
+    slopes of the first corner, plus the slopes of the k other corners, add up to zero. Together these slopes
+    span all directions.
+
+    To reach a label y, divide the factor of each corner (``k - 2`` for the first, 1 for the others) by its
+    distance from y, and use the result as its weight. Then the gradient of the Fréchet variance F is 0 at y.
+    F is a sum of squares of affine functions that span all directions, so it is strictly convex, and y is the
+    only best label.
     """
     first, others = pairs[0].measured, pairs[1:]
     sides = np.array([first[pair.end] for pair in others])
@@ -160,7 +170,10 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two labels with all others between them, and the distances of all labels from the first."""
+    """Two labels with all other labels between them.
+
+    `end` and `other` are their rows, and `measured` contains the distances of all labels from `end`.
+    """
 
     end: int
     other: int
@@ -177,10 +190,11 @@ def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair 
 
 
 def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
-    """Return, for a grid, the corners at the other ends of the sides that begin at a corner.
+    """Return the neighboring corners of one corner of a grid: the far ends of the sides that begin there.
 
-    `measured` has the distances from the first corner. Each label next to it lies on one side. The labels of
-    this side are nearer to that neighbor than to the corner, but not nearer to any other neighbor.
+    `measured` contains the distances of all labels from the given corner. Each label next to this corner is
+    the first one on a side. The labels on that side are nearer to this first label than to the corner, but
+    they are not nearer to the first label of any other side.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)
@@ -192,9 +206,9 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 
 
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
-    """Return whether some nearby label is no farther than `label` from every label except `label` itself.
+    """Return whether some nearby label is at most as far from every label as `label`, except from `label`.
 
-    Then every identifying cover contains `label`.
+    If so, every identifying cover contains `label`.
     """
     measured = _from_label(space, points, label)
     close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]

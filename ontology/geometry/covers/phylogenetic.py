@@ -1,15 +1,16 @@
 """phylogenetic_cover: the source paper's Algorithm 1, without the list of all paths.
 
 Algorithm 1 goes through all paths between two labels of a tree, longest first, and observes both ends of each
-path until the locus contains every label. So each label is observed when the longest path from it comes up;
-the length of this path is its *eccentricity*. The order of the labels can be found without a list of paths:
+path until the locus contains every label. So each label is observed when the algorithm comes to the longest
+path from it; the length of this path is the label's *eccentricity*. The order of the labels can be found
+without a list of paths:
 
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
-  other side of the middle. From any label, some longest path ends at one of these two. If there is one to
-  each of them, a list of paths would name the path to the earlier rim label first.
-* A locus only grows when labels are observed, so a binary search finds where to stop. It begins where all
-  labels that every cover needs are observed.
+  other side of the middle. From any label, some longest path ends at one of these two. If there are longest
+  paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
+* A locus only grows when labels are observed, so a binary search finds where to stop. The binary search
+  starts at the first point where all labels that every cover contains are observed.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     Parameters
     ----------
     space : MetricSpace
-        Any space. The algorithm is designed for trees on which only the leaves are labels, and is a heuristic
-        on every space.
+        Any space. The algorithm is designed for trees on which only the leaves are labels. On every space it
+        is only a heuristic: the cover need not be the smallest.
 
     Returns
     -------
     cover : Cover
-        The labels in the order in which they enter: by the length of the longest path to another label,
-        longest first. Paths of equal length are ordered by their ends in canonical order, and two labels that
-        enter together are in canonical order. The algorithm stops after the first path that completes the
-        locus. A single label is a cover of itself (the printed algorithm returns no label, because there is
-        no path).
+        The labels in the order in which the algorithm observes them: by the length of the longest path to
+        another label, longest first. Paths of equal length are ordered by their ends in canonical order, and
+        the two ends of one path are in canonical order. The algorithm stops when the locus contains every
+        label; it always observes both ends of a path. If the space has only one label, the cover is this
+        label (the algorithm as printed returns no label, because there is no path).
 
     Raises
     ------
@@ -53,8 +54,8 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
     Notes
     -----
-    The order of n labels takes O(n_points + n log n) on trees, and a pass over all distances elsewhere; then
-    about log2(n) exact loci follow. The cover is often large: see `minimum_locus_cover`.
+    To order n labels takes O(n_points + n log n) on trees, and a pass over all distances on other spaces.
+    Then about log2(n) exact loci are computed. The cover is often large: see `minimum_locus_cover`.
 
     Examples
     --------
@@ -85,14 +86,14 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order in which Algorithm 1 observes the allowed labels; there must be two or more.
+    """Return the order in which Algorithm 1 observes the allowed labels; there must be at least two.
 
     Returns
     -------
     rows : ndarray of shape (n_labels,), dtype=int64
         Indices among the allowed labels.
     path_ends : ndarray of int64
-        Number of observed labels after each path that adds a label, ascending.
+        How many labels are observed in all after each path that adds a label; ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))
@@ -110,7 +111,7 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _farthest_on_tree(
     space: TreeSpace, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the distance from each label to the label farthest from it, and the first label this far away.
+    """Return the distance from each label to a label farthest from it, and the first such label.
 
     O(n_points).
     """
@@ -127,7 +128,7 @@ def _farthest_on_tree(
 
 
 def _farthest(space: MetricSpace, labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the same as `_farthest_on_tree` for any space, by reading every distance."""
+    """Return what `_farthest_on_tree` returns, for any space, by reading every distance."""
     eccentricity = np.zeros(len(labels))
     partner = np.zeros(len(labels), dtype=np.int64)
     step = max(1, _BLOCK_ENTRIES // len(labels))

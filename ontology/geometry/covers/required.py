@@ -1,13 +1,18 @@
 """must_observe: the labels that every locus cover contains.
 
-A label y must be observed if no weights on the other labels reach it. Comparing rows of distances settles
-most labels. Say that a label *counts* if it may have weight under weights that reach y; at first all other
-labels count. Let another label z be no farther than y from any label that counts. If z is strictly closer
-than y to one of them, weight on this one makes z better than y, and no other weights make up for that: so it
-no longer counts. When no label counts any more, no weights reach y. On a star this finds every leaf, on a
-tree every vertex of degree one, on a graph of unit edges every label whose neighbors are all joined to each
-other. A label between two others, on a shortest path from one to the other, is reached. The exact locus of
-all other labels decides about the remaining labels.
+A label y must be observed if no weights on the other labels reach it. For most labels y, comparisons of
+distances decide this, in two ways.
+
+To show that no weights reach y, labels that cannot have weight are eliminated. A label *counts* if it may
+have weight under weights that reach y; at first all other labels count. Look for a label z that is at most as
+far as y from every label that counts. Weight on a label that is strictly closer to z than to y makes z better
+than y, and weight on other labels cannot compensate for this. So the labels that are strictly closer to z no
+longer count. If in the end no label counts, no weights reach y. On a star this finds every leaf, on a tree
+every vertex of degree one, and on a graph of unit edges every label whose neighbors are all joined to each
+other.
+
+On the other hand, if y is on a shortest path between two other labels, weights on these two reach y. If
+neither way decides, the exact locus of all other labels is computed.
 """
 
 from __future__ import annotations
@@ -53,9 +58,10 @@ class MustObserve:
     Attributes
     ----------
     keys : tuple of str
-        In canonical order.
+        Keys of the labels, in canonical order.
     status : {"exact", "lower_bound"}
-        ``"exact"``: these are all such labels. ``"lower_bound"``: there may be more.
+        ``"exact"``: these are all such labels; every cover contains them, and for any other label there is a
+        cover without it. ``"lower_bound"``: there may be more such labels.
     """
 
     keys: tuple[str, ...]
@@ -77,9 +83,9 @@ def must_observe(space: MetricSpace) -> MustObserve:
     -------
     found : MustObserve
         Exact on complete graphs and on trees with every label allowed, of any size, and on other spaces up to
-        `EXACT_LABELS` labels. With more labels the result is a lower bound: on trees the labels found by
-        `far_hanging`, and on other spaces none. A tree with an edge that the tie rule blurs (below 4e-12 of
-        the diameter) is treated like a tree with only some labels allowed.
+        `EXACT_LABELS` labels. On larger spaces the result is a lower bound: the labels that `far_hanging`
+        finds on a tree, and no labels on other spaces. If a tree has an edge below 4e-12 of the diameter, its
+        ends may be tied, so the tree is treated like one with only some labels allowed.
 
     Raises
     ------
@@ -89,7 +95,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Notes
     -----
     O(n_points) on trees with every label allowed. On other spaces O(n_labels^2) memory, and an exact locus
-    test for every label that comparisons do not settle.
+    test for every label that comparisons of distances do not decide.
 
     Examples
     --------
@@ -115,7 +121,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
 
 
 def degree_one(space: TreeSpace) -> NDArray[np.int64]:
-    """Return the vertices of a tree with at most one edge, including a root with one child; ascending."""
+    """Return the vertices that have at most one edge, ascending; a root with one child is one of them."""
     parent = space.parent
     degree = np.bincount(parent[parent >= 0], minlength=len(parent)) + (parent >= 0)
     return np.flatnonzero(degree <= 1)
@@ -124,14 +130,15 @@ def degree_one(space: TreeSpace) -> NDArray[np.int64]:
 def required_rows(
     distances: NDArray[Any], *, between: bool, identifying: bool = False, tolerant: bool | None = None
 ) -> NDArray[np.int64]:
-    """Return the labels that every (identifying) locus cover contains, ascending.
+    """Return the labels that every locus cover contains, or every identifying cover; ascending row numbers.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_labels)
         Distances between the allowed labels.
     between : bool
-        Whether the triangle inequality is known to hold; then a label between two others is reached.
+        Whether the triangle inequality is known to hold. If it does, weights on two labels reach every label
+        on a shortest path between them.
     identifying : bool, default=False
         Whether labels must be uniquely reachable.
     tolerant : bool, optional
@@ -160,7 +167,7 @@ def required_rows(
 
 
 class Reaching:
-    """Decides which labels are reached by weights on some other labels, from the distances between all.
+    """Decides which labels the weights on some other labels reach, given the distances between all labels.
 
     Parameters
     ----------
@@ -174,6 +181,7 @@ class Reaching:
     Attributes
     ----------
     identifying : bool
+        Whether labels must be uniquely reachable.
     """
 
     def __init__(self, distances: NDArray[Any], identifying: bool, tolerant: bool | None) -> None:
@@ -181,7 +189,7 @@ class Reaching:
         self._by_tie_rule = not are_short(distances) if tolerant is None else tolerant
 
     def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of `rows` that some weights over the columns `observed` reach; exact, ascending."""
+        """Return those of `rows` that some weights on the labels `observed` reach; exact, ascending."""
         return self._reached(self._distances[:, observed], rows)
 
     def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -191,9 +199,12 @@ class Reaching:
         return found.unique_index if self.identifying else found.index
 
     def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
-        """Return the labels that may have weight under weights that reach y; None if y is surely reached.
+        """Return the labels that may have weight under weights that reach y.
 
-        y itself is not observed. With `between`, a label between two others is known to be reached.
+        The result is None if y is known to be reached.
+
+        Only weights on labels other than y are considered. With `between`, y is known to be reached if it is
+        on a shortest path between two labels near it.
         """
         distances, own = self._distances, self._distances[y]
         others = np.delete(np.arange(len(own)), y)
@@ -223,7 +234,8 @@ class Reaching:
     def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
         """Return whether some weights on the labels `counting` reach y.
 
-        If none do, comparing y with the labels nearest to it usually proves that.
+        First, y is compared only with the labels nearest to it. This usually proves that no weights reach y,
+        if none do.
         """
         near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
         near = np.append(y, near[near != y])
@@ -240,7 +252,10 @@ class Reaching:
 
 
 def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int64]) -> bool:
-    """Return whether y is on a shortest path between two of `near`; weights on these make it a best label."""
+    """Return whether the label y is on a shortest path between two of the labels `near`.
+
+    If so, weights on these two labels reach y. `own` contains the distances of all labels from y.
+    """
     to = own[near].astype(np.float64)
     return bool((to[:, None] + to == distances[np.ix_(near, near)]).any())
 
@@ -248,9 +263,10 @@ def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int
 def _no_farther(
     distances: NDArray[Any], own: NDArray[Any], others: NDArray[np.int64], counting: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return those of `others` that are no farther than y from any label that counts.
+    """Return those of `others` that are at most as far as the label y from every label in `counting`.
 
-    The labels `counting` nearest to y are compared first, because they rule out most labels.
+    `own` contains the distances of all labels from y. The first labels in `counting`, which are the nearest
+    to y, are compared first, because they rule out most labels.
     """
     rivals = others
     for columns in (counting[:1], counting[:_NEAREST], counting):
@@ -259,11 +275,11 @@ def _no_farther(
 
 
 def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
-    """Return allowed points that hang so far from all others that only they reach themselves; O(n_points).
+    """Return allowed points that are so far from all others that only weight on themselves reaches them.
 
-    Let all paths from y to other labels lead through the vertex x, at distance h from y. If the distance from
-    x to some other label z is below h, then z is closer than y to every label except y. So only weight on y
-    itself reaches y.
+    Let x be a vertex on all paths from the point y to other labels, at distance h from y. If some other label
+    z is at a distance below h from x, then z is closer than y to every label except y. So only weight on y
+    itself reaches y. O(n_points).
     """
     tree = space.tree
     is_allowed = np.zeros(len(tree), dtype=bool)

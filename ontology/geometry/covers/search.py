@@ -1,11 +1,12 @@
 """search_cover: find a small locus cover of any space, starting with the labels that every cover contains.
 
-The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). On taxonomies
-on which only the leaves are labels, these are often a cover; then they are the only smallest cover. Otherwise
-the search adds label after label. The score of a label is the number of labels that are not reached yet and
-lie on a shortest path between it and an observed label. The search adds the label with the highest score, and
-among equals the one farthest from the observed labels. Then it drops the labels that the others make
-superfluous. At every step the labels reached are decided exactly (`ontology.geometry.loci.general`).
+The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). If only the
+leaves of a taxonomy are labels, these labels are often a cover already; then no other cover is as small.
+Otherwise the search adds one label at a time. The score of a label is the number of labels that are not
+reached yet and lie on a shortest path between this label and an observed label. The search adds the label
+with the highest score; among labels with equal scores, the label farthest from the observed labels. When the
+labels are a cover, the search drops every label without which they are still a cover. At every step,
+`ontology.geometry.loci.general` decides exactly which labels are reached.
 """
 
 from __future__ import annotations
@@ -45,21 +46,22 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Returns
     -------
     cover : Cover
-        The labels in canonical order; none of them is superfluous. The lower bound is the number of labels
-        that every cover contains, plus the number of disjoint sets found such that every cover contains a
-        label of each set. The cover is exact if the labels that every cover contains are a cover, or if all
-        smaller sets could be tried.
+        The labels in canonical order; without any one of them, they are not a cover. The lower bound is the
+        number of labels that every cover contains, plus one for each of several disjoint sets: every cover
+        must contain a label of each set. The cover is exact if the labels that every cover contains are
+        themselves a cover, if its size equals the lower bound, or if all smaller sets could be tried.
 
     Raises
     ------
     SpaceError
         If there are more than `EXACT_LABELS` labels, a label is not a point of the space, or an identifying
-        cover is requested of labels that no weights tell apart.
+        cover is requested but some labels are tied under all weights.
 
     Notes
     -----
-    O(n_labels^2) memory. Comparisons settle most labels. Each of the other labels, and each label added or
-    dropped, takes exact locus tests. Ties go to the lowest canonical index.
+    O(n_labels^2) memory. Comparisons of distances decide about most labels. Each other label, and each label
+    added or dropped, needs exact locus tests. Among equally good labels, the one with the lowest canonical
+    index is chosen.
 
     Examples
     --------
@@ -73,8 +75,8 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     n = len(points)
     if n > EXACT_LABELS:
         raise SpaceError(
-            f"{n} labels: the search for a small cover compares all pairs of at most {EXACT_LABELS}; "
-            "allow fewer labels, or measure on the tree of primary parents (metric='tree')"
+            f"{n} labels: the search for a small cover compares all pairs of labels, so it takes at most "
+            f"{EXACT_LABELS} labels; allow fewer, or measure on the tree of primary parents (metric='tree')"
         )
     distances = space.distances(cols=points)
     between, tolerant = not isinstance(space, MatrixSpace), is_tolerant(space)
@@ -84,8 +86,8 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
         if len(lost):
             raise SpaceError(
                 f"no set of observed labels identifies every label: {len(lost)} labels, the first "
-                f"{space.keys[int(lost[0])]!r}, tie with another label under all weights; of labels in the "
-                "same place, keep one"
+                f"{space.keys[int(lost[0])]!r}, tie with another label under all weights; if labels "
+                "are at distance 0 from each other, allow only one of them"
             )
     required = required_rows(distances, between=between, identifying=identifying, tolerant=tolerant)
     chosen = search.drop(search.grow(required), required)
@@ -97,12 +99,13 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
 
 
 def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identifying: bool) -> int:
-    """Return the number of labels, in addition to `required`, that every cover is proved to contain.
+    """Return a proved lower bound on the number of labels that every cover contains besides `required`.
 
-    For any label u and another label z, every cover contains a label that is not strictly closer to z than to
-    u: otherwise all weights make z better than u. (An identifying cover contains a label that is strictly
-    closer to u.) So every cover needs one label from each set of such labels. Sets that are disjoint from
-    each other and from `required` are counted, the smallest sets first; these belong to labels z near u.
+    For two labels u and z, every cover contains a label that is not strictly closer to z than to u: otherwise
+    z is better than u under all weights. (An identifying cover contains a label that is strictly closer to
+    u.) So each pair (u, z) gives a set from which every cover contains a label. The bound is the number of
+    such sets that the function finds to be disjoint from each other and from `required`. Smaller sets are
+    taken first, and only labels z near u are tried, because they give small sets.
     """
     taken = np.zeros(len(distances), dtype=bool)
     taken[required] = True
@@ -123,7 +126,10 @@ def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identi
 
 
 class _Search:
-    """The steps of the search; labels are rows of a square matrix of distances, and covers are ascending."""
+    """The steps of the search for a cover.
+
+    Labels are row numbers of a square matrix of distances; a cover is an ascending array of them.
+    """
 
     def __init__(self, distances: NDArray[Any], between: bool, reaching: Reaching) -> None:
         self._distances, self._between, self._reaching = distances, between, reaching
@@ -176,7 +182,10 @@ class _Search:
         return np.asarray(self._distances + own == own[:, None])
 
     def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return `chosen` without superfluous labels, tried in canonical order; labels in `keep` stay."""
+        """Drop every label without which `chosen` is still a cover, except those in `keep`.
+
+        Labels are tried in canonical order.
+        """
         for label in np.setdiff1d(chosen, keep).tolist():
             rest = chosen[chosen != label]
             if len(rest) and not len(self._missing(rest, np.array([label]))) and self.is_cover(rest):
@@ -186,9 +195,10 @@ class _Search:
     def try_smaller(
         self, chosen: NDArray[np.int64], required: NDArray[np.int64], least: int
     ) -> tuple[NDArray[np.int64], int]:
-        """Try all sets with the `required` labels, by size from `least` on, while there are few of a size.
+        """Search for a cover smaller than `chosen` by trying every set that contains the `required` labels.
 
-        Returns the smallest cover known, and the proved lower bound on the size of any cover.
+        The sets are tried by size, from `least` on, until there are too many sets of one size. Returns the
+        smallest cover known, and the proved lower bound on the size of any cover.
         """
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:

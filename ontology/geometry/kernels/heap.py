@@ -1,4 +1,4 @@
-"""A binary heap in two arrays, smallest key first, for compiled loops."""
+"""A binary heap for compiled loops, stored in two arrays: keys, the smallest first, and their items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 
 @compiled
 def push(keys: Floats, items: Integers, size: int, key: float, item: int) -> None:
-    """Add an entry to a heap of `size` entries."""
+    """Add a key and its item to a heap that has `size` entries."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -30,7 +30,7 @@ def push(keys: Floats, items: Integers, size: int, key: float, item: int) -> Non
 
 @compiled
 def pop(keys: Floats, items: Integers, size: int) -> None:
-    """Remove the first of `size` entries."""
+    """Remove the entry with the smallest key from a heap that has `size` entries."""
     key = keys[size - 1]
     item = items[size - 1]
     at = 0

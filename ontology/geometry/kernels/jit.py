@@ -1,4 +1,4 @@
-"""compiled: numba's njit, with a cache on disk if a folder for it is writable."""
+"""compiled: a decorator like numba's njit, with a cache on disk if its folder is writable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of all files below this folder, which contains all code of the kernels."""
+    """Return a digest of all Python files in this folder and its subfolders: all code of the kernels."""
     folder, hashed = Path(__file__).parent, hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         hashed.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
@@ -28,14 +28,15 @@ _SOURCES = _digest_of_sources()
 
 
 class _FileEach(IndexDataCacheFile):
-    """One cache file for each signature of a kernel, without an index.
+    """A cache of compiled code with one file for each signature of a kernel, and without an index file.
 
-    The name of a file contains a digest of the signature, and its content the signature itself.
+    The name of each file contains a digest of the signature; the file itself contains the signature and the
+    code.
 
-    numba itself numbers these files, and an index maps signatures to numbers. Two processes that compile
-    different signatures at the same time take the same number. The index of one process may then point to the
-    code of the other, and from then on integers are read as floating-point numbers. Without an index, no
-    process can read the code of another signature.
+    This replaces numba's own cache, which numbers its files and maps signatures to numbers in an index.
+    There, two processes that compile different signatures at the same time may take the same number. The
+    index of one process may then point to the code of the other, which reads integers as floating-point
+    numbers. Without an index, no process can read the code of another signature.
     """
 
     def _name_of(self, key: object) -> str:
@@ -64,20 +65,23 @@ class _Cache(FunctionCache):
 
 
 def compiled(kernel: Kernel) -> Kernel:
-    """Compile `kernel` on its first call; it runs without the interpreter lock and divides as numpy does.
+    """Compile `kernel` on its first call.
+
+    The compiled code releases the interpreter lock, and divides by zero as numpy does, without an error.
 
     numba's cache notices changes only in the file that contains a kernel, but kernels inline functions from
     other files of this folder. So the name of each kernel contains a digest of the whole folder. The cache
-    looks up this name, so it never returns code compiled from other sources. If no cache folder is writable,
-    for instance in an image mounted read-only, each process compiles the kernel once.
+    looks up this name, so it never returns code that was compiled from other sources. If no cache folder is
+    writable, for instance in an image mounted read-only, each process compiles the kernel once.
     """
     return _compiled(kernel, fastmath=False)
 
 
 def compiled_sum(kernel: Kernel) -> Kernel:
-    """Compile `kernel` like `compiled`, but let it add in any order, which allows vector instructions.
+    """Compile `kernel` like `compiled`, but allow sums in any order, so that vector instructions can be used.
 
-    Its results may differ in the last bits between processors, so they may filter labels but never decide.
+    The sums may differ in the last bits between processors, so they may only rule out labels, with a margin
+    for rounding; they never decide which label is best.
     """
     return _compiled(kernel, fastmath={"nsz", "reassoc"})
 

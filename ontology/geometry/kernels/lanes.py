@@ -1,8 +1,8 @@
-"""Several numbers in one value: vector types for compiled loops, and their operations.
+"""Vectors of eight numbers for compiled loops, and operations on them; each number is in one *lane*.
 
-Eight float64 are a value of an LLVM vector type, which LLVM lowers to the registers of the processor: one
-register of AVX-512, two of AVX2, four of SSE2 or NEON. On all of them, terms are added in the order in which
-the code adds them. Indices of arrays count entries and are not checked.
+Eight float64 numbers are one value of an LLVM vector type, which LLVM maps to registers of the processor: one
+register of AVX-512, two of AVX2, four of SSE2 or NEON. On all processors, terms are added in the order that
+the code gives. Array indices count entries (not bytes) and are not checked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Emitter = tuple[Any, Callable[..., Any]]
 
 
 class _Lanes(types.Type):
-    """The numba type of one value that consists of several numbers."""
+    """The numba type of a vector: one value that consists of several numbers."""
 
     def __init__(self, element: Any, width: int) -> None:
         self.width = width
@@ -56,7 +56,7 @@ DOUBLES: Any = _Lanes(ir.DoubleType(), 8)
 
 
 def places(numbers: list[int]) -> Any:
-    """Return lane numbers as a constant vector, the argument of a shuffle."""
+    """Return lane numbers as the constant vector that LLVM's shuffle instruction takes."""
     return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
 
 
@@ -67,7 +67,7 @@ def address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
 
 
 def read(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
-    """Read 8 entries of an array of numbers, from `at` on, as float64."""
+    """Read 8 consecutive entries of an array of numbers, from index `at` on, as float64."""
     place = address(context, builder, kind, array, at)
     stored = ir.VectorType(place.type.pointee, DOUBLES.width)
     found = builder.load(builder.bitcast(place, stored.as_pointer()), align=kind.dtype.bitwidth // 8)
@@ -77,7 +77,7 @@ def read(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
 
 
 def as_doubles(builder: Any, found: Any) -> Any:
-    """Return lanes of float32 or float64 as lanes of float64."""
+    """Convert a vector of float32 or float64 to float64."""
     return found if found.type == DOUBLES.vector else builder.fpext(found, DOUBLES.vector)
 
 
@@ -91,7 +91,7 @@ def _zeros(_: Any) -> Emitter:
 
 
 def _load(_: Any, array: Any, at: Any) -> Emitter:
-    """Return the 8 entries of a float array from `at` on."""
+    """Return 8 consecutive entries of a float array, from index `at` on."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return read(context, builder, signature.args[0], given[0], given[1])
@@ -100,7 +100,7 @@ def _load(_: Any, array: Any, at: Any) -> Emitter:
 
 
 def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
-    """Return 8 entries of `array`: those at the places ``columns[at], ..., columns[at + 7]``.
+    """Return the 8 entries of `array` with the indices ``columns[at], ..., columns[at + 7]``.
 
     They are read one by one, which is fast on every processor.
     """
@@ -120,7 +120,7 @@ def _gather(_: Any, array: Any, columns: Any, at: Any) -> Emitter:
 
 
 def _store(_: Any, array: Any, at: Any, value: Any) -> Emitter:
-    """Write 8 entries of a float64 array from `at` on."""
+    """Write a vector to 8 consecutive entries of a float64 array, from index `at` on."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = address(context, builder, signature.args[0], given[0], given[1])
@@ -131,7 +131,7 @@ def _store(_: Any, array: Any, at: Any, value: Any) -> Emitter:
 
 
 def _fetch(_: Any, array: Any, at: Any) -> Emitter:
-    """Prefetch ``array[at]`` into the cache; it may be past the end."""
+    """Prefetch ``array[at]`` into the cache; `at` may be past the end of the array."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = address(context, builder, signature.args[0], given[0], given[1])
@@ -146,17 +146,17 @@ def _fetch(_: Any, array: Any, at: Any) -> Emitter:
 
 
 def _add(_: Any, one: Any, other: Any) -> Emitter:
-    """Add lane by lane."""
+    """Add two vectors, lane by lane."""
     return DOUBLES(one, other), lambda _, builder, __, given: builder.fadd(*given)
 
 
 def _multiply(_: Any, one: Any, other: Any) -> Emitter:
-    """Multiply lane by lane."""
+    """Multiply two vectors, lane by lane."""
     return DOUBLES(one, other), lambda _, builder, __, given: builder.fmul(*given)
 
 
 def _lesser(_: Any, one: Any, other: Any) -> Emitter:
-    """Return the smaller number, lane by lane; `other` where `one` is NaN."""
+    """Return the smaller number in each lane; the number of `other` where one of the two is NaN."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", *given), *given)

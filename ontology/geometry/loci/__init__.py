@@ -1,7 +1,8 @@
 """The locus of observed labels, by the method that `locusmethods` picks.
 
-The exact method (`exactlocus`) uses `hull` on trees with all labels allowed and `restrictedtree` on trees
-with some labels allowed. Elsewhere it uses `general`, whose verdicts are proved in whole numbers by `proofs`.
-`pairs` computes the union of the loci of all pairs of observed labels; `weightgrids` has the source paper's
-algorithms. The result is a `Locus` (`members`) with its `witnesses`.
+The exact method (`exactlocus`) uses `hull` on trees with all labels allowed, `restrictedtree` on trees with
+only some labels allowed, and `general` on all other spaces. `proofs` proves the verdicts of `general` in
+whole numbers. `pairs` computes the union of the loci of all pairs of observed labels. `weightgrids` contains
+the source paper's algorithms. The result is a `Locus` (defined in `members`) with a witness for each member
+(`witnesses`).
 """

@@ -1,11 +1,11 @@
-"""The exact locus: every label that some weights over the observed labels reach, each with such weights.
+"""The exact locus: every label that some weights on the observed labels reach, each with a witness.
 
 The locus of observed labels l_1, ..., l_K is the set of allowed labels y that minimize
 ``sum_i w_i d(y, l_i)^2`` for some non-negative weights that are not all zero. A member is *uniquely
-reachable* where some weights make it the only minimizer. The algorithm depends on the space:
+reachable* if some weights make it the only minimizer. The algorithm depends on the space:
 
-* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`), with the
-  changes that the tie rule makes to it where edges are very short (`ontology.geometry.loci.shortedges`);
+* a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`). If some
+  edges are very short, the tie rule changes it (`ontology.geometry.loci.shortedges`);
 * a tree with only some labels allowed, such as its leaves: `ontology.geometry.loci.restrictedtree`;
 * a complete graph: the observed labels, see `locus_index`;
 * any other space: the exact general algorithm over a matrix of distances (`ontology.geometry.loci.general`).
@@ -28,14 +28,14 @@ __all__ = ["hull_locus", "locus_index"]
 
 
 def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
-    """Return the locus of observed labels given as distinct point indices; see `locus`.
+    """Return the exact locus of observed labels, which are given as distinct point indices; see `locus`.
 
     Notes
     -----
-    On a complete graph, all weight on an observed label that is allowed makes it the only best label. An
-    unobserved label is at distance 1 from every observed label. So it is best only under weights that give no
-    allowed label any weight; then all allowed labels tie. Such weights exist only if some observed label is
-    not allowed.
+    On a complete graph, an observed label that is allowed is the only best label if all weight is on it. An
+    unobserved label is at distance 1 from every observed label. So it is best only if all weight is on
+    observed labels that are not allowed, and then all allowed labels tie. Such weights exist only if some
+    observed label is not allowed.
     """
     if isinstance(space, TreeSpace) and space.allowed is None:
         return _tree_locus(space, points)
@@ -55,7 +55,10 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 
 def hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
-    """Return the hull of observed labels as a locus, all of it uniquely reachable; every label is allowed."""
+    """Return the hull of observed labels as their locus; every label of the tree must be allowed.
+
+    Every member is uniquely reachable. Changes by the tie rule are not included.
+    """
     tree = space.tree
     index = tree.points(hull(tree, tree.positions(points)))
     if (index[1:] < index[:-1]).any():  # on most trees canonical order is this preorder

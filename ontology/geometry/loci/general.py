@@ -1,19 +1,20 @@
-"""The exact locus over any matrix of distances.
+"""The exact locus for any matrix of distances.
 
-A label y is a member if, for some weights on the simplex, no other label has a smaller sum. The members are
-found among the distinct rows of the matrix, in three steps:
+Each label is a row of the matrix. A label y is a member if, for some weights that are not negative and add up
+to 1, no other label has a smaller weighted sum of squared distances. The members are found among the distinct
+rows of the matrix, in three steps:
 
-1. A row is ruled out if another row is smaller on every column. If another row is smaller on some columns and
-   equal on the others, the row is not used as a rival: it can be best only if all weight is on the columns
-   where the two are equal, its **face** (`ontology.geometry.kernels.rows.rowdominance`).
-2. Random weights find rows that are best under them.
-3. For each row that is left, a linear program finds the weights that put it as far below its rivals as
-   possible (`ontology.geometry.loci.proofs.marginprogram`).
+1. A row is ruled out if another row is smaller in every column. If another row is smaller in some columns and
+   equal in the others, the row can be best only if all weight is on the columns where the two are equal: its
+   **face**. Other rows are not compared with such a row (`ontology.geometry.kernels.rows.rowdominance`).
+2. The rows that are best under random weights are members.
+3. For each row that is not decided yet, a linear program finds the weights that put it as far below its
+   rivals as possible (`ontology.geometry.loci.proofs.marginprogram`).
 
-Floating point only proposes. Every verdict of steps 2 and 3 has a proof in whole numbers
-(`ontology.geometry.loci.proofs.certificates`): rounded weights, or rounded multipliers of the program's dual;
-exact arithmetic settles a row that only ties or that rounding leaves open
-(`ontology.geometry.loci.proofs.exactgame`).
+Floating-point results are only proposals. Every verdict of steps 2 and 3 has a proof in whole numbers
+(`ontology.geometry.loci.proofs.certificates`): weights, or multipliers from the dual of the linear program,
+rounded to whole numbers. If these prove nothing, for instance because the row only ties, exact arithmetic
+decides (`ontology.geometry.loci.proofs.exactgame`).
 """
 
 from __future__ import annotations
@@ -56,19 +57,20 @@ class GeneralLocus:
     Attributes
     ----------
     index : ndarray of shape (n_members,), dtype=int64
-        The members among the candidates, ascending.
+        Row numbers of the members among the candidates, ascending.
     unique_index : ndarray of int64
-        The members that some weights make the only best row, ascending. Rows that equal another row are never
-        among them.
+        Row numbers of the members that some weights make the only best row, ascending. A row that equals
+        another row is never one of them.
     witnesses : sequence of tuple of int, length n_members
         Weights for each of `index`: whole numbers, none negative, not all zero. They make the member a best
         row, and the only best row if it is in `unique_index`.
     tolerance : float
         0 if only equal sums tie; `ontology.geometry.ties.TIE_RELATIVE` if distances have been rounded.
     proofs : dict of str to int
-        Number of distinct rows that were settled in each way.
+        For each kind of proof, such as ``"weights"`` or ``"multipliers"``, the number of distinct rows that
+        it decided.
     status : {"exact"}
-        Always ``"exact"``: a row that cannot be settled raises an error.
+        Always ``"exact"``: a row that cannot be decided raises an error.
     """
 
     index: NDArray[np.int64]
@@ -86,19 +88,20 @@ def general_locus(
     seed: int = 0,
     tolerant: bool | None = None,
 ) -> GeneralLocus:
-    """Decide which rows of a matrix of distances some weights over its columns make best.
+    """Find the rows of a matrix of distances that are best under some weights on its columns.
 
     Parameters
     ----------
     distances : ndarray of shape (n_rows, n_observed), integer or float dtype
-        Finite, non-negative; one row for each competing label, one column for each observed label.
+        Finite and not negative; one row for each allowed label, one column for each observed label.
     candidates : array_like of int, optional
         Rows to decide about; all by default. All rows compete in any case.
     seed : int, default=0
         Seed of the random weights. They change how a verdict is proved, never the verdict.
     tolerant : bool, optional
-        Whether sums tie by the tie rule. For distances of a space, pass the result of `is_tolerant`. By
-        default, sums tie by the rule where `distances` are not short numbers.
+        Whether sums tie by the tie rule (`ontology.geometry.ties`); if not, only equal sums tie. For
+        distances of a space, pass the result of `is_tolerant`. By default the tie rule applies unless all
+        `distances` are short numbers.
 
     Returns
     -------
@@ -113,17 +116,18 @@ def general_locus(
 
     Notes
     -----
-    The result is exact if the distances are short numbers (see `ontology.geometry.paths.wholenumbers`: whole
-    numbers, quarters and the like). Other distances are taken to be rounded. All their bits count, but sums
-    tie by the tie rule of `ontology.geometry.ties`, so the members are the labels that scoring can return.
+    Distances are short numbers if they are whole numbers, quarters and the like
+    (`ontology.geometry.paths.wholenumbers`). Sums of these are compared exactly. Other distances are assumed
+    to be rounded. They are used with all their bits, but sums tie by the tie rule of
+    `ontology.geometry.ties`. So the members are the labels that scoring can return.
 
     O(n_rows * n_observed) to find the distinct rows; then one linear program of n_observed + 1 variables for
     each row that could be best and that the random weights do not reach.
 
     Examples
     --------
-    Four leaves of a star with legs 2, 2, 2 and 1; the first three are observed. No two of them reach the
-    fourth, all three together do:
+    Four leaves are at distances 2, 2, 2 and 1 from the center of a star; the first three are observed.
+    Weights on two of them do not reach the fourth leaf, but weights on all three do:
 
     >>> found = general_locus(np.array([[0, 4, 4], [4, 0, 4], [4, 4, 0], [3, 3, 3]], dtype=np.uint8))
     >>> found.index.tolist(), found.unique_index.tolist()
@@ -160,12 +164,15 @@ def is_tolerant(space: MetricSpace) -> bool | None:
 def measured_rows(
     space: MetricSpace, points: NDArray[np.int64], rows: NDArray[np.int64] | None = None
 ) -> NDArray[Any]:
-    """Return the distances from `rows` (all labels by default) to observed points, or raise `SpaceError`."""
+    """Return the distances from `rows` to observed points; if there are too many, raise `SpaceError`.
+
+    `rows` are indices among the allowed labels; by default all of them.
+    """
     n_rows = space.n_labels if rows is None else len(rows)
     if n_rows * len(points) > _MOST_ENTRIES:
         raise SpaceError(
-            f"observed: the distances from {n_rows} labels to {len(points)} observed labels are more than "
-            f"{_MOST_ENTRIES}, the most that are compared at once; observe or allow fewer labels"
+            f"observed: {n_rows} labels and {len(points)} observed labels have {n_rows * len(points)} "
+            f"distances; at most {_MOST_ENTRIES} can be compared; observe or allow fewer labels"
         )
     return space.distances(rows, points)
 
@@ -199,9 +206,9 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Group equal rows into sets; return a row of each set, the set of each row, and the size of each set.
+    """Group equal rows into sets; return one row number per set, the set of each row, and the set sizes.
 
-    Sets are in ascending order of the sums of their rows.
+    Sets are numbered in ascending order of the sum over their row.
     """
     whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
     _, first, group, size = np.unique(
@@ -216,7 +223,10 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of these rows."""
+    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of these tied rows.
+
+    The face of a row is the set of columns that may have weight if the row is to be best.
+    """
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
             RIVAL,
@@ -225,7 +235,7 @@ def _reduced(
             tying_faces,
         )
     except ImportError:
-        raise MissingExtraError.of("numba", "science", "the locus of a general space") from None
+        raise MissingExtraError.of("numba", "science", "computing the locus on this space") from None
     state = dominance(rows, lifted)
     rivals, tied_only = np.flatnonzero(state == RIVAL), np.flatnonzero((state == TIED_ONLY) & wanted)
     faces = tying_faces(rows[tied_only], lifted[rivals])
@@ -234,9 +244,10 @@ def _reduced(
 
 
 class _Decision:
-    """The verdicts on distinct rows, given in ascending order of their sums.
+    """The verdicts on distinct rows, which are given in ascending order of their sums.
 
-    Rows have two numbers: `row` counts all rows, `at` counts the rows that could be best, rivals first.
+    In this class `row` is the number of a row among all rows, and `at` is its number among the rows that
+    could be best, where rivals come first.
     """
 
     def __init__(
@@ -284,10 +295,10 @@ class _Decision:
                     self._admit(at, weights[s], "sampled weights", alone=True)
 
     def _decide(self, at: int, face: NDArray[np.bool_]) -> None:
-        """Settle whether one row is a member; `face` marks the columns where it may have weight.
+        """Decide whether one row is a member; `face` marks the columns that may have weight if it is best.
 
-        Rounded weights make a rival a member only if it is the only best row under them; `_settle` decides
-        about a rival that ties.
+        Rounded weights are accepted as a proof for a rival only if they make it the only best row. If it ties
+        with another row, `_settle` decides about it.
         """
         columns = np.flatnonzero(face)
         idle = (self._rows[: self._n_rivals, columns] == self._rows[at, columns]).all(axis=1)
@@ -308,14 +319,14 @@ class _Decision:
         self._settle(at, columns, np.flatnonzero(~idle), margin)
 
     def _promising(self, at: int, weights: NDArray[np.int64]) -> bool:
-        """Return whether a proof is worth trying: in floating point, no rival has a much smaller sum."""
+        """Return whether `weights` may make a row best: no rival has a much smaller sum in floating point."""
         sums = self._scaled[: self._n_rivals] @ weights
         return bool(sums.min() >= (self._scaled[at] @ weights) * _NEARLY)
 
     def _admit(self, at: int, weights: NDArray[Any], how: str, *, alone: bool) -> bool:
-        """Make a row a member if `weights` make it best, or with `alone` the only best row.
+        """Record a row as a member if `weights` make it best or, with `alone`, the only best row.
 
-        Returns whether they do.
+        Returns whether the row was recorded.
         """
         if alone:
             proved = bool((weights > 0).all()) and self._competition.is_only_best(at, weights)
@@ -330,7 +341,7 @@ class _Decision:
         return proved
 
     def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
-        """Settle a row that floating point left open because it ties or nearly ties."""
+        """Decide by exact arithmetic about a row for which rounded weights and multipliers prove nothing."""
         competition = self._competition
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)

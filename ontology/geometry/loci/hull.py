@@ -1,12 +1,13 @@
 """The locus on a tree whose labels are all allowed: the hull of the observed labels, in O(n_points).
 
-The hull is every vertex on a path between two observed labels, including these. For a vertex outside it, all
-paths to observed labels pass through one hull vertex, which is nearer to every observed label; so no weights
-reach the vertex outside. If a vertex inside is observed, all weight on it makes it the only best label.
-Otherwise it is between two observed labels, at distances p and q from them. With weight q on the first and p
-on the second, the Fréchet variance falls towards the vertex from both sides, and strict convexity makes it
-the only best label. So on these trees every member is uniquely reachable.
-`ontology.geometry.loci.shortedges` explains how the tie rule changes the locus where edges are very short.
+The hull consists of the observed labels and every vertex on a path between two of them. For a vertex outside
+it, all paths to observed labels pass through one hull vertex, which is nearer to every observed label; so no
+weights reach the vertex outside. A vertex of the hull that is observed is the only best label if all weight
+is on it. Any other vertex of the hull is between two observed labels, at distances p and q from them. With
+weight q on the first and p on the second, the Fréchet variance falls towards the vertex from both sides. The
+variance is strictly convex along paths, so the vertex is the only best label. So on these trees every member
+is uniquely reachable. `ontology.geometry.loci.shortedges` explains how the tie rule changes the locus where
+edges are very short.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class HullWitnesses(Witnesses):
 
     The witness of an observed label is weight 1 on itself. The witness of any other vertex has weight on two
     observed labels, one on each side of the vertex, in inverse proportion to their distances from it. The
-    weights are coprime whole numbers. They are exact for the stored edge lengths of any size, since a float
-    is a fraction.
+    weights are coprime whole numbers. They are exact for any edge lengths, because a stored float is a
+    fraction.
 
     Parameters
     ----------
@@ -79,13 +80,13 @@ class HullWitnesses(Witnesses):
     members : ndarray of shape (n_members,), dtype=int64
         Canonical index of each member of the hull, in the order of the witnesses.
     known : mapping of int to tuple of int, optional
-        Witnesses found in another way, by the canonical index of the member: for members outside the hull,
-        and for hull vertices that need a witness other than the computed one.
+        Witnesses that replace the computed ones, by the canonical index of the member. They are needed for
+        members outside the hull, and for hull vertices that the tie rule affects.
 
     Notes
     -----
-    One witness costs a walk along the path between its two labels, and O(n_observed) for the returned
-    weights.
+    To compute one witness, the path between its two labels is followed once; the returned weights take
+    O(n_observed).
     """
 
     def __init__(
@@ -130,7 +131,11 @@ class HullWitnesses(Witnesses):
         return spread(len(self._points), zip(columns, ratio.as_integer_ratio(), strict=True))
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
-        """Return the first observed label at or below `vertex`, and one beyond it, numbered in preorder."""
+        """Return two observed labels with `vertex` on the path between them, as numbers in preorder.
+
+        The first one is the first observed label at or below `vertex`; the other one is outside the subtree
+        of `vertex` or, if no observed label is, on another branch below `vertex`.
+        """
         below, beyond = np.searchsorted(self._ascending, [vertex, int(self._end[vertex])]).tolist()
         if below > 0:
             return below, below - 1
@@ -140,8 +145,8 @@ class HullWitnesses(Witnesses):
     def _distance(self, vertex: int, observed: int) -> Fraction:
         """Return the exact distance from a vertex to an observed label.
 
-        Of two vertices, the later one in preorder is never above the other, so it is moved up until both are
-        the same.
+        Of two vertices, the later one in preorder is never above the other. So the later one is repeatedly
+        replaced by its parent, until both are the same.
         """
         parent, length = self._ways_up
         first, second = sorted((vertex, int(self._ascending[observed])))

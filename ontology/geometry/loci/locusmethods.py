@@ -1,4 +1,4 @@
-"""locus: the labels that observed labels reach, by the exact method or a published one."""
+"""locus: find the labels that weights on observed labels reach, by the exact method or a published one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def locus(
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     observed : iterable of str
         Keys of points, at least one, each listed once; they need not be allowed labels.
     method : {"exact", "pairs", "pair-grid", "grid"}, default="exact"
@@ -42,22 +42,23 @@ def locus(
         pair of observed labels (the source paper's Algorithm 2) or one grid for all of them (its
         Algorithm 3).
     divisions : float, optional
-        For the grids, the D of the weights 0/D, 1/D, ..., D/D; positive. By default the diameter of the
-        allowed labels. If it is not a whole number, the last step is shorter.
+        Only for the two grid methods: the number D in the weights 0/D, 1/D, ..., D/D that they try; positive.
+        By default D is the diameter of the allowed labels. If D is not a whole number, the last step is
+        shorter.
     largest_cost : float, default=LARGEST_COST
-        For the grids, the largest number of multiply-adds. They need
-        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` multiply-adds for pairs, and
-        ``(divisions + 1)**n_observed * n_observed * n_labels`` for all labels at once.
+        Only for the two grid methods: the largest number of multiply-adds that is allowed. The methods need
+        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` multiply-adds (``"pair-grid"``), and
+        ``(divisions + 1)**n_observed * n_observed * n_labels`` (``"grid"``).
 
     Returns
     -------
     found : Locus
-        The method ``"exact"`` is exact on every space; if distances have been rounded, sums tie within the
-        `tolerance` of the result. The status of ``"pairs"`` is ``"exact"`` where the union is the whole locus
-        by a theorem: for up to two observed labels, on complete graphs, and on trees with every label allowed
-        and no edge below 4e-12 of the diameter. The status of ``"pair-grid"`` is ``"exact"`` on trees with
-        whole lengths and every label allowed, if D is at least the diameter. Elsewhere the status is
-        ``"lower_bound"``.
+        The locus, with a status. The method ``"exact"`` always has the status ``"exact"``; if distances are
+        rounded, sums tie within the `tolerance` of the result. The method ``"pairs"`` has the status
+        ``"exact"`` if a theorem says that the union is the whole locus: for up to two observed labels, on
+        complete graphs, and on trees with every label allowed and no edge below 4e-12 of the diameter. The
+        method ``"pair-grid"`` has the status ``"exact"`` on trees with whole lengths and every label allowed,
+        if D is at least the diameter. In all other cases the status is ``"lower_bound"``.
 
     Raises
     ------
@@ -72,8 +73,9 @@ def locus(
     Notes
     -----
     O(n_points) on a tree with every label allowed and no edges below 1e-6 of the largest distance between
-    observed labels; keys are built on demand. `ontology.geometry.loci.pairs.pairs_locus` states the cost of
-    pairs, and `ontology.geometry.loci.general.general_locus` the cost on a general space.
+    observed labels; keys are only looked up when they are read from the result.
+    `ontology.geometry.loci.pairs.pairs_locus` states the cost of the method ``"pairs"``, and
+    `ontology.geometry.loci.general.general_locus` the cost on other spaces.
 
     Examples
     --------
@@ -84,8 +86,8 @@ def locus(
     >>> found.members, found.witness("b"), found.status
     (('a', 'b', 'c', 'd'), (2, 1), 'exact')
 
-    Four leaves on legs of length 2, 2, 2 and 1: the short one is best under equal weights on the three long
-    ones, but under no weights on two of them.
+    Four leaves are at distances 2, 2, 2 and 1 from the center of a tree. The nearest leaf is best under equal
+    weights on the other three, but under no weights on two of them.
 
     >>> legs = [("a", "x"), ("b", "y"), ("c", "z"), ("x", "o"), ("y", "o"), ("z", "o"), ("short", "o")]
     >>> spider = metric_space(LabelGraph.from_edges(legs), labels="leaves")

@@ -1,4 +1,4 @@
-"""Locus: the labels that weights over observed labels reach, each with such weights."""
+"""Locus: the labels that weights on observed labels reach, each with a witness."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ class Locus:
     Attributes
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points : ndarray of shape (n_observed,), dtype=int64
         Point indices of the observed labels, in the order of the weights.
     index : ndarray of shape (n_members,), dtype=int64
-        The members: ascending indices among the allowed labels.
+        The members, as indices among the allowed labels, ascending.
     unique_index : ndarray of int64
-        The members that some weights make the only best label, ascending.
+        The members that some weights make the only best label, as indices among the allowed labels,
+        ascending.
     status : {"exact", "lower_bound"}
         ``"exact"``: these are all members. ``"lower_bound"``: there may be more.
     witnesses : sequence of tuple of int, length n_members
         For each member, weights over the observed labels: whole numbers, none negative, not all zero. They
-        make the member a best label, and the only best label if it is in `unique_index`. They are computed on
-        demand where that is cheap.
+        make the member a best label, and the only best label if it is in `unique_index`. Some are computed
+        only when they are read.
     tolerance : float
-        Relative difference within which Fréchet variances tie. It is 0 if only equal ones tie, or if the tie
-        rule changes nothing. If distances have been rounded, it is `ontology.geometry.ties.TIE_RELATIVE`, as
-        in scoring.
+        Relative difference within which Fréchet variances tie. It is 0 if only equal variances tie, or if the
+        tie rule does not change the locus. If distances are rounded, it is
+        `ontology.geometry.ties.TIE_RELATIVE`, as in scoring.
     """
 
     space: MetricSpace = field(repr=False)

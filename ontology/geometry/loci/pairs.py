@@ -45,10 +45,11 @@ __all__ = [
 def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     """Return the union of the loci of all pairs of observed labels, given as distinct point indices.
 
-    Its status is ``"exact"`` where the union is the whole locus by a theorem: for up to two observed labels,
-    on a tree with every label allowed (and no edge below 4e-12 of its diameter, which the tie rule would
-    blur), and on a complete graph. Elsewhere the status is ``"lower_bound"``. A witness has weight on at most
-    two observed labels; `unique_index` has the labels that some pair reaches uniquely.
+    The status of the result is ``"exact"`` if a theorem says that the union is the whole locus: for up to two
+    observed labels, on a complete graph, and on a tree with every label allowed and no edge below 4e-12 of
+    its diameter. (The ends of a shorter edge may be tied.) Otherwise the status is ``"lower_bound"``. A
+    witness has weight on at most two observed labels. `unique_index` contains the labels that some pair
+    reaches uniquely.
 
     Raises
     ------
@@ -67,7 +68,9 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
 
 def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> bool:
-    """Return whether the locus is the union of the loci of all pairs of observed labels; the answer is exact.
+    """Return whether the locus equals the union of the loci of all pairs of observed labels.
+
+    The answer is exact.
 
     Parameters
     ----------
@@ -81,7 +84,8 @@ def is_pairwise_decomposable(space: MetricSpace, observed: Iterable[str]) -> boo
 
     Notes
     -----
-    No computation is needed where the union is the whole locus by a theorem; elsewhere both are computed.
+    If a theorem says that the union is the whole locus (see `pairs_locus`), nothing is computed. Otherwise
+    the locus and the union are computed and compared.
 
     Examples
     --------
@@ -105,7 +109,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     first, second : str
         Keys of two different points, at least one of them an allowed label.
 
@@ -113,14 +117,15 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     -------
     keys : tuple of str
         Keys in canonical order. A label is on a shortest path if its distances to the two points add up to
-        the distance between them; if they are not whole numbers, up to a relative `TIE_RELATIVE`.
+        the distance between the points. If distances are not whole numbers, a relative difference of
+        `TIE_RELATIVE` is allowed.
 
     Raises
     ------
     InputError, UnknownLabelError
-        If a key is not a point of the space, or the two are the same.
+        If a key is not a point of the space, or the two keys are the same.
     SpaceError
-        If neither is an allowed label, because distances are known only from allowed labels.
+        If neither point is an allowed label, because distances are known only from allowed labels.
 
     Examples
     --------
@@ -140,7 +145,7 @@ def geodesic_interval(space: MetricSpace, first: str, second: str) -> tuple[str,
     else:
         raise SpaceError(
             f"first, second: neither {first!r} nor {second!r} is an allowed label, and distances are known "
-            "from allowed labels only; allow one of them, or build the space with labels='all'"
+            "only from allowed labels; allow one of them, or build the space with labels='all'"
         )
     return space.keys.take(np.flatnonzero(apart.sum(axis=1) <= length * (1 + TIE_RELATIVE)))
 
@@ -156,7 +161,7 @@ def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHul
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points : ndarray of shape (n_observed,), dtype=int64
         Point indices of the observed labels, each listed once.
     hulls : PairHulls
@@ -170,7 +175,7 @@ def locus_of_hulls(space: MetricSpace, points: NDArray[np.int64], hulls: PairHul
 
 
 class PairHulls(NamedTuple):
-    """The labels that pairs of columns of a matrix of distances reach.
+    """The labels that weights on pairs of columns of a matrix of distances reach.
 
     Attributes
     ----------
@@ -180,8 +185,9 @@ class PairHulls(NamedTuple):
         For members, the first pair that reaches the label uniquely or, if no pair does, the first pair that
         reaches it. Single columns come before pairs, and pairs are in the order of their columns.
     weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
-        Weights on these columns that reach the member, uniquely where that is possible. They are whole
-        numbers if the distances are, otherwise floats; with floats, equal means within `TIE_RELATIVE`.
+        Weights on these two columns that reach the member, uniquely if some weights do. They are whole
+        numbers if the distances are whole numbers, and otherwise floats. With floats, sums are treated as
+        equal if they differ by at most a relative `TIE_RELATIVE`.
     """
 
     member: NDArray[np.bool_]
@@ -193,22 +199,25 @@ class PairHulls(NamedTuple):
 def hull_members(
     distances: NDArray[Any], rows: range | None = None, *, tolerant: bool | None = None
 ) -> PairHulls:
-    """Return the labels that pairs of columns of a matrix of distances reach.
+    """Return the labels that weights on pairs of columns of a matrix of distances reach.
 
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_observed)
         Finite and non-negative.
     rows : range, optional
-        Take only the pairs whose first column is in this range, which has step 1; if it begins at 0, also
-        take the single columns. All pairs by default. `joined_hulls` joins the results of several ranges.
+        Consider only the pairs whose first column is in this range, which must have step 1. If the range
+        begins at 0, single columns are considered too. By default, all pairs and single columns are
+        considered. `joined_hulls` joins the results of several ranges.
     tolerant : bool, optional
         As for `ontology.geometry.loci.general.general_locus`.
     """
     try:
         from labelgrove.ontology.geometry.kernels.rows import pairhulls
     except ImportError:
-        raise MissingExtraError.of("numba", "science", "finding the labels that pairs reach") from None
+        raise MissingExtraError.of(
+            "numba", "science", "finding the labels that pairs of observed labels reach"
+        ) from None
     n_labels, n_observed = distances.shape
     rows = range(n_observed - 1) if rows is None else rows
     member, unique = np.zeros(n_labels, dtype=bool), np.zeros(n_labels, dtype=bool)
@@ -252,8 +261,8 @@ def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
     Returns
     -------
     shares : list of range
-        The first columns of the pairs of each share: ascending, adjacent, and none of them empty unless there
-        is a single column, which forms no pair.
+        For each share, the range of the first columns of its pairs. The ranges are ascending and adjacent. No
+        range is empty, unless there is only one column, which forms no pair.
 
     Examples
     --------
@@ -270,15 +279,16 @@ def shares_of_pairs(n_observed: int, n_shares: int) -> list[range]:
 
 
 def joined_hulls(shares: Iterable[PairHulls]) -> PairHulls:
-    """Return the labels that the pairs of several shares reach; the shares come in ascending order.
+    """Join the results of `hull_members` for several shares of the pairs, given in ascending order.
 
-    The result equals one `hull_members` over all of them: the first of several witnesses stays, and weights
-    that reach a label uniquely replace weights under which it only ties.
+    The result equals that of one call of `hull_members` with the pairs of all shares. If several shares have
+    a witness for a label, the first one is kept, but a witness that reaches the label uniquely replaces one
+    under which the label ties.
 
     Parameters
     ----------
     shares : iterable of PairHulls
-        At least one share; all over the same labels, and read one after the other.
+        At least one result; all for the same labels. They are read one after the other.
     """
     rest = iter(shares)
     first = next(rest)
@@ -292,7 +302,7 @@ def joined_hulls(shares: Iterable[PairHulls]) -> PairHulls:
 
 
 def _as_small_integers(distances: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the distances in a unit that makes them uint8 or uint16 exactly, or None if no unit does.
+    """Return the distances as exact uint8 or uint16, in a suitable unit; None if there is no such unit.
 
     The unit is a power of two, which leaves every hull unchanged and causes no rounding.
     """

@@ -1,10 +1,11 @@
-"""The exact locus on a tree on which only some labels are allowed, such as its leaves.
+"""The exact locus on a tree with only some labels allowed, such as its leaves.
 
-Let a label hang on the hull of the observed labels: at the hull vertex x, at height h. Its distance to every
-observed label is larger by h than that of x. If some other allowed label is at a distance below h from x,
-then by the triangle inequality it is strictly nearer to every observed label, and the hanging label is never
-best. So only the labels remain that are nearest, among all allowed labels, to the hull vertex at which they
-hang. The general algorithm decides about these few (`ontology.geometry.loci.general`).
+Let y be a label outside the hull of the observed labels. All paths from y to observed labels pass through one
+hull vertex x, at distance h from y. So y is farther from every observed label than x is, by h. If another
+allowed label is at a distance below h from x, it is strictly nearer than y to every observed label (by the
+triangle inequality), and y is never best. So a label y can be a member only if no other allowed label is
+nearer to its hull vertex x. The general algorithm decides about these few labels
+(`ontology.geometry.loci.general`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CLEARLY = 1e-10  # of the largest distance that a label and an observed label c
 
 
 def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: int = 0) -> GeneralLocus:
-    """Decide which allowed labels of a tree some weights over observed labels make best.
+    """Find the allowed labels of a tree that are best under some weights on observed labels.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
     Returns
     -------
     found : GeneralLocus
-        The result; its indices are among the allowed labels.
+        The result; its indices refer to the allowed labels.
 
     Notes
     -----
@@ -64,7 +65,9 @@ def restricted_tree_locus(space: TreeSpace, points: NDArray[np.int64], *, seed: 
 
 
 def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the labels that are nearest, among all allowed labels, to the hull vertex at which they hang.
+    """Return the allowed labels that may be best: no other allowed label is nearer to their hull vertex.
+
+    The hull vertex of a label is the vertex of the hull of `points` that is nearest to the label.
 
     Returns
     -------
@@ -74,13 +77,15 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
 
     Notes
     -----
-    O(n_points). Where lengths are not whole numbers, a label is omitted only if the difference exceeds any
-    rounding and the tie rule.
+    O(n_points). If lengths are not whole numbers, a label is omitted only if another label is nearer by more
+    than rounding and the tie rule can explain.
     """
     try:
         from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights, nearest_marked
     except ImportError:
-        raise MissingExtraError.of("numba", "science", "the locus on a tree with restricted labels") from None
+        raise MissingExtraError.of(
+            "numba", "science", "computing the locus on a tree with only some labels allowed"
+        ) from None
     tree = space.tree
     allowed = np.arange(len(tree)) if space.allowed is None else space.allowed
     at = tree.positions(allowed)

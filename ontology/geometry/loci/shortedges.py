@@ -1,20 +1,20 @@
 """How the tie rule changes the locus on a tree where edges are very short.
 
 On a tree whose labels are all allowed the locus is the hull of the observed labels, and each member is
-uniquely reachable (`ontology.geometry.loci.hull`). Where distances are not short numbers, sums tie within the
-relative t = `TIE_RELATIVE` (`ontology.geometry.paths.wholenumbers.are_short`), and very short edges blur both
-statements. Let R be the largest distance between observed labels, W the sum of the weights and S the sum of
-the weighted distances from a vertex x of the hull:
+uniquely reachable (`ontology.geometry.loci.hull`). If distances are not short numbers
+(`ontology.geometry.paths.wholenumbers.are_short`), sums tie within the relative t = `TIE_RELATIVE`. Then both
+statements may be wrong at very short edges. Let R be the largest distance between observed labels, W the sum
+of the weights and S the sum of the weighted distances from a vertex x of the hull:
 
-* A label outside the hull that hangs at x at height h has the value ``F(x) + 2 h S + h^2 W``, where
-  ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.
+* A label outside the hull whose nearest hull vertex is x, at distance h, has the Fréchet variance
+  ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.
 * For a vertex x of the hull there are weights that make it best, with ``F(x) / W`` at most ``R^2 / 4``. Under
-  them a neighbor at distance q has the value ``F(x) + q^2 W``. So x is the only best label unless
-  ``4 q^2 <= t R^2`` for some neighbor.
+  these weights a neighbor at distance q has the Fréchet variance ``F(x) + q^2 W``. So x is the only best
+  label unless ``4 q^2 <= t R^2`` for some neighbor.
 
-The general algorithm decides about the labels that these rules leave in doubt, and compares a vertex of the
-hull only with its neighbors: F is convex along every path, so beyond a neighbor with a larger F than x it
-only rises.
+The general algorithm decides about the labels that these two rules leave in doubt. It compares a vertex of
+the hull only with its neighbors. That is enough because F is convex along every path: if F is larger at a
+neighbor than at x, it is even larger beyond the neighbor.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ROOM = 4.0  # factor that covers the rounding of distances
 
 @dataclass(frozen=True)
 class Blurred:
-    """Labels for which the tie rule decides differently than the hull.
+    """Labels for which the tie rule gives another verdict than the hull.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class Blurred:
     not_alone : ndarray of int64
         Point indices of labels of the hull that are never the only best label, ascending.
     witness : dict of int to tuple of int
-        A witness by point index, for the labels `outside`, and for the labels of the hull that were in doubt
-        and proved to be the only best label for some weights.
+        Witnesses, by point index: for the labels `outside`, and for the labels of the hull that were in doubt
+        and turned out to be the only best label under some weights.
     """
 
     outside: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Blurred:
 
 
 def hull_decides(space: TreeSpace) -> bool:
-    """Return whether the locus is the hull whichever labels are observed; all labels must be allowed.
+    """Return whether the locus is the hull for any set of observed labels; all labels must be allowed.
 
     Examples
     --------
@@ -71,18 +71,19 @@ def hull_decides(space: TreeSpace) -> bool:
 
 
 def least_difference(space: TreeSpace) -> float:
-    """Return the difference in height beyond which the tie rule tells two labels apart.
+    """Return the largest difference in height at which two labels may be tied.
 
-    If two labels hang at the same vertex x and their heights differ by more than this, no weights make the
-    higher label best: with F and S as in the explanation of the module, the values differ by at least ``2 S``
-    times the difference, and F(x) is at most S times the diameter. The result is 0 if the tie rule tells any
-    two heights apart.
+    The height of a label is its distance from its nearest hull vertex. If two labels have the same nearest
+    hull vertex x and their heights differ by more than the result, no weights make the higher label best.
+    With F and S as in the docstring of the module, their Fréchet variances differ by at least ``2 S`` times
+    the difference in height, and F(x) is at most S times the diameter. The result is 0 if labels at different
+    heights are never tied.
     """
     return 0.0 if space.tree.has_short_distances else _ROOM * TIE_RELATIVE * space.tree.diameter()
 
 
 def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
-    """Return the changes that the tie rule makes to the hull of observed labels; None if there are none.
+    """Return how the tie rule changes the locus from the hull of the observed labels; None if it does not.
 
     Parameters
     ----------
@@ -138,11 +139,13 @@ def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int
 
 
 def _hanging_near(tree: RootedTree, inside: NDArray[np.int64], limit: float) -> NDArray[np.int64]:
-    """Return the positions outside the hull that hang at a height of at most `limit`."""
+    """Return the positions outside the hull whose distance from the hull is at most `limit`."""
     try:
         from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights
     except ImportError:
-        raise MissingExtraError.of("numba", "science", "the locus on a tree with very short edges") from None
+        raise MissingExtraError.of(
+            "numba", "science", "computing the locus on a tree with very short edges"
+        ) from None
     _, height = hanging_heights(tree.parent, tree.length, inside)
     height[inside] = np.inf
     return np.flatnonzero(height <= limit)

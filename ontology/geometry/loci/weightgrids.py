@@ -1,9 +1,9 @@
 """The published algorithms for the locus: a grid of weights, and the Fréchet means under these weights.
 
 Roberts et al. (2023), *Geometry-Aware Adaptation for Pretrained Models*, Algorithms 2 and 3. Both try the
-weights 0/D, 1/D, ..., D/D, where D is the diameter of the graph. A grid never adds a label that is not in the
-locus, but it can step over the weights that reach a member; the exact method cannot. Both algorithms are here
-for comparison.
+weights 0/D, 1/D, ..., D/D, where D is the diameter of the graph. A grid never finds a label that is not in
+the locus, but it can miss a member if no weights of the grid reach it. The exact method misses none; these
+two algorithms are here for comparison.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def pair_grid_locus(
     """Return the labels that grids of weights on pairs of observed labels reach: the paper's Algorithm 2.
 
     The status is ``"exact"`` on trees with whole lengths and every label allowed, if D is at least the
-    diameter: steps of 1/D cannot pass over a label there. Elsewhere it is ``"lower_bound"``. Witnesses are
-    points of the grid.
+    diameter, because the grid then misses no member. Otherwise it is ``"lower_bound"``. Witnesses are points
+    of the grid.
 
     Parameters
     ----------
     space : MetricSpace
-        Where the labels are.
+        The space of the labels.
     points : ndarray of shape (n_observed,), dtype=int64
         Point indices of the observed labels, each listed once.
     divisions : float or None
-        The D of the weights 0/D, 1/D, ..., D/D; positive. By default the diameter of the allowed labels. If
-        it is not a whole number, the last step is shorter.
+        The number D in the weights 0/D, 1/D, ..., D/D; positive. By default it is the diameter of the allowed
+        labels. If it is not a whole number, the last step is shorter.
     largest_cost : float
-        Largest number of multiply-adds; ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are
-        needed.
+        Largest number of multiply-adds that is allowed;
+        ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are needed.
 
     Raises
     ------
@@ -84,7 +84,8 @@ def grid_locus(
     space, points, divisions
         As for `pair_grid_locus`.
     largest_cost : float
-        Largest number of multiply-adds; ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
+        Largest number of multiply-adds that is allowed;
+        ``(divisions + 1)**n_observed * n_observed * n_labels`` are needed.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def grid_locus(
 
 
 class _Reached:
-    """Collects the Fréchet means of rows of weights, one row after another."""
+    """Collects the labels that are a Fréchet mean under some row of weights, and their witnesses."""
 
     def __init__(self, space: MetricSpace, points: NDArray[np.int64]) -> None:
         self._space, self._points = space, points
@@ -111,9 +112,10 @@ class _Reached:
         self._unique: set[int] = set()
 
     def add(self, variance: NDArray[np.float64], weights: dict[int, float]) -> None:
-        """Add the labels that `weights` (column -> weight) reach.
+        """Add the labels that the weights reach: those with the smallest Fréchet variance.
 
-        The first witness is kept, unless a later one reaches the label uniquely.
+        `variance` contains the Fréchet variance of each label under `weights`, a dictionary from column to
+        weight. The first witness of a label is kept, unless a later one reaches the label uniquely.
         """
         best = np.flatnonzero(variance <= variance.min() * (1 + TIE_RELATIVE)).tolist()
         new = [y for y in best if y not in self._witness or (len(best) == 1 and y not in self._unique)]
@@ -124,7 +126,7 @@ class _Reached:
             self._unique.add(best[0])
 
     def locus(self, status: Status) -> Locus:
-        """Return the labels reached, as a locus."""
+        """Return the labels that were added, as a locus with the given status."""
         index = np.array(sorted(self._witness), dtype=np.int64)
         unique = np.array(sorted(self._unique), dtype=np.int64)
         witnesses = [self._witness[y] for y in index.tolist()]
@@ -132,7 +134,7 @@ class _Reached:
 
 
 def _whole(weights: list[float]) -> tuple[int, ...]:
-    """Return the smallest whole weights in exactly the same ratios."""
+    """Return the smallest whole numbers with exactly the same ratios as `weights`."""
     ratios = [weight.as_integer_ratio() for weight in weights]
     common = math.lcm(*(denominator for _, denominator in ratios))
     whole = [numerator * (common // denominator) for numerator, denominator in ratios]
@@ -145,7 +147,7 @@ def _divisions(space: MetricSpace, divisions: float | None) -> float:
         return space.diameter()
     steps = nonnegative_number("divisions", divisions)
     if not steps:
-        raise InputError("divisions: 0 given; give a positive number of steps from 0 to 1")
+        raise InputError("divisions: 0 given; give a positive number of steps between weight 0 and weight 1")
     return steps
 
 
@@ -156,19 +158,19 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
         raise InputError(
             f"observed: a grid of about 10^{math.log10(n_weights):.1f} rows of weights on {space.n_labels} "
             f"labels takes an estimated 10^{math.log10(cost):.1f} multiply-adds, above largest_cost = "
-            f"{largest_cost:.0e}; observe fewer, raise largest_cost, or take the method 'exact'"
+            f"{largest_cost:.0e}; observe fewer labels, raise largest_cost, or use the method 'exact'"
         )
 
 
 def _steps(largest: float) -> NDArray[np.float64]:
-    """Return D times the weights of the grid: 0, 1, 2, ... and D itself."""
+    """Return the weights of the grid times D (`largest`): 0, 1, 2, ... up to below D, and D itself."""
     if largest == 0:  # a single allowed label, which gets all the weight
         return np.array([1.0])
     return np.append(np.arange(math.ceil(largest), dtype=np.float64), largest)
 
 
 def _grid(steps: NDArray[np.float64], n_observed: int, n_rows: int) -> Iterator[NDArray[Any]]:
-    """Yield blocks of all combinations of steps except the first, which is all zeros."""
+    """Yield rows of weights, `n_rows` at a time: every combination of steps except the one of all zeros."""
     shape = (len(steps),) * n_observed
     for start in range(int(len(steps) > 1), len(steps) ** n_observed, n_rows):
         flat = np.arange(start, min(start + n_rows, len(steps) ** n_observed))

@@ -1,4 +1,4 @@
-"""Witnesses: weights over observed labels that reach the members of a locus, computed on demand."""
+"""Witnesses: weights on observed labels that reach the members of a locus, computed when they are read."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Witnesses(Sequence[Weights]):
         """Return the witness of member `i`."""
 
     def entries(self, i: int) -> Iterable[tuple[int, int]]:
-        """Return the columns that have weight in witness `i`, ascending, each with its weight."""
+        """Return the pairs (column, weight) of witness `i` whose weight is not 0; columns ascending."""
         return ((column, weight) for column, weight in enumerate(self.witness(i)) if weight)
 
 
 def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
-    """Return the witness with the weights of `entries`, pairs of column and weight, and 0 in other columns.
+    """Return the witness that consists of `entries`, pairs of a column and its weight; other weights are 0.
 
     >>> spread(4, [(0, 2), (2, 1)])
     (2, 0, 1, 0)
@@ -50,17 +50,17 @@ def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
 
 
 class PairWitnesses(Witnesses):
-    """Witnesses with weight on one or two observed labels, kept as two columns and two weights.
+    """Witnesses with weight on one or two observed labels, stored as two columns and two weights for each.
 
     Parameters
     ----------
     n_observed : int
         Length of each witness.
     columns : ndarray of shape (n_members, 2), dtype=int64
-        The observed labels that have weight.
+        The columns of the observed labels that have weight.
     weights : ndarray of shape (n_members, 2), dtype=int64 or float64
-        The weights; 0 for an unused column. They are returned as coprime whole numbers in exactly the same
-        ratio (a float is a fraction).
+        The weights; 0 for an unused column. `witness` converts them to coprime whole numbers with exactly the
+        same ratio, which is possible for floats too.
     """
 
     def __init__(self, n_observed: int, columns: NDArray[np.int64], weights: NDArray[Any]) -> None:
@@ -80,7 +80,7 @@ class PairWitnesses(Witnesses):
         return spread(self._n_observed, self.entries(i))
 
     def entries(self, i: int) -> tuple[tuple[int, int], ...]:
-        """Return the columns that have weight in witness `i`, ascending, each with its weight."""
+        """Return the pairs (column, weight) of witness `i` whose weight is not 0; columns ascending."""
         (first, second), (of_first, of_second) = self._columns[i].tolist(), self._weights[i].tolist()
         if of_second == 0:
             return ((first, 1),)
@@ -91,14 +91,14 @@ class PairWitnesses(Witnesses):
 
 
 class SharedWitnesses(Witnesses):
-    """Witnesses of labels, many of which have the same row of distances and so the same witness.
+    """Witnesses of members, where members with equal rows of distances share one witness.
 
     Parameters
     ----------
     distinct : sequence of tuple of int
         The distinct witnesses.
     which : ndarray of shape (n_members,), dtype=int64
-        The place of each member's witness in `distinct`.
+        The index of each member's witness in `distinct`.
     """
 
     def __init__(self, distinct: Sequence[Weights], which: NDArray[np.int64]) -> None:

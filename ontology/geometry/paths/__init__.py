@@ -1,1 +1,1 @@
-"""Path lengths on trees and graphs, exact where floats would round."""
+"""Path lengths on trees and graphs, computed exactly even where sums of floats would be rounded."""

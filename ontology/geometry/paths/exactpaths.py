@@ -1,8 +1,8 @@
 """ExactPaths: shortest paths on graphs where sums of edge lengths would be rounded in floats.
 
-All edge lengths are whole multiples of some power of two. In this unit they are whole numbers with as many
-binary digits as needed. Their sums are exact in any order, and each sum is rounded once, when it is returned.
-With numba this is faster; the results are the same.
+The edge lengths are floats, so all of them are whole multiples of some power of two. In this unit they are
+whole numbers, with as many binary digits as needed. Their sums are exact in any order. Each sum is rounded
+once, when it is returned. The search is faster if numba is installed; the results are the same.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class ExactPaths:
     ends, others : ndarray of shape (n_edges,), dtype=int
         The two ends of each edge.
     length : ndarray of shape (n_edges,), dtype=float64
+        Edge lengths, positive and finite.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class ExactPaths:
         self._whole: list[int] = whole_numbers(length).tolist()
 
     def distances(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances from sources to targets, infinite without a path.
+        """Return the distances from sources to targets; infinity where there is no path.
 
         The shape is (n_sources, n_targets). Each distance is the exact sum of the lengths on its path,
         rounded to the nearest float.
@@ -73,9 +74,9 @@ class ExactPaths:
 
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The binary exponent of each digit, most significant first, and the digits of every edge length.
+        """The edge lengths as digits: the exponent of two for each digit, and the digits of every length.
 
-        The shapes are (n_digits,) and (n_edges, n_digits).
+        The most significant digit comes first. The shapes are (n_digits,) and (n_edges, n_digits).
         """
         from labelgrove.ontology.geometry.kernels.graphs.pathsums import DIGIT_BITS
 
@@ -86,7 +87,7 @@ class ExactPaths:
         return exponent + self._unit, np.array(digits)
 
     def _from(self, source: int) -> NDArray[np.float64]:
-        """Return the distances of all points from `source`."""
+        """Return the distances of all points from `source`, computed in Python; infinity without a path."""
         begin, neighbor, edge = self._begin.tolist(), self._neighbor.tolist(), self._edge.tolist()
         length: dict[int, int] = {}
         heap: list[tuple[int, int]] = [(0, source)]

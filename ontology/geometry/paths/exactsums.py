@@ -1,9 +1,10 @@
 """Sums of edge lengths that are rounded once, at the end.
 
-Lengths are split into *parts*: multiples of smaller and smaller powers of two, with so few digits that floats
-represent every possible sum of the same part exactly. Such sums do not depend on the order of their terms,
-and their differences lose no digits. A distance computed from them is the exact sum of the lengths on its
-path, rounded once. Whole numbers and similar lengths need one part.
+Each length is split into *parts* that add up to it. The first part contains the leading binary digits, the
+second part the next ones, and so on. A part has so few digits that floats represent every sum of first parts,
+of second parts and so on exactly. So these sums do not depend on the order of their terms, and their
+differences are exact too. A distance computed from them is the exact sum of the lengths on its path, rounded
+once. Whole numbers and similar lengths need only one part.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _MANTISSA_BITS = 53
 
 
 def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
-    """Return whether floats represent every sum of `lengths` up to `largest` exactly, so no parts are needed.
+    """Return whether floats represent every sum of `lengths` up to `largest` exactly, without parts.
 
     >>> are_exact(np.array([0.25, 3.0]), 1e6), are_exact(np.array([0.1, 0.2]), 1.0)
     (True, False)
@@ -28,7 +29,9 @@ def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
 
 
 def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA_BITS) -> NDArray[np.float64]:
-    """Split each length into parts, so that up to `n_terms` numbers of the same part add up without rounding.
+    """Split each length into parts, so that floats can add the same part of many lengths exactly.
+
+    A sum of at most `n_terms` first parts is exact, and so is a sum of second parts, and so on.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
     Returns
     -------
     parts : ndarray of shape (n_parts, n)
-        Parts, none negative, the largest first; their sum is exactly `lengths`.
+        Parts of each length, none negative, the largest first; their sum is exactly `lengths`.
 
     Examples
     --------
@@ -62,9 +65,9 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 
 
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each sum of parts as a sum of terms that do not overlap, the largest first.
+    """Return each sum of parts as a sum of terms without common binary digits, the largest first.
 
-    Each term is what rounding left out of the terms before it.
+    Each term is so small that adding it to the term before it, in floats, would not change that term.
 
     Parameters
     ----------
@@ -78,8 +81,8 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Notes
     -----
-    After D. E. Knuth and T. J. Dekker: the rounding error of an addition is a float, and a few more additions
-    find it.
+    This uses a result of D. E. Knuth and T. J. Dekker: the rounding error of an addition is itself a float,
+    and a few more additions compute it.
     """
     terms = parts.copy()
     unsettled = len(terms) > 1
@@ -113,20 +116,20 @@ def rounded(parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def narrowed(parts: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    """Split sums of parts further, into parts with fewer binary digits, so that their differences are exact.
+    """Split sums of parts into more parts, with so few binary digits that their differences are exact.
 
     Parameters
     ----------
     parts : ndarray of shape (n_parts, n)
-        Exact sums of parts.
+        For each part, exact sums over some lengths.
     digits : int
         Number of mantissa bits of the type in which the differences will be stored.
 
     Returns
     -------
     narrow : ndarray of shape (n_narrow, n)
-        Parts, none negative, the largest first. The sum of two differences within one row has at most
-        `digits` binary digits.
+        Parts, none negative, the largest first. Take two differences of entries of the same row: their sum
+        has at most `digits` binary digits.
     """
     if not parts.any():
         return parts

@@ -1,12 +1,13 @@
-"""RootedTree: a tree in preorder, where a subtree is an interval and a common ancestor a range minimum.
+"""RootedTree: a tree whose vertices are numbered in preorder, for fast distances.
 
-With labels numbered in preorder, the lowest common ancestor of u < v is the smallest parent of the vertices
-u+1, ..., v: all of these vertices are below it, and one of them is its child, namely the first vertex on the
-path from it down to v. Distances, the diameter and the tree scorer use only this fact. The cost of none of
-them depends on the depth of the tree.
+In preorder, the vertices of a subtree have consecutive numbers. Let u and v be vertices with ``u < v``. Their
+lowest common ancestor is the smallest parent of the vertices u+1, ..., v. All of these vertices are below the
+ancestor, so no parent is smaller. One of them is a child of the ancestor: the first vertex on the path from
+the ancestor down to v. Distances, the diameter and the tree scorer use only this fact, so their cost does not
+depend on the depth of the tree.
 
-A tree stays in memory as long as a model server runs, so it is stored in few bytes. Code that walks over the
-tree requests the arrays as int64 or float64, and keeps them only during the walk.
+A tree stays in memory while a model server runs, so it is stored in few bytes. Code that loops over the
+vertices requests the arrays as int64 or float64, and keeps these copies only during the loop.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Index = TypeVar("Index", int, NDArray[np.int64])
 def exact_dtype(lengths: NDArray[Any], largest: float) -> np.dtype[Any]:
     """Return the smallest dtype that represents every sum of `lengths` up to `largest`.
 
-    Whole numbers take uint8, uint16, float32 (up to 2^24) or float64; other lengths take float64.
+    For whole numbers this is uint8, uint16, float32 (up to 2^24) or float64; for other lengths it is float64.
     """
     if (lengths == np.floor(lengths)).all():
         if largest <= np.iinfo(np.uint8).max:
@@ -56,7 +57,7 @@ def check_lengths(lengths: NDArray[Any]) -> None:
 
 
 def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return the array itself if it is read-only and of this dtype, otherwise a read-only copy."""
+    """Return the array itself if it is read-only and has the given dtype, otherwise a read-only copy."""
     if array.dtype == dtype and not array.flags.writeable:
         return array
     copy = array.astype(dtype)
@@ -65,7 +66,7 @@ def kept(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
 
 
 class RootedTree:
-    """A tree with positive edge lengths, stored in preorder, siblings in the order of canonical indices.
+    """A tree with positive edge lengths, stored in preorder; siblings are in the order of canonical indices.
 
     Parameters
     ----------
@@ -84,20 +85,21 @@ class RootedTree:
     Raises
     ------
     SpaceError
-        If there is not exactly one root, a vertex is not below it, or a length is not within 1e-75..1e75.
+        If there is not exactly one root, a vertex is not below the root, a length is not within 1e-75..1e75,
+        or all lengths add up to more than 1e78.
 
     Notes
     -----
-    O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. Memory in bytes for each
-    vertex: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent; 8 for the length, if
-    lengths are given; 8 for a numbering other than preorder. Parents and lengths that are given read-only, in
-    preorder and as int32 and float64, take no memory of their own. `parent`, `end`, `depth` and `length` are
-    computed from these on demand, O(n) each.
+    O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. Each vertex takes this
+    memory, in bytes: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent; 8 for the length,
+    if lengths are given; 8 if canonical indices are not in preorder. Parents and lengths are not copied if
+    they are given read-only, in preorder, as int32 and float64. The properties `parent`, `end`, `depth` and
+    `length` are computed from this data whenever they are read, O(n) each.
 
     A distance is the exact sum of the lengths on the path, rounded once. If floats cannot represent the sums
-    of lengths exactly (for instance of 0.1), depths are stored in exact parts
-    (`ontology.geometry.paths.exactsums`), as many as needed: two parts of 8 bytes for decimals of similar
-    size, and one more for about every eleven decimal places between the longest path and the shortest edge.
+    of lengths exactly (for instance of 0.1), depths are stored in several exact parts
+    (`ontology.geometry.paths.exactsums`). Decimal lengths of similar size need two parts of 8 bytes. One more
+    part is needed for about every eleven decimal places between the longest path and the shortest edge.
     """
 
     def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
@@ -162,20 +164,20 @@ class RootedTree:
         self._depth_above = self._depths[0, given]
 
     def _ordered(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values in the order of positions, given values in the order of canonical indices."""
+        """Reorder values from canonical order to the order of preorder positions."""
         return values if self.in_preorder else values[self._order]
 
     def positions(self, points: Index) -> Index:
-        """Return the preorder positions of canonical indices, an array or a single number."""
+        """Convert canonical indices to preorder positions; both are an array or a single number."""
         return points if self.in_preorder else _taken(self._position, points)
 
     def points(self, positions: Index) -> Index:
-        """Return the canonical indices of preorder positions, an array or a single number."""
+        """Convert preorder positions to canonical indices; both are an array or a single number."""
         return positions if self.in_preorder else _taken(self._order, positions)
 
     @property
     def parent(self) -> NDArray[np.int64]:
-        """Position of each position's parent, shape (n,); the root, at position 0, is its own parent."""
+        """The position of each vertex's parent, shape (n,); the root, at position 0, is its own parent."""
         parent = self._parent.astype(np.int64)
         parent[0] = 0
         return parent
@@ -187,12 +189,12 @@ class RootedTree:
 
     @property
     def depth(self) -> NDArray[np.float64]:
-        """The sum of lengths up to the root, shape (n,); `below` returns exact differences of depths."""
+        """The distance of each vertex from the root, shape (n,), rounded; `below` gives exact differences."""
         return rounded(self.depth_parts)
 
     @property
     def depth_parts(self) -> NDArray[np.float64]:
-        """The depths in parts, shape (n_parts, n); sums and differences of any two are exact."""
+        """The depths in parts, shape (n_parts, n); within a part, differences and sums are exact."""
         return self._depths.astype(np.float64)
 
     @property
@@ -203,9 +205,9 @@ class RootedTree:
         return length
 
     def by_point(self) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
-        """Return parent and length by canonical index, as for the constructor; read-only.
+        """Return `parent` and `length` in canonical order, as the constructor takes them; read-only.
 
-        The root has parent -1 and length 0. Length is None if every edge has length 1.
+        The root has the parent -1. The result for `length` is None if every edge has length 1.
         """
         if self.in_preorder:
             return self._parent, self._length
@@ -228,16 +230,16 @@ class RootedTree:
         return self.dtype != np.float64 or are_short(np.append(self.length[1:], 2 * self.depth.max()))
 
     def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distance of `positions` from the vertices `top`, which must be at or above them."""
+        """Return the distances between `positions` and `top`; each top must be at or above its position."""
         above = self._depths.take(top, axis=1).astype(np.float64).reshape(self.n_parts, -1)
         return rounded(self._depths.take(positions, axis=1) - above)
 
     def way(
         self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance of each pair `first`, `second`, in parts; shape (n_parts, n).
+        """Return the distances between `first` and `second`, position by position, in exact parts.
 
-        `meet` has the position of the lowest common ancestor of each pair.
+        `meet` contains the position of the lowest common ancestor of each pair. The shape is (n_parts, n).
         """
         depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
         return np.asarray((depths.take(first, axis=1) - turn) + (depths.take(second, axis=1) - turn))
@@ -246,7 +248,7 @@ class RootedTree:
         return len(self._parent)
 
     def meeting(self, first: int, last: int) -> int:
-        """Return the lowest common ancestor of two positions, ``first <= last``."""
+        """Return the position of the lowest common ancestor of two positions, with ``first <= last``."""
         return first if first == last else max(0, int(self._parent[first + 1 : last + 1].min()))
 
     def distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:
@@ -256,9 +258,9 @@ class RootedTree:
         -----
         O(n + n_rows * n_cols) time, in blocks whose working memory is a few megabytes. A distance is
         ``(depth(row) - meet) + (depth(col) - meet)``, where ``meet`` is the depth of the lowest common
-        ancestor. It is exact except for one rounding at the end, and so symmetric to the last bit. If numba
-        is installed, large matrices of whole numbers are computed row by row, each from the row of the
-        parent; the results are the same.
+        ancestor. The sum is exact and rounded once at the end, so distances are symmetric to the last bit. If
+        numba is installed, large matrices of whole numbers are computed row by row: the row of each vertex
+        from that of its parent. The results are the same.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out)
@@ -273,9 +275,10 @@ class RootedTree:
     def _fill_by_parents(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> bool:
-        """Write `view` (n_sources, n_targets) by computing distances from those of the parent, if faster.
+        """Write the distances to `view`, computing the row of each vertex from that of its parent.
 
-        Returns whether it was written.
+        Nothing is written if this is impossible or slower than `_fill_by_meetings`. `view` has the shape
+        (n_sources, n_targets). Returns whether it was written.
         """
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
@@ -300,7 +303,7 @@ class RootedTree:
     def _fill_by_meetings(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64], view: NDArray[Any]
     ) -> None:
-        """Write `view` in blocks of sources, from the lowest common ancestors of sources and targets."""
+        """Write the distances to `view`, computed from lowest common ancestors in blocks of sources."""
         for of, turn in self._turns(sources, targets):
             some = sources[of]
             if self.n_parts == 1:
@@ -314,9 +317,10 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield the lowest common ancestors of sources and targets, in blocks of shape (n_block, n_targets).
+        """Yield the lowest common ancestor of each source with each target, one block of sources at a time.
 
-        Each entry is the depth of the ancestor or, if depths have several parts, its position.
+        Each item is the slice of the sources in the block, and an array of shape (n_block, n_targets). An
+        entry of the array is the depth of the ancestor or, if depths have several parts, its position.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
@@ -344,8 +348,9 @@ class RootedTree:
 
         Notes
         -----
-        This takes two sweeps. Whichever vertex the first sweep starts from, the vertex farthest from it is an
-        end of a longest path; that is also true within a subset.
+        The distances from two vertices are enough. In a tree, the vertex farthest from any given vertex is an
+        end of a longest path, so the largest distance from this end is the diameter. This is also true if
+        only the vertices of a subset count.
         """
         positions = np.arange(len(self)) if among is None else among
         away = self.distances(positions, positions[:1])[:, 0]
@@ -359,15 +364,15 @@ class RootedTree:
 
 @dataclass(frozen=True)
 class _Preorder:
-    """The data of a tree whose vertices are numbered in preorder, computed by a few passes over arrays.
+    """The levels and subtrees of a tree in preorder, computed by a few operations on whole arrays.
 
-    The trees of bundles are in canonical order, which is a preorder. A loop over the vertices would take ten
-    times as long.
+    Trees that are loaded from bundles are in canonical order, which is a preorder. A loop over the vertices
+    would take ten times as long.
 
     Attributes
     ----------
     parent, level, end : ndarray of shape (n,)
-        Parent of each vertex, number of edges to the root, and the vertex after its subtree.
+        Parent of each vertex, its level (the number of edges to the root), and the vertex after its subtree.
     members : list of ndarray
         The vertices of each level except the root level, ascending.
     """
@@ -379,9 +384,9 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return the data, or None if the vertices are not in preorder or a loop is faster (in deep trees).
+        """Return the data; None if the vertices are not in preorder or the tree has too many levels.
 
-        `ascending` is ``arange(n)``.
+        With many levels, a loop over the vertices is faster. `ascending` is ``arange(n)``.
         """
         if (parent >= ascending).any():
             return None
@@ -405,7 +410,7 @@ class _Preorder:
         return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
 
     def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the sums of lengths up to the root, equal to those of a loop over the vertices."""
+        """Return the distance of each vertex from the root, the same as from a loop over the vertices."""
         depth = self.level.astype(np.float64)
         if length is not None:
             for some in self.members:
@@ -416,7 +421,7 @@ class _Preorder:
 def _depths_and_ends(
     parent: NDArray[np.int64], length: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the depth of each vertex and the vertex after its subtree, for a tree in preorder."""
+    """Return the depth of each vertex, and the vertex that follows its subtree, for a tree in preorder."""
     n = len(parent)
     depths, ends = [0.0] * n, list(range(1, n + 1))
     parents, lengths = parent.tolist(), length.tolist()
@@ -430,9 +435,10 @@ def _depths_and_ends(
 def _depths_in_parts(
     parent: NDArray[np.int64], length: NDArray[np.float64], found: _Preorder | None
 ) -> NDArray[np.float64]:
-    """Return depths in parts, so that sums of two depths are exact.
+    """Return the depths of all vertices in parts, such that the sum of any two depths is exact.
 
-    A sum of two depths is a sum of at most twice as many lengths as the tree has levels.
+    `found` is the preorder data of the tree, if there is any. The sum of two depths is a sum of edge lengths,
+    at most two for each level of the tree.
     """
     if found is None:
         height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())

@@ -1,9 +1,10 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
-If every edge has length 1 and numba is installed, compiled breadth-first searches measure the paths.
-Otherwise scipy's Dijkstra measures them if floats represent all sums of lengths exactly; the results are the
-same. Lengths whose sums floats would round (such as 0.1) are added as whole numbers of any size
-(`ontology.geometry.paths.exactpaths`). These libraries are loaded when the first path is measured.
+There are three ways to measure paths. If every edge has length 1 and numba is installed, compiled
+breadth-first searches are used. If floats represent all sums of lengths exactly, scipy's Dijkstra is used; it
+also gives the same results for edges of length 1 without numba. Lengths whose sums floats would round (such
+as 0.1) are added as whole numbers of any size (`ontology.geometry.paths.exactpaths`). Numba and scipy are
+loaded when the first path is measured.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class ShortestPaths:
     Attributes
     ----------
     marker : float or None
-        The number that means "no path": the largest number of `dtype` if that is an integer type, infinity
-        otherwise. `dtype` is chosen so that every distance is smaller. None for a connected graph.
+        The distance that means "no path": the largest number of `dtype` if `dtype` is an integer type,
+        otherwise infinity. `dtype` is chosen so that every real distance is smaller. None if the graph is
+        connected.
     """
 
     def __init__(
@@ -68,8 +70,8 @@ class ShortestPaths:
     def dtype(self) -> np.dtype[Any]:
         """Smallest dtype that represents every distance exactly; float64 if lengths are not whole numbers.
 
-        The diameter of a part is between e and 2e, where e is the eccentricity of any of its points. The
-        diameter itself is computed only if the two bounds need different types.
+        The diameter of a connected component is between e and 2e, where e is the eccentricity of any of its
+        points. The diameter itself is computed only if distances up to e and up to 2e need different types.
         """
         if (self._length != np.floor(self._length)).any():
             return np.dtype(np.float64)
@@ -89,13 +91,13 @@ class ShortestPaths:
 
     @cached_property
     def marker(self) -> float | None:
-        """The number that means "no path"; None for a connected graph."""
+        """The distance that means "no path"; None if the graph is connected."""
         if self._part is None:
             return None
         return float(np.iinfo(self.dtype).max) if self.dtype.kind == "u" else np.inf
 
     def from_point(self, source: int) -> NDArray[Any]:
-        """Return the distances from one point to all, int32 or float64; shape (n_points,).
+        """Return the distances from one point to all points; int32 or float64, shape (n_points,).
 
         Points without a path to `source` get -1 (int32) or infinity (float64).
         """
@@ -113,9 +115,9 @@ class ShortestPaths:
         Notes
         -----
         Every sum of lengths is exact and rounded once, so a distance is the same in both directions. Searches
-        start from the shorter list. Breadth-first search handles 512 sources at a time, in at most (number of
-        levels) * (n_points + n_edges) steps of 512 bits. Its working memory is 64 bytes for each point and
-        binary digit of the largest distance.
+        start from the points in the shorter list. Breadth-first search handles 512 of them at a time. If
+        their largest distance is t, this takes at most t * (n_points + n_edges) operations on 512 bits. The
+        working memory is 64 bytes for each point and binary digit of t.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out, new=True)
@@ -126,7 +128,8 @@ class ShortestPaths:
     ) -> None:
         """Write the result of `distances` into `out`, an array of the same shape and dtype.
 
-        `new` says that the memory of `out` has not been written since it was allocated.
+        Set `new` if nothing has been written to `out` since its memory was allocated; this only affects
+        speed.
         """
         if len(rows) < len(cols):
             sources, targets, view = rows, cols, out.T
@@ -167,14 +170,14 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """Paths for lengths whose sums floats may round; None if floats represent all sums exactly."""
+        """Exact paths for lengths whose sums floats may round; None if floats represent all sums."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
 
     @cached_property
     def _kernels(self) -> ModuleType | None:
-        """Compiled searches for edges of length 1; None if other lengths occur or numba is not installed."""
+        """The module of compiled searches; None if not all edges have length 1, or without numba."""
         if not (self._length == 1.0).all():
             return None
         try:
@@ -184,7 +187,7 @@ class ShortestPaths:
         return breadthfirst
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the compiled searches: a module cannot be pickled, and is imported again when needed."""
+        """Leave out the module of compiled searches: it cannot be pickled, and is imported when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_kernels"}
 
     @cached_property
@@ -195,7 +198,7 @@ class ShortestPaths:
 
     @cached_property
     def _reach(self) -> float:
-        """The largest eccentricity among the first points of all parts."""
+        """The largest eccentricity among certain points: the first point of every connected component."""
         if self._part is None:
             return float(self.from_point(0).max())
         first = np.unique(self._part, return_index=True)[1]
@@ -204,7 +207,7 @@ class ShortestPaths:
         return float(self._dijkstra(first, min_only=True).max())
 
     def _exact_dtype(self, largest: float) -> np.dtype[Any]:
-        """Return the smallest dtype for distances up to `largest` and, if there are parts, for the marker."""
+        """Return the smallest dtype for distances up to `largest`, and for `marker` if there is one."""
         return exact_dtype(self._length, largest if self._part is None else largest + 1)
 
     def _dijkstra(self, sources: NDArray[np.int64], **options: Any) -> NDArray[np.float64]:
@@ -231,12 +234,13 @@ class ShortestPaths:
 
 
 class _Bounds:
-    """Bounds on the eccentricities of all points `among`, from those of the points measured so far.
+    """Lower and upper bounds on the eccentricities of the points `among`, improved by measuring some of them.
 
     After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: if a
     measured point has eccentricity e, the eccentricity of a point at distance d is at most ``d + e`` and at
-    least ``max(d, e - d)``. The next point to measure is in turn the one with the largest upper bound (an end
-    of long paths) and the one with the smallest lower bound (a central point).
+    least ``max(d, e - d)``. To measure a point is to compute its distances to all points. The choice of the
+    next point alternates: first the point with the largest upper bound (an end of long paths), then the point
+    with the smallest lower bound (a central point).
     """
 
     def __init__(self, from_point: Callable[[int], NDArray[Any]], among: NDArray[np.int64]) -> None:
@@ -247,7 +251,10 @@ class _Bounds:
         self._seek_end = True
 
     def measure_one_of(self, open_: NDArray[np.int64]) -> None:
-        """Measure the eccentricity of one point, chosen among the places `open_`, and narrow all bounds."""
+        """Choose one of the points `open_`, measure its eccentricity and improve all bounds.
+
+        `open_` contains indices into `among`.
+        """
         chosen = open_[np.argmax(self.upper[open_]) if self._seek_end else np.argmin(self.lower[open_])]
         self._seek_end = not self._seek_end
         distance = self._from_point(int(self._among[chosen]))[self._among]
@@ -264,14 +271,14 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
     Parameters
     ----------
     from_point : callable
-        Function from a point index to the distances to all points.
+        Function that takes a point index and returns the distances from this point to all points.
     among : ndarray of shape (n,), dtype=int64
-        The points to measure between, all in one part; paths may use other points.
+        The points whose distances count, all in one connected component; paths may use other points.
 
     Notes
     -----
-    Points are measured until no upper bound on an eccentricity is above the largest measured eccentricity.
-    This takes typically a few dozen measurements, at worst one for each point.
+    The eccentricity of one point after another is measured, until no upper bound on an eccentricity is above
+    the largest measured one (see `_Bounds`). Typically a few dozen points are measured, at worst all of them.
     """
     bounds = _Bounds(from_point, among)
     open_ = np.arange(len(among))
@@ -289,11 +296,13 @@ def exact_eccentricities(paths: ShortestPaths, among: NDArray[np.int64]) -> NDAr
     paths : ShortestPaths
         Paths of a connected graph.
     among : ndarray of shape (n,), dtype=int64
-        The points to measure between; paths may use other points.
+        The points whose distances count; paths may use other points.
 
     Notes
     -----
-    The bounds from a few measurements settle most points; the others are measured, 512 at a time.
+    If distances are whole numbers, bounds from a few measured points (see `_Bounds`) determine the
+    eccentricities of most points. The other points are measured, 512 at a time. If `paths.dtype` is float64,
+    every point is measured.
     """
     if paths.dtype == np.float64:
         # Bounds from sums of rounded lengths may never meet, so every point is measured.

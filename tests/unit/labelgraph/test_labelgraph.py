@@ -234,7 +234,7 @@ def test_every_cycle_is_refused_and_a_true_loop_is_named(hierarchy, length):
         (dict(pairs=[("a", "b")], weights=[9e-76]), "weights: 9e-76 at pair 0 .* within 1e-75..1e75"),
         (dict(pairs=[(f"{i}", "r") for i in range(1001)], weights=[1e75] * 1001), "add up to at most 1e78"),
         (dict(pairs=[("a", "b")], weights=["heavy"]), "weights: must be numbers"),
-        (dict(pairs=[("a", "b")], weights=[1, 2]), "weights: \\(2,\\) values for 1 pairs"),
+        (dict(pairs=[("a", "b")], weights=[1, 2]), "weights: values of shape \\(2,\\) for 1 pairs"),
         (dict(pairs=[("a", "b"), ("a", "b")], weights=[1, 2]), "has the lengths 1.0 and 2.0"),
         (dict(pairs=[("a", "b")], ranks=[2**40]), "ranks"),
         (dict(pairs=[("a", "b")], names={"z": "Z"}), "names: \\['z'\\]"),

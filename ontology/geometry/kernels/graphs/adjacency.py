@@ -1,4 +1,4 @@
-"""Edges as rows of neighbors, which every compiled search over a graph reads."""
+"""The adjacency of a graph as a list of neighbors for each vertex; every compiled graph search reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["adjacency"]
 def adjacency(
     n: int, ends: NDArray[np.integer], others: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return `begin` and `neighbor`: the neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``.
+    """Return `begin` and `neighbor`; ``neighbor[begin[v]:begin[v + 1]]`` are the neighbors of vertex v.
 
     `begin` is int64 (n + 1,), `neighbor` is int32 (2 n_edges,).
 

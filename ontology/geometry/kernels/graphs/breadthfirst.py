@@ -1,16 +1,20 @@
-"""Breadth-first search from 512 sources at once: every vertex has one bit for each source.
+"""Breadth-first search from 512 sources at once, with one bit for each source at every vertex.
 
-A sweep goes over the levels of the search. At each level it computes, for every vertex, the union of the bits
-of its neighbors; a bit that is new at level t belongs to a source at distance t. Distances are not written
-immediately: a vertex collects its new bits in planes, one for each binary digit of t, and after the last
-level every row is written once, in order. A vertex of degree one that is not a source is on no path between
-other vertices. So such vertices are stripped before a sweep, again and again, until none is left. The row of
-a stripped vertex is the row of the remaining vertex that it hangs on, plus its height above it.
+A *sweep* is one search from up to 512 sources. The bit of a source is set at every vertex that the search
+from it has reached. In round t = 1, 2, ... the sweep computes, for every vertex, the union of the bits of its
+neighbors. A bit that is new at a vertex then belongs to a source at distance t. Distances are not written
+immediately. Each vertex collects its new bits in *planes*, one for each binary digit of t; after the last
+round every row of distances is written once, in order.
 
-512 bits, and 64 distances, are values of LLVM vector types, which LLVM lowers to the registers of the
-processor: one register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight plain words and loops over
-64 bytes, a sweep took 1.6 to 2.9 times as long, and writing rows 3.5 to 4.5 times (20,000 vertices, 500 and
-1,000 sources).
+A vertex of degree one that is not a source is on no path between other vertices. So such vertices are
+stripped before a sweep, repeatedly, until there are none. A stripped vertex is connected to the rest by a
+single path, which ends at a remaining vertex. Its row of distances is the row of this vertex, plus the length
+of the path, its *height*.
+
+Both 512 bits and 64 one-byte distances are single values of an LLVM vector type, which LLVM maps to registers
+of the processor: one register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight separate words and
+loops over 64 bytes instead, a sweep took 1.6 to 2.9 times as long, and writing the rows 3.5 to 4.5 times as
+long (20,000 vertices, 500 and 1,000 sources).
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ _Emitter = tuple[Any, Callable[..., Any]]
 
 
 class _Vector(types.Type):
-    """The numba type of a value of an LLVM vector type."""
+    """The numba type of values that are LLVM vectors: 512 bits, or 64 distances of one byte."""
 
 
 @register_model(_Vector)
@@ -66,7 +70,7 @@ def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> 
 
 
 def _load(_: Any, array: Any, index: Any) -> _Emitter:
-    """Read 512 bits from ``array[index]`` on; the entries of the array are words or bytes."""
+    """Read 512 bits, beginning at ``array[index]``; the array's entries are 64-bit words or bytes."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.load(_pointer(context, builder, signature.args[0], given, _BITS), align=1)
@@ -75,7 +79,7 @@ def _load(_: Any, array: Any, index: Any) -> _Emitter:
 
 
 def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
-    """Write 512 bits, or 64 distances, from ``array[index]`` on."""
+    """Write 512 bits, or 64 distances of one byte, beginning at ``array[index]``."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         target = _BITS if signature.args[2] is _bits else _ROW
@@ -86,7 +90,7 @@ def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
 
 
 def _stream(_: Any, array: Any, index: Any, bits: Any) -> _Emitter:
-    """Write 512 bits from ``array[index]`` on, bypassing the caches; its address must be divisible by 64."""
+    """Write 512 bits, bypassing the caches; the address of ``array[index]`` must be divisible by 64."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         where = _pointer(context, builder, signature.args[0], given[:2], _BITS)
@@ -126,7 +130,7 @@ def _splat(builder: Any, value: Any) -> Any:
 
 
 def _repeat(_: Any, value: Any) -> _Emitter:
-    """Return a vector with the same distance 64 times."""
+    """Return a vector that contains one distance 64 times."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return _splat(builder, given[0])
@@ -135,7 +139,7 @@ def _repeat(_: Any, value: Any) -> _Emitter:
 
 
 def _add_where(_: Any, row: Any, word: Any, value: Any) -> _Emitter:
-    """Add `value` to the distances whose bit in `word` is set."""
+    """Add `value` to entry i of the 64 distances in `row` if bit i of `word` is set."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         row, word, value = given
@@ -161,7 +165,7 @@ add_where: Any = intrinsic(_add_where)
 def distances_from(begin: NDArray[Any], neighbor: NDArray[Any], sources: NDArray[Any]) -> NDArray[Any]:
     """Return the number of edges from each vertex to the nearest of `sources`; int32 (n,), O(n + n_edges).
 
-    It is -1 for vertices without a path to any source.
+    The number is -1 for vertices without a path to any source.
     """
     distance = np.full(len(begin) - 1, -1, np.int32)
     queue = np.empty(len(begin) - 1, np.int32)
@@ -188,11 +192,12 @@ def distances_from(begin: NDArray[Any], neighbor: NDArray[Any], sources: NDArray
 def _strip(
     begin: NDArray[Any], neighbor: NDArray[Any], keep: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Strip pendant trees without a vertex of `keep`; O(n + n_edges).
+    """Strip vertices of degree one that are not in `keep`, repeatedly, until there are none; O(n + n_edges).
 
-    Returns the adjacency of the m remaining vertices, renumbered in the old order. Also returns, for each
-    vertex, the new number of the remaining vertex that it hangs on (itself if it remains), and its height
-    above that vertex; both int32 (n,).
+    Returns four arrays. The first two are the adjacency of the remaining vertices, which are renumbered in
+    their old order. The third contains, for each vertex, the new number of the nearest remaining vertex (the
+    vertex itself if it remains). The fourth contains the number of edges to it, the height. The last two are
+    int32 (n,).
     """
     n = len(begin) - 1
     degree = np.empty(n, np.int32)
@@ -258,8 +263,8 @@ def _sweep(
     """Search from at most 512 sources and write the distances to `planes`, bit by bit.
 
     `seen` and `ahead` are working memory of 8 words for each vertex. `planes` has 8 words for each vertex and
-    plane: word w of plane k of vertex v has bit k of the distances from the sources 64 w, ..., 64 w + 63 to
-    v. Each level takes at most n_edges unions of 512 bits.
+    plane (binary digit of the distances). Word w of plane k of vertex v contains bit k of the distances from
+    the sources 64 w, ..., 64 w + 63 to v. Each round takes at most n_edges unions of 512 bits.
     """
     n = len(begin) - 1
     seen[:] = 0
@@ -327,11 +332,11 @@ def _write_rows(
     address: int,
     streamed: bool,
 ) -> None:
-    """Write ``out[:, first:first + width]`` from the planes of consecutive sweeps, ``planes[sweep]``.
+    """Write ``out[:, first:first + width]`` from ``planes``, which contains the planes of several sweeps.
 
-    Row r belongs to the vertex that hangs on vertex ``anchor[r]`` at height ``height[r]``. If the columns are
-    all columns of `out`, rows follow each other in memory; then they are written in lines of 64 bytes, which
-    bypass the caches if `streamed`. `address` is the address of `out`. Takes as long as writing the memory.
+    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If all columns of `out` are
+    written, its rows are contiguous in memory; they are then written 64 bytes at a time, and bypass the
+    caches if `streamed`. `address` is the address of `out`. This takes hardly longer than writing the memory.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape
@@ -380,10 +385,12 @@ def fill_distances(
 ) -> None:
     """Write the number of edges between each of `rows` and each of `sources` into `out`.
 
-    `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound of all distances. If it is
-    above 255, or there are few sources, each source has a separate search. Entries of pairs without a path
-    are meaningless. `streamed` makes writes bypass the caches. This is faster in memory that has been in use;
-    new memory is already in the caches, because the system has just cleared it.
+    `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound on all distances. If it is
+    above 255, or if there are few sources, each source is searched from separately. The entry of a pair
+    without a path has no meaning.
+
+    With `streamed`, writes bypass the caches. This is faster if the memory of `out` was in use before. It is
+    slower in newly allocated memory, which is still in the caches because the system has just cleared it.
     """
     if bound > 255 or len(sources) < _FEW:
         for j in range(len(sources)):
@@ -406,7 +413,10 @@ def fill_distances(
 
 
 def _lines(n_words: int) -> NDArray[np.uint64]:
-    """Return a uint64 array (n_words,) that begins at a cache line, so that 512 bits never span two lines."""
+    """Return a new uint64 array (n_words,) whose address is divisible by 64, the size of a cache line.
+
+    So no group of 8 words (512 bits) is in two cache lines.
+    """
     array = np.empty(n_words + 8, dtype=np.uint64)
     skip = -array.ctypes.data % 64 // 8
     return array[skip : skip + n_words]

@@ -1,4 +1,4 @@
-"""Shortest paths whose lengths are whole numbers of any size, stored as digits; no sum is rounded."""
+"""Shortest paths with edge lengths that are whole numbers of any size, stored as digits; sums are exact."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def sums_from(
     targets: Integers,
     out: Integers,
 ) -> None:
-    """Write the lengths of shortest paths from each source to each target, -1 where there is none.
+    """Write the lengths of the shortest paths from each source to each target; -1 if there is no path.
 
     The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, and ``edge[begin[v]:begin[v + 1]]`` are the
-    edges to them. `digits` (n_edges, n_digits) has the length of each edge, and `out`
-    (n_sources, n_targets, n_digits) gets the sums: whole numbers in base ``2 ** DIGIT_BITS``, most
-    significant digit first, with enough digits for every sum.
+    edges to them. `digits` (n_edges, n_digits) contains the edge lengths; the path lengths are written to
+    `out` (n_sources, n_targets, n_digits). Both are whole numbers in base ``2 ** DIGIT_BITS``, most
+    significant digit first. There must be enough digits for every path length.
     """
     # Dijkstra's algorithm, vertices in the order of rounded lengths: a vertex that is reached by a shorter
     # path after its turn gets another turn, so the final lengths are exact

@@ -1,4 +1,4 @@
-"""Paths with as few edges as possible from one member of a set to the others; they may leave the set."""
+"""Lengths of the paths with the fewest edges between members of a set; paths may leave the set."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ def two_farthest(
     sizes: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest path lengths from each of `starts` to the members of its set.
+    """Return, for each start, the sum of the two largest path lengths to other members of its set.
 
-    `begin`, `neighbors` and `length` are the rows of a symmetric sparse matrix; `assignment` is the set of
-    each vertex, `sizes` the number of members of each set. The sum is infinite if a member is not reached.
+    `starts` are vertices. `begin`, `neighbors` and `length` are the adjacency of the graph and its edge
+    lengths, as a symmetric sparse matrix in rows. `assignment` contains the set of each vertex, and `sizes`
+    the number of members of each set. Each path has the fewest possible edges. The sum is infinite if there
+    is no path to some member.
     """
     # Breadth first, stopped at the last member: O(edges within that radius) for each start.
     n = len(assignment)

@@ -1,8 +1,8 @@
-"""Merging of the labels of a graph into supernodes: union-find, with the neighbors of a set in a linked list.
+"""Merging of the labels of a graph into supernodes, sets of labels, with a union-find forest.
 
-A set is identified by one of its members, its root. The members whose rows of the adjacency have not been
-read yet form a chain. When two sets are merged, their chains are joined in O(1). A label leaves its chain
-when its row is read, so every adjacency entry is read at most once.
+A set is identified by one of its members, its root. The members whose neighbors have not been read yet are in
+a linked list, the chain of the set. When two sets are merged, their chains are joined in O(1). A label leaves
+its chain when its neighbors are read, so every adjacency entry is read at most once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIRST_SHIFT, _SECOND_SHIFT, _THIRD_SHIFT = np.uint64(30), np.uint64(27), np.uin
 
 @compiled
 def draw(state: NDArray[np.uint64], n: int) -> int:
-    """Return a number from 0 to n - 1, each equally likely, and step the generator's `state`, shape (1,)."""
+    """Return a random number from 0 to n - 1, all equally likely; `state` (1,) is the generator's state."""
     # SplitMix64 (Steele, Lea, Flood 2014): the same numbers under every version of numpy and numba.
     bound = np.uint64(n)
     rejected = (np.uint64(0) - bound) % bound  # 2^64 mod n: below it, some remainders would be more likely
@@ -46,7 +46,11 @@ def _root(above: NDArray[np.int32], v: int) -> int:
 
 @compiled
 def _leave(drawable: NDArray[np.int32], place: NDArray[np.int32], n_drawable: int, r: int) -> int:
-    """Remove `r` from the first `n_drawable` entries of `drawable`; return how many are left."""
+    """Remove the set `r` from the list of sets that may be drawn; return the new length of the list.
+
+    The list is the first `n_drawable` entries of `drawable`; ``place[r]`` is the index of `r` in it, or -1 if
+    `r` has been removed already.
+    """
     if place[r] < 0:
         return n_drawable
     last = drawable[n_drawable - 1]
@@ -72,21 +76,24 @@ def merge_neighborhoods(
     begin, neighbors
         The result of `ontology.geometry.kernels.graphs.adjacency`.
     target : int
-        The merging ends when this number of sets is left.
+        The merging ends when at most this number of sets is left.
     cap : int
-        The most labels of a set: a neighbor is skipped if the union would have more. Give n for no cap.
+        The most labels of a set. A neighboring set is skipped if the merged set would have more. Give n for
+        no cap.
     whole : bool
-        True: always merge all neighbors of the drawn set. False: stop as soon as `target` is reached.
+        True: always merge all neighbors of the drawn set, even if fewer than `target` sets are left
+        afterwards. False: stop as soon as `target` sets are left.
     seed : int
         Seed of the generator.
 
     Returns
     -------
     above : ndarray of shape (n,), dtype=int32
-        The union-find forest.
+        The union-find forest: for each label, the next label towards the root of its set. A root has itself.
     size : ndarray of shape (n,), dtype=int32
-        Number of labels of each set, at its root.
+        At the index of each root, the number of labels in its set.
     n_sets : int
+        Number of sets left.
     picks : ndarray of shape (n_picks,), dtype=int32
         The root drawn in each round.
     scanned : int
@@ -148,11 +155,12 @@ def pack_branches(
     target: int,
     cap: int,
 ) -> int:
-    """Merge sets that are neighbors or share a neighbor, within `cap`; return the number of sets left.
+    """Merge sets that are adjacent or have a common neighbor, within `cap`; return the number of sets left.
 
-    `above` and `size` are changed in place. In the first round the shared neighbor is a single label, in
-    later rounds a whole set. Packing ends when `target` sets are left, or after a later round that merged
-    nothing.
+    `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
+    than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
+    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or after
+    a later round that merged nothing.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
@@ -200,11 +208,12 @@ def pack_branches(
 
 @compiled
 def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], int]:
-    """Cut a forest into pieces of at most `most` labels; return the union-find forest and their number.
+    """Cut a forest into pieces of at most `most` labels; return the pieces, as union-find, and their number.
 
-    `parent` is -1 for roots and smaller than the child everywhere else (preorder). From the bottom up, each
-    label is merged with what is left of its children's subtrees, child by child, while the sum fits. Once a
-    child does not fit, it and the children after it form separate pieces, each of some adjacent siblings.
+    Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up. Each label is
+    merged with the pieces that contain its children, child after child, while the result has at most `most`
+    labels. The first child that does not fit, and the siblings after it, go into separate pieces: as many
+    adjacent siblings in each piece as fit.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)
@@ -236,7 +245,10 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
 
 @compiled
 def number_sets(above: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the number of each label's set, and the size of each set; sets are ordered by lowest member."""
+    """Return the number of each label's set, and the size of each set.
+
+    Sets are numbered in the order of their lowest members.
+    """
     # n look-ups.
     n = len(above)
     number = np.full(n, -1, dtype=np.int32)

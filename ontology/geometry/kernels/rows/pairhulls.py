@@ -1,9 +1,10 @@
-"""Lower hulls of pairs of distance columns: the labels that two observed labels reach, with weights.
+"""Find the labels that weights on two observed labels reach, and such weights, for pairs of columns.
 
-For two observed labels a and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them.
-Weights on a and b are a direction, and the best labels are the lowest points in this direction. So the labels
-reached form the lower-left convex hull: its vertices, the points on its edges and, with all weight on a or on
-b, all labels nearest to a or to b. A *bucket* is the set of labels with the same distance to a.
+Each column contains the distances to one observed label. For two observed labels a and b, draw each label as
+the point (d_a^2, d_b^2) of its squared distances to them. Weights on a and b are a direction, and the best
+labels are the lowest points in this direction. So the labels that are reached form the lower-left convex hull
+of the points: its vertices and the points on its edges. If all weight is on a, the labels nearest to a are
+reached too, and likewise for b. A *bucket* is the set of all labels with the same distance to a.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def nearest_labels(
     columns: NDArray[np.int64],
     weights: NDArray[Any],
 ) -> None:
-    """Mark the labels that all weight on one observed label reaches: the labels nearest to it."""
+    """Mark the labels that are best if all weight is on one observed label: the labels nearest to it."""
     # distances (n, at least n_columns); member, unique (n,), columns, weights (n, 2); O(n * n_columns)
     n = len(distances)
     lowest = distances[0, :n_columns].copy()
@@ -70,9 +71,9 @@ def pair_hulls(
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
 ) -> None:
-    """Mark the labels that pairs of columns reach, in exact arithmetic.
+    """Mark the labels that weights on two columns reach, for many pairs of columns, in exact arithmetic.
 
-    All pairs are taken whose first column is one of ``first, ..., end - 1``; the second column comes later.
+    The first column of a pair is one of ``first, ..., end - 1``, and the second is any column after it.
     """
     # distances (n, multiple of BLOCK), uint8 or uint16, with its largest value beyond n_columns; whole
     # distances; the rest as above. O((end - first) * n_columns * (n / vector width + n_buckets)), O(n +
@@ -126,7 +127,10 @@ def pair_hulls(
 
 @compiled
 def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> None:
-    """Lower `best` to the smallest distance of each bucket of column `a` in each column of a block."""
+    """Lower ``best[bucket, j]`` to the smallest distance in column j of the block among the bucket's labels.
+
+    The buckets are those of column `a`, and the block is the `BLOCK` columns from `block` on.
+    """
     for y in range(len(distances)):
         row, lowest = distances[y, block : block + BLOCK], best[distances[y, a]]
         for j in range(BLOCK):
@@ -137,9 +141,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels whose distance in some column of a block is that of their bucket in `best`.
+    """List the labels whose distance in some column of a block equals their bucket's entry in `best`.
 
-    Returns the number of these labels.
+    `best` has a row for each bucket, and a column for each column of the block. The labels are written to
+    `touching`; their number is returned.
     """
     n_touching = 0
     for y in range(len(distances)):
@@ -162,7 +167,10 @@ def _lower_hull(
     kind: NDArray[np.uint8],
     normal: NDArray[np.int64],
 ) -> None:
-    """Mark the buckets whose lowest point is on the lower-left hull; write weights that make it best."""
+    """Mark the buckets whose lowest point is on the lower-left hull; write weights that make it best.
+
+    `lowest` contains the distance to b of the lowest point in each bucket of a.
+    """
     # products of differences of squares below 2^32 fit uint64, and none of them is negative
     n_chain = 0
     for bucket in range(len(lowest)):
@@ -208,7 +216,10 @@ def sorted_pair_hull(
     columns: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Mark the labels that a pair of columns reaches; Fréchet variances tie within the relative `tie`."""
+    """Mark the labels that weights on a pair of columns reach.
+
+    Fréchet variances are tied if they differ by at most a relative `tie`.
+    """
     # x, z (n,) squared distances to the two, order (n,) sorts x; O(n + vertices * members of the pair)
     n = len(x)
     chain = np.empty(n, dtype=np.int64)

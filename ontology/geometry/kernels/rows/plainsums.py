@@ -1,4 +1,4 @@
-"""Compiled plain sums, which decide every answer; their terms are added in the order of the columns."""
+"""Compiled plain sums, which decide every answer; terms are added in the order of the columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 
 def _turned(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose 8 rows of 8 numbers: exchange pairs, then pairs of pairs, then halves."""
+    """Transpose 8 rows of 8 numbers by exchanging single numbers, then groups of two, then groups of four."""
     for step in (1, 2, 4):
         low = [lane if not lane & step else DOUBLES.width + lane - step for lane in range(DOUBLES.width)]
         high = [lane + step if not lane & step else DOUBLES.width + lane for lane in range(DOUBLES.width)]
@@ -34,10 +34,10 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: Any, column: Any) -> Emitter:
-    """Add the products of 8 columns to the sums of 8 pairs, one column after the other.
+    """Add the products of 8 columns to 8 running sums in `total`, one column after the other.
 
-    Pair j uses 8 entries of `rows` from ``row[j] + column`` on, and 8 of `squared` from ``which[j] + column``
-    on.
+    Sum j gets the products of 8 entries of `rows`, from ``row[j] + column`` on, and 8 entries of `squared`,
+    from ``which[j] + column`` on.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -96,7 +96,10 @@ def plain_sums(
     which: Integers,
     out: Floats,
 ) -> None:
-    """Write the plain sums of (sample, row) pairs."""
+    """Write the plain sum of each given pair of a row of weights and a row of squared distances.
+
+    Pair i is row ``sample[i]`` of `rows` (the weights) and row ``which[i]`` of `squared`.
+    """
     # rows (n_samples, n_observed), squared (n_rows, n_observed), out (n_pairs,); O(n_observed) for each pair
     n_pairs = len(sample)
     n_observed = rows.shape[1]
@@ -166,7 +169,11 @@ def sums_of_groups(
     column: NDArray[np.uint32],
     out: Floats,
 ) -> None:
-    """Write the plain sums of (sample, group) pairs on a tree, measuring each group's distances once."""
+    """Write the plain sum of each given pair of a sample and a group of labels on a tree.
+
+    All labels of a group have the same distances to the observed labels. `by` sorts the pairs by group, so
+    that the distances of each group are measured once.
+    """
     # rows (n_samples, n_observed); `by` sorts the pairs by group; depth, meet, low, high are of each group;
     # label_depth and column are of the labels in preorder; gap (n_observed - 1,) is the depth where neighbors
     # meet

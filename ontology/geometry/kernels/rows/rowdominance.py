@@ -1,6 +1,7 @@
-"""The rows of distances that can be best: rivals, and rows that can only tie with a rival.
+"""Which rows of distances can be best under some weights: rivals, and rows that can only tie with a rival.
 
-A row *bounds* another if it is nowhere larger. A row is a rival if no other row bounds it.
+A row *bounds* another row if it is smaller or equal in every column. A row is a rival if no other row bounds
+it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
 @compiled
 def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the state of each row: `RIVAL`, `TIED_ONLY` or `BEATEN` (another row is smaller everywhere)."""
+    """Return the state of each row: `RIVAL`, `BEATEN` or `TIED_ONLY`.
+
+    `BEATEN` means that another row is smaller in every column. `TIED_ONLY` means that a rival bounds the row,
+    but no row is smaller in every column.
+    """
     # rows, lifted: (n, K), distinct, in ascending order of their sums -> (n,) of the three states above.
     # RIVAL: no row's lifted copy is at most this row everywhere. BEATEN: some row's lifted copy is smaller
     # everywhere. A row that bounds another row is a rival or bounded by one, so rows are compared only with
@@ -50,7 +55,7 @@ def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
 
 @compiled
 def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return, for each row, the columns that may have weight under weights that make the row best."""
+    """Return, for each row, which columns may have weight if the row is to be best."""
     # rows: (n, K), lifted_rivals: (m, K) -> (n, K).
     # If a rival is at most the row on all remaining columns, and smaller on some, these can have no weight
     # and are removed, until nothing changes. If no column remains, the row is never best. O(n * m)

@@ -1,8 +1,8 @@
 """Compiled search for the best rows of distances, from groups of rows down to single rows.
 
-`ontology.geometry.scoring.rows.rowtree` explains the search. Here each sample has a separate search, which
-opens the group with the lowest bound next. Sums are computed in float32, in any order of the columns, and
-serve only as a filter.
+`ontology.geometry.scoring.rows.rowtree` explains the search. Here each sample is searched separately: the
+search always continues in the group of rows with the lowest bound. Sums are computed in float32, in any order
+of the columns. These sums only rule out rows; they do not decide which row is best.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ def find_rows(
     pair_sample: Integers,
     pair_row: Integers,
 ) -> int:
-    """Write the finalists as pairs of sample and row; return their number, or `FULL` or `WIDE`.
+    """Write the finalists, as pairs of a sample and a row; return their number, or `FULL` or `WIDE`.
 
-    They include the `top` best rows of each sample, and all rows tied with them.
+    The finalists of a sample include its `top` best rows and all rows tied with these. `FULL` means that
+    there is no more room for pairs, `WIDE` that the groups rule out too few rows.
     """
     # shares (n_samples, n_observed); items: the groups of a RowTree, then its rows, one after the other;
     # begin: where the items of each group begin. The error of a value is at most `relative` times the value

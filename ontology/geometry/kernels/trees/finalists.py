@@ -1,8 +1,8 @@
 """Compiled scoring on trees: the search for finalists.
 
 `ontology.geometry.scoring.restricted.numpysearch` explains the search and implements it in numpy. Here each
-sample has a separate search, which visits the vertex with the best bound next. These loops decide nothing:
-they find the finalists, whose plain sums decide.
+sample is searched separately: the vertex with the lowest bound is always visited next. The search only finds
+the finalists; their plain sums decide which labels are returned.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _AHEAD = 2  # number of rows between reading and prefetching
 
 
 def _record(floats: str, integers: str) -> np.dtype[np.void]:
-    """Return the dtype of fields that are read together, so that they are adjacent in memory."""
+    """Return a structured dtype with the named float64 and int32 fields, which are adjacent in memory."""
     return np.dtype(
         [(name, np.float64) for name in floats.split()] + [(name, np.int32) for name in integers.split()],
         align=True,
@@ -66,15 +66,15 @@ EDGE = _record("length below", "low high vertex")
 
 
 class Tables(NamedTuple):
-    """Everything that a search reads.
+    """The arrays that a search reads: the tree, its observed labels and its groups of labels.
 
     `Skeleton`, `Hull` and `Hanging` explain the fields that are not explained here.
 
-    The observed labels, in preorder, are cut into 16 *strands* of equal length. `order` and `label_depth`
-    have the column and the depth of label ``s * length + i``, which is label i of strand s, at place
-    ``16 i + s``. So the running sums of all strands are computed side by side. Both arrays are padded with 0,
-    by at least one label; `end` is the place after the last label. `low` and `high` in the records are
-    places.
+    The observed labels, in preorder, are cut into 16 *strands* of equal length. `order` contains the columns
+    of the labels and `label_depth` their depths; label i of each strand s is at index ``16 i + s`` of both.
+    So the running sums of all strands are computed side by side. Both arrays are padded with 0, by at least
+    one label; `end` is the index after the last label. `low` and `high` in the records are indices of this
+    kind too.
     """
 
     order: NDArray[np.uint32]
@@ -215,9 +215,10 @@ def find_finalists(
     pair_sample: Integers,
     pair_group: Integers,
 ) -> int:
-    """Write the finalists of each row and its total weight.
+    """Write the finalists of each row of weights, and the total weight of the row.
 
-    Returns the number of finalists, or -1 if there is no room for them.
+    The finalists are written as pairs of a sample and a group of labels. Returns the number of pairs, or -1
+    if there is no room for them.
     """
     # rows (n_samples, n_observed), totals: smallest and largest allowed, total (n_samples,), pairs sorted by
     # sample O(n_observed) for each sample, and two running sums for each child of a vertex visited

@@ -1,4 +1,4 @@
-"""Heights above a part of a tree, and distances to the nearest marked vertex; vertices are in preorder."""
+"""Distances from a part of a tree, or from the nearest marked vertex; vertices are in preorder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["hanging_heights", "nearest_marked"]
 def hanging_heights(
     parent: NDArray[np.int64], length: NDArray[np.float64], part: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return, for each vertex, the nearest vertex of `part` and the distance to it (the height)."""
+    """Return, for each vertex, the nearest vertex in `part` and the distance to that vertex (the height).
+
+    `part` contains the vertices of a connected part of the tree, ascending.
+    """
     # parent, length: (n,); part: a connected set of vertices, ascending -> foot, height: (n,). O(n).
     n = len(parent)
     foot = np.full(n, -1, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Longest paths on trees in preorder: hops, paths outside a hull in order of gain, and the tree knapsack.
+"""Paths on trees: lengths in edges, the longest paths outside a hull, and the best paths within a budget.
 
 Vertices are positions in the preorder of `ontology.geometry.paths.rootedtree`: ``parent[v] < v`` except for
-the root, which is its own parent, and the subtree of v is ``v, ..., end[v] - 1``. Every edge counts as one
-hop.
+the root, which is its own parent, and the subtree of v is ``v, ..., end[v] - 1``. A hop is one edge,
+regardless of its length.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ def long_paths(
     top: int,
     candidate: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of the paths that hang on a hull, longest first, and their numbers of vertices.
+    """Return the ends of the longest paths that lead away from a hull, and how many vertices each has.
 
-    `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path may
-    end; `order` is the canonical number of each position, and the ends are returned as canonical numbers.
-    Each vertex continues the longest path that comes up to it from below (ties: the path with the lowest
-    end), and the other paths stop there. O(n): one pass from the far ends to the hull, and a counting sort.
+    Each path begins next to the hull or next to another path. No two paths share a vertex. The longest come
+    first. `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path
+    may end. `order` contains the canonical index of each position, and the ends are returned as canonical
+    indices.
+
+    Paths are followed from their ends towards the hull. Where several paths meet at a vertex, the longest one
+    continues (of equally long paths, the one with the lowest end), and the others stop before this vertex.
+    O(n): one pass towards the hull, and a counting sort.
     """
     n = len(parent)
     reach = np.zeros(n, dtype=np.int32)  # vertices from here to the farthest candidate, inclusive
@@ -117,15 +121,17 @@ def tree_knapsack(
     cost: NDArray[np.int64],
     budget: int,
 ) -> NDArray[np.int64]:
-    """Return the vertices to buy so that the paths from them to the root cover the most vertices.
+    """Return the vertices to buy so that the paths from them to the root contain the most vertices.
 
-    `inside` marks a connected set that contains the root and is already covered; `cost` is the cost of each
-    vertex, -1 if it may not be bought. O(n * budget) time and memory.
+    `inside` marks a connected set of vertices that contains the root; these do not count. `cost` is the cost
+    of each vertex, or -1 if it may not be bought. The bought vertices together may cost at most `budget`. O(n
+    * budget) time and memory.
 
-    ``best[v, owed, b]`` is the largest number of vertices that v and the vertices after it in preorder add
-    with b left to spend, given that the parent of v is covered. If `owed` is 1, the parent is covered but was
-    not bought, and none of its children before v is covered: then v or a later child must be covered, because
-    a path through the parent has to end below it.
+    A vertex is *covered* if it is on the path from some bought vertex to the root, or marked `inside`. In the
+    code, ``best[v, owed, b]`` is the largest number of covered vertices among v and the vertices after it in
+    preorder, given that the parent of v is covered and b is left to spend. If `owed` is 1, the parent was not
+    bought and none of its children before v is covered. Then v or a later child must be covered, because a
+    path that covers the parent has to begin below it.
     """
     n = len(parent)
     none = -(n + 1)

@@ -1,15 +1,17 @@
 """Compiled scoring over all labels of a tree: one pass over each row of weights, then a descent.
 
-`ontology.geometry.scoring.tree.treescorer` explains the algorithm. A row is read once, in preorder of the
-observed labels, eight labels at a time. Eight blocks of 32 labels are added up side by side, then running
-sums over the blocks are computed. The sum before a label is the running sum before its block plus some labels
-of the block. If the columns are not in preorder, they are gathered first, for a few rows at a time so that
-these stay in the cache, while a later row is prefetched.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm. Each row is read once, in preorder of the
+observed labels, eight labels at a time. Eight blocks of 32 labels are added up side by side, and then running
+sums over the blocks are computed. The sum of all labels before a given one is the running sum before its
+block, plus the sum of the earlier labels in its block. If the columns are not in preorder, they are first
+copied in that order. This is done for a few rows at a time, which then stay in the cache, while a later row
+is prefetched.
 
-Plain loops over the same blocks took 7 to 13 times as long (100 and 1,000 observed labels, columns in
-preorder and in any order).
+Loops without vector instructions over the same blocks took 7 to 13 times as long (with 100 and 1,000 observed
+labels, and with columns in preorder and in any order).
 
-A row is decided here only if rounding cannot change the answer; every other row is marked.
+This module decides a row only if rounding cannot change the answer. It marks every other row, for the caller
+to decide.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _SIGNS: Any = {  # bits of eight numbers
 
 
 def _load(builder: Any, data: Any, at: Any) -> Any:
-    """Load 8 entries from `at` on, float32 or float64."""
+    """Load 8 consecutive entries, float32 or float64, from index `at` on."""
     size = 4 if isinstance(data.type.pointee, ir.FloatType) else 8
     kind = ir.VectorType(data.type.pointee, _WIDTH).as_pointer()
     return builder.load(builder.bitcast(builder.gep(data, [at]), kind), align=size)
@@ -66,7 +68,7 @@ def _add_product(builder: Any, x: Any, y: Any, total: Any) -> Any:
 
 
 def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
-    """Return 8 sums in one vector; lane b is the sum of the lanes of vector b."""
+    """Return the sums of 8 vectors in one vector: lane b is the sum of all lanes of vector b."""
     step = 1
     while len(vectors) > 1:
         even = [(_WIDTH if lane & step else 0) + (lane & ~step) for lane in range(_WIDTH)]
@@ -83,9 +85,10 @@ def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
 
 
 def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs: Any) -> Emitter:
-    """Return the weight and the moment of each of 8 blocks of 32 labels from `first` on.
+    """Return the sums of weights and of moments (weight times depth) of 8 blocks of 32 labels.
 
-    Label i is at ``weights[start + i]``; `signs` is returned with the sign bits of the weights added.
+    The blocks begin at label `first`; the weight of label i is ``weights[start + i]``. `signs` is returned
+    too, with the sign bit of each negative weight added.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -116,10 +119,11 @@ def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs:
 def _before(
     _: Any, k: Any, full: Any, rows: Any, start: Any, depth: Any, weight: Any, moment: Any, at: Any
 ) -> Emitter:
-    """Return weight and moment of the first k labels: the sums before a block, plus some of its labels.
+    """Return the sums of weights and of moments (weight times depth) of the first `k` labels.
 
-    `rows` and `start` are pairs of arrays and of indices into them: the first for labels below `full`, the
-    second for the others.
+    They are the running sums before the block of label `k`, plus the sums over the earlier labels in this
+    block. Both `rows` and `start` are pairs: label i is entry ``start[0] + i`` of ``rows[0]`` if `k` is below
+    `full`, and otherwise entry ``start[1] + i`` of ``rows[1]``.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -165,7 +169,7 @@ def _before(
 def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, at: Any) -> Emitter:
     """Write ``weights[start + columns[at + i]]`` to ``out[to + i]`` for i from 0 to 15.
 
-    All entries are loaded before the first is stored.
+    All 16 entries are loaded before the first one is stored.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -185,9 +189,10 @@ def _gather(_: Any, out: Any, to: Any, weights: Any, start: Any, columns: Any, a
 
 
 def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emitter:
-    """Write the running sum before each of 8 blocks, and return the running sum after the last.
+    """Write the running sum before each of 8 blocks to `out`; return the running sum after the last block.
 
-    `before` is the running sum before the first block, and `sums` has the sum of each block.
+    `before` is the running sum before the first block, and `sums` contains the sum of each block. The first
+    sum is written to ``out[index]``.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -207,7 +212,7 @@ def _store_running(_: Any, out: Any, index: Any, sums: Any, before: Any) -> Emit
 
 
 def _no_signs(_: Any, weights: Any) -> Emitter:
-    """Return the bits of eight zeros of the dtype of `weights`."""
+    """Return eight sign masks with no bit set, of the same width as the dtype of `weights`."""
     signs = _SIGNS[weights.dtype]
 
     def emit(_: Any, __: Any, ___: Any, ____: Any) -> Any:
@@ -217,7 +222,7 @@ def _no_signs(_: Any, weights: Any) -> Emitter:
 
 
 def _any_sign(_: Any, signs: Any) -> Emitter:
-    """Return whether any sign bit is set."""
+    """Return whether the sign bit of any lane of `signs` is set."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         below = builder.icmp_signed("<", given[0], ir.Constant(signs.vector, [0] * _WIDTH))
@@ -228,7 +233,7 @@ def _any_sign(_: Any, signs: Any) -> Emitter:
 
 
 def _copy(_: Any, out: Any, at: Any, weights: Any, start: Any, count: Any) -> Emitter:
-    """Copy `count` entries from ``weights[start]`` on to ``out[at]``."""
+    """Copy `count` entries of `weights`, from index `start` on, to `out`, from index `at` on."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         target, source = (
@@ -391,34 +396,37 @@ def find_lowest(
     vertex: Integers,
     rival: Integers,
 ) -> int:
-    """Write the best vertex of each row and its rival; return the number of rivals other than `CLEAR`.
+    """Write the best vertex of each row, and its rival; return how many entries of `rival` are not `CLEAR`.
 
     Parameters
     ----------
     rows : ndarray of shape (n_samples, n_observed), dtype=float32 or float64
-        C-contiguous weights of any values.
+        Weights, C-contiguous; they need not be valid: invalid rows are marked `REFUSED`.
     columns : ndarray of uint32, length 0 or n_observed
-        The column of each label in preorder; empty if the columns are in preorder.
+        The column of each observed label, in preorder of the labels; empty if the columns are in preorder.
     depth : ndarray of float64
-        Depth of the labels in preorder, padded to a multiple of `STRIDE` above n_observed.
+        Depth of each observed label, in preorder, padded with 0 to a multiple of `STRIDE` above n_observed.
     node : ndarray of shape (n_nodes, 6), dtype=int32
-        ``LOW, HIGH``: the labels below a node; ``BEGIN, END``: its children, which are adjacent (node 0 is
-        the root); ``CHAIN_FIRST, CHAIN_LAST``: the node and the vertices between it and its parent.
+        For each node: ``LOW, HIGH``, the range of the labels below it; ``BEGIN, END``, the range of its
+        children, which have consecutive numbers (node 0 is the root); ``CHAIN_FIRST, CHAIN_LAST``, the range
+        of vertices that consists of the node and the vertices between it and its parent node.
     node_depth, chain_depth : ndarray of float64
         Depth of nodes and of vertices.
     nearest : ndarray of float64
-        Length of the shortest edge at each vertex.
+        Length of the shortest edge at each vertex of the tree.
     slack : float
         Two vertices may be tied if their Fréchet variances, divided by the total weight, differ by at most
         this.
     totals : tuple of float
         Smallest and largest total weight of a row that is scored.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
-        Where to write the vertices. Instead of a rival there may be a mark: `CLEAR`, `CROWDED` or `REFUSED`.
+        Where to write the vertices. A rival is the vertex that may be tied with the best one. Instead of it
+        there may be a mark: `CLEAR` (no rival), `CROWDED` (there may be several) or `REFUSED` (the row may be
+        invalid as weights).
 
     Notes
     -----
-    O(n_observed) for each row, and a few running sums for each node on the way.
+    O(n_observed) for each row, and a few running sums for each node on the way down to the best vertex.
     """
     n_samples, n_observed = rows.shape
     n_full = n_observed // STRIDE * STRIDE

@@ -1,4 +1,4 @@
-"""Rows of distances on a tree, each computed from the row of the parent."""
+"""Rows of distances on a tree; the row of each vertex is computed from the row of its parent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def fill_rows(
     columns: NDArray[Any],
     out: NDArray[Any],
 ) -> None:
-    """Write the distances of every vertex from `columns` into ``out[place[vertex]]``; O(n * n_columns).
+    """Write the distances of every vertex from the vertices `columns` into ``out[place[vertex]]``.
 
     Vertices are preorder positions; `depth`, `length` and `out` have the same dtype. The row of a vertex is
-    the row of its parent plus the length of the edge between them; in the columns of the vertex's subtree,
-    minus that length. There is one subtraction for each pair of a column and a vertex at or above it.
-    Sums of whole numbers are exact; an unsigned sum that wraps because it is too large is overwritten.
+    computed from that of its parent. The length of the edge between them is subtracted in the columns that
+    are in the vertex's subtree, and added in all other columns. For whole numbers the results are exact. An
+    addition may first be done in every column and overflow an unsigned type, but its result is then replaced
+    by the subtraction. O(n * n_columns), plus one subtraction for each pair of a column and a vertex at or
+    above it.
     """
     n = len(parent)
     n_columns = len(columns)

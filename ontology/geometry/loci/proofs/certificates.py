@@ -1,4 +1,4 @@
-"""Proofs, checked in whole numbers, that a label can be best, can be the only best label, or can never be.
+"""Checks, in whole numbers, of proofs that a label can be best, can be the only best, or can never be best.
 
 Let S[z, i] be the squared distance from label z (a row) to the observed label i (a column), and let w be the
 weights. The sum of z is ``F(z) = sum_i w_i S[z, i]``. There are four statements about a row y, each with a
@@ -33,9 +33,9 @@ _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield arrays of whole numbers in about the ratios of `mixture`, each more accurate than the one before.
+    """Yield whole numbers whose ratios approximate those of `mixture`, each array more exactly than the last.
 
-    If `positive`, no number is 0.
+    If `positive`, every number is at least 1.
     """
     for scale in _SCALES:
         fine = np.maximum(mixture, 0.0) * scale
@@ -50,12 +50,12 @@ class Competition:
     distances : ndarray of shape (n_rows, n_observed)
         Finite, non-negative; distinct rows.
     n_rivals : int
-        Number of rivals: the first rows, with which every row is compared. The other rows can be best only
-        where they tie with a rival.
+        Number of rivals. The rivals are the first rows, and every row is compared with them. Any other row
+        can be best only under weights that make it tie with a rival.
     tolerant : bool
-        False: only equal sums tie. True: sums tie within `TIE_RELATIVE`, as in all decisions on rounded
-        numbers (`ontology.geometry.ties`). Then y is best if ``F(y) <= F(z) (1 + TIE_RELATIVE)`` for every z,
-        and the only best if ``F(z) <= F(y) (1 + TIE_RELATIVE)`` for no other z.
+        If False, only equal sums tie. If True, sums tie within `TIE_RELATIVE`, as in all decisions on rounded
+        numbers (`ontology.geometry.ties`). A row y is then best if ``F(y) <= F(z) (1 + TIE_RELATIVE)`` for
+        every row z. It is the only best row if ``F(z) > F(y) (1 + TIE_RELATIVE)`` for every other row z.
 
     Attributes
     ----------
@@ -83,10 +83,11 @@ class Competition:
         return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
 
     def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether `weights` make `row`, a rival, the only best row among the rivals.
+        """Return whether `weights` make `row`, which must be a rival, the only best row among the rivals.
 
-        If no weight is 0, `row` is then the only best among all rows: every row that is not a rival is
-        nowhere smaller than some rival and somewhere larger, so its sum is larger.
+        If so, and no weight is 0, `row` is the only best row of all. For every row that is not a rival, some
+        rival is at most as large in every column and smaller in at least one, so the sum of the rival is
+        smaller.
         """
         sums = exact_product(self.squares[: self.n_rivals], weights)
         others = np.delete(sums, row)
@@ -95,18 +96,20 @@ class Competition:
     def is_beaten(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], multipliers: NDArray[Any]
     ) -> bool:
-        """Return whether the mixture of `rivals` is smaller than `row` on every one of `columns`.
+        """Return whether a mixture of `rivals` is smaller than `row` in each of the `columns`.
 
-        Then no weights on these columns make `row` a best row.
+        The mixture is the sum of the rivals' rows times their `multipliers`, divided by the sum of these. If
+        it is smaller, no weights on these columns make `row` a best row.
         """
         mixed = exact_product(self.squares[np.ix_(rivals, columns)].T, multipliers)
         own = self.squares[row, columns].astype(object) * sum(multipliers.tolist())
         return _valid(multipliers) and bool((self._lenient(mixed) < self._strict(own)).all())
 
     def is_matched(self, row: int, rivals: NDArray[np.int64], multipliers: NDArray[Any]) -> bool:
-        """Return whether the mixture of `rivals`, which must not include `row`, is nowhere larger than `row`.
+        """Return whether a mixture of `rivals` is at most as large as `row` in every column.
 
-        Then no weights make `row` the only best row.
+        The mixture is as in `is_beaten`. If it is at most as large, no weights make `row` the only best row.
+        The result is False if `row` itself is part of the mixture.
         """
         mixed = exact_product(self.squares[rivals].T, multipliers)
         own = self.squares[row].astype(object) * sum(multipliers.tolist())
@@ -116,10 +119,11 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return the amount by which each rival exceeds `row` on each column, adjusted by the tie rule.
+        """Return each rival minus `row` in each of the `columns`, adjusted by the tie rule.
 
-        A mixture of columns under which the amount is at least 0 for every rival makes `row` a best row. With
-        `alone`, a mixture under which it is above 0 for every rival makes `row` the only best row.
+        The result is a matrix with a row for each rival; take its weighted sum over the columns. If the sum
+        is at least 0 for every rival, the weights make `row` a best row. With `alone`, if the sum is above 0
+        for every rival, the weights make `row` the only best row.
         """
         theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
         if alone:

@@ -1,11 +1,13 @@
-"""Matrix games settled in whole numbers, for verdicts that floating point cannot give.
+"""Matrix games decided in whole numbers, where floating point is not exact enough.
 
-Can some mixture of columns keep every row of a payoff matrix at zero or above? The sign of the value of a
-matrix game answers this, and both answers have a proof: the mixture of columns, or a mixture of rows that
-makes every column negative. `settle` finds the sign and its proof: it solves a small part of the game exactly
-and adds the rows and columns that refute the answer, until none does. `decide` is faster. It first tries
-mixtures that floating point proposes (`ontology.geometry.loci.proofs.gameproposal`), then the *corner*: the
-rows and columns that the best mixtures use.
+The question is whether some mixture of the columns of a payoff matrix is at least zero in every row. The sign
+of the value of a matrix game is the answer. Each answer has a proof: such a mixture of columns, or a mixture
+of rows that is negative in every column.
+
+`settle` finds the sign and its proof. It solves a small part of the game exactly and adds rows and columns
+that refute the answer, until none do. `decide` is faster. It first tries mixtures that floating point
+proposes (`ontology.geometry.loci.proofs.gameproposal`). Then it tries the *corner*, the part of the game that
+consists of the rows and columns with positive weight in the best mixtures.
 """
 
 from __future__ import annotations
@@ -38,13 +40,13 @@ class Settled:
     Attributes
     ----------
     sign : {-1, 0, 1}
-        Sign of the largest value that a mixture of columns guarantees over all rows.
+        Sign of the value: the largest amount that some mixture of columns reaches in every row.
     weights : ndarray of shape (n_columns,), dtype=object
-        Whole numbers, none negative. If `sign` is 1, ``payoff @ weights`` is everywhere positive; if it is 0,
-        nowhere negative.
+        Whole numbers, none negative. If `sign` is 1, every entry of ``payoff @ weights`` is positive. If
+        `sign` is 0, none is negative.
     multipliers : ndarray of shape (n_rows,), dtype=object
-        Whole numbers, none negative. If `sign` is -1, ``multipliers @ payoff`` is everywhere negative; if it
-        is 0, nowhere positive.
+        Whole numbers, none negative. If `sign` is -1, every entry of ``multipliers @ payoff`` is negative. If
+        `sign` is 0, none is positive.
     """
 
     sign: int
@@ -84,7 +86,7 @@ def exact_product(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve_game(payoff: NDArray[Any]) -> Answer:
-    """Solve a matrix game exactly: columns maximize, rows minimize.
+    """Solve a matrix game exactly; one player mixes columns to maximize, the other mixes rows to minimize.
 
     Parameters
     ----------
@@ -96,17 +98,18 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
     sign : int
         -1, 0 or 1: the sign of the value.
     weights : ndarray of shape (n_columns,), dtype=object
-        A best mixture of columns, as whole numbers up to a common factor.
+        A best mixture of columns, as coprime whole numbers in the right ratios.
     multipliers : ndarray of shape (n_rows,), dtype=object
-        A best mixture of rows.
+        A best mixture of rows, in the same form.
 
     Notes
     -----
-    Payoffs are shifted to be positive. Then the simplex method maximizes ``sum(u)`` under
-    ``payoff.T @ u <= 1`` from the feasible start u = 0. Its table consists of whole numbers over one common
-    denominator, the last pivot; each step divides by it without remainder. The row that enters the basis is
-    the most promising one. After a step without gain it is the first promising row (Bland's rule), until a
-    step gains again; so the method cannot cycle.
+    A constant is added to all payoffs to make them positive. Then the simplex method maximizes ``sum(u)``
+    under ``payoff.T @ u <= 1`` and ``u >= 0``, starting from the feasible point u = 0. Its table consists of
+    whole numbers with a common denominator, the previous pivot; each step divides by this pivot without
+    remainder. The variable that enters the basis is the one with the most negative cost. After a step that
+    does not improve the objective it is the first one with a negative cost (Bland's rule), until a step
+    improves the objective again. So the method cannot cycle.
 
     Examples
     --------
@@ -177,11 +180,11 @@ def _reduced(whole: NDArray[Any]) -> NDArray[Any]:
 
 
 def solve_corner(payoff: NDArray[Any]) -> Answer | None:
-    """Solve a matrix game whose best mixtures use every row and every column, or return None.
+    """Solve a matrix game whose best mixtures use every row and every column; return None for other games.
 
-    The arguments and the result are those of `solve_game`. The cost is two systems of linear equations: if
-    the best mixtures w and u use every column and row, then all entries of ``payoff @ w`` and ``u @ payoff``
-    are equal to the value.
+    The arguments and the result are those of `solve_game`. The function solves two systems of linear
+    equations: if the best mixtures w of columns and u of rows use every column and row, then all entries of
+    ``payoff @ w`` and ``u @ payoff`` equal the value of the game.
 
     Examples
     --------
@@ -202,14 +205,14 @@ def solve_corner(payoff: NDArray[Any]) -> Answer | None:
 
 
 def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Settled:
-    """Find the sign of the value of a matrix game, with its proof, with the help of floating point.
+    """Find the sign of a matrix game's value and prove it exactly, with floating point as a help.
 
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        Rows and columns that may be enough to decide the sign; neither is empty.
+        Rows and columns that may be enough to decide the sign; neither array may be empty.
 
     Raises
     ------
@@ -218,15 +221,19 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 
     Notes
     -----
-    There are four attempts, in this order: solve the given part exactly, if it is small; prove the sign by
-    mixtures that floating point proposes, each more exact than the last; when two proposals in a row use the
-    same rows and columns, solve this corner exactly; and call `settle` with these rows and columns, where the
-    simplex method finds corners in ever longer fractions. If the sign is not 0, a proposal nearly always
-    proves it, and products of matrix and vector check the proof.
+    There are four attempts, in this order:
+
+    1. If the given rows or columns are few, they are solved exactly, as in `settle`.
+    2. Floating point proposes mixtures, each more exact than the one before. If a proposal proves the sign,
+       it is the result; products of matrix and vector check the proof. If the sign is not 0, this nearly
+       always succeeds.
+    3. When two consecutive proposals use the same rows and columns, this corner is solved exactly.
+    4. `settle` is called with the rows and columns of the last proposal. To solve a part, it first looks for
+       the corner with the simplex method in fractions of more and more bits.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
-    method, the only known bound on the number of steps is the number of corners; `docs/benchmarks.md` has the
-    slowest of many games designed to be hard.
+    method, no better bound on the number of steps is known than the number of corners; `docs/benchmarks.md`
+    reports the slowest of many games that were designed to be hard.
 
     Examples
     --------
@@ -258,7 +265,10 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 def _at_corner(
     payoff: NDArray[Any], game: Balanced, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Settled | None:
-    """Settle a game by the corner of its balanced form that uses these rows and columns, if possible."""
+    """Solve the given rows and columns as a corner; return the game as settled if this decides it.
+
+    Otherwise the result is None. `game` is the balanced form of `payoff`.
+    """
     answer = solve_corner(game.exactly(payoff, rows, columns))
     if answer is None:
         return None
@@ -269,7 +279,12 @@ def _at_corner(
 
 
 def _solve_long(payoff: NDArray[Any]) -> Answer:
-    """Solve a matrix game like `solve_game`, by corners of the balanced game, in ever longer fractions."""
+    """Solve a matrix game like `solve_game`, but faster if its numbers are long.
+
+    The simplex method finds a corner of the balanced game in fractions of a fixed number of bits, and the
+    corner is then solved exactly. If this fails, the number of bits is raised; at last `solve_game` itself is
+    called.
+    """
     game = balanced(payoff)
     whole = game.exactly(payoff, np.arange(payoff.shape[0]), np.arange(payoff.shape[1]))
     for n_bits in _LENGTHS:
@@ -287,23 +302,24 @@ def settle(
     *,
     solve: Callable[[NDArray[Any]], Answer] = solve_game,
 ) -> Settled:
-    """Find the sign of the value of a matrix game, with its proof, only in whole numbers.
+    """Find the sign of a matrix game's value and prove it, using whole numbers only.
 
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=int64 or object
         Whole numbers.
     rows, columns : ndarray of int64
-        The part of the game to begin with: the rows and columns that an approximate solution mixes; neither
-        is empty.
+        The part of the game to begin with, such as the rows and columns that have weight in an approximate
+        solution; neither array may be empty.
     solve : callable, default=solve_game
-        Solver of a part, with the arguments and the result of `solve_game`.
+        Function that solves a part, with the arguments and the result of `solve_game`.
 
     Notes
     -----
-    Each round solves the part exactly and adds the rows and columns of the game that most refute the answer,
-    until none refutes it. At worst the part grows to the whole game, typically by a few rows and columns.
-    Each round at most doubles it, or adds four rows and columns.
+    Each round solves the part exactly. If rows or columns of the whole game refute the answer, the round adds
+    those that refute it most, and the next round follows. A round adds at most as many rows and columns as
+    the part has, but may always add four of each. Typically the part grows by a few rows and columns, at
+    worst to the whole game.
     """
     while True:
         answer = solve(payoff[np.ix_(rows, columns)])
@@ -316,9 +332,10 @@ def settle(
 def _extended(
     payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64], answer: Answer
 ) -> tuple[Settled | None, NDArray[np.int64], NDArray[np.int64]]:
-    """Extend the answer of a part to the whole game, with weight 0 outside the part, and check it.
+    """Extend the answer for a part to the whole game, with weight 0 outside the part, and check it.
 
-    Returns the settled game, or None if the answer is wrong, and the rows and columns that refute it.
+    Returns the settled game, or None if the answer is wrong for the whole game. Also returns the rows and the
+    columns that refute it; both are empty if the answer is right.
     """
     sign, some_weights, some_multipliers = answer
     weights = np.zeros(payoff.shape[1], dtype=object)

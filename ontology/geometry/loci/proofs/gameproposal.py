@@ -1,11 +1,13 @@
-"""Solutions of a matrix game that floating point proposes, for numbers of any size.
+"""Approximate solutions of a matrix game in floating point, for payoffs of any size.
 
-Multiplying a row or a column of payoffs by a positive number does not change the sign of the game's value: a
-mixture that keeps every row above zero still does, once its share of that column is divided by the same
-number. So the game is first balanced: rows and columns are multiplied by powers of two that give every row a
-largest payoff of about 1. Then rivals that nearly tie, within one part in 10^12, have payoffs of the same
-size as distant rivals, and a linear program in floating point can see differences that would be below its
-tolerance in the original payoffs.
+If a row or column of payoffs is multiplied by a positive number, the sign of the game's value does not
+change. (If a mixture of columns is positive in every row, it remains so when a column is multiplied by a
+number and its share is divided by the same number.) So the game is first *balanced*: rows and columns are
+multiplied by powers of two, so that the largest payoff in every row is about 1.
+
+A row of payoffs belongs to a rival of a label. In the balanced game, a rival that nearly ties, within one
+part in 10^12, has payoffs of the same size as any other rival. So a linear program in floating point can
+detect differences that would be below its tolerance in the original payoffs.
 """
 
 from __future__ import annotations
@@ -51,25 +53,25 @@ class Balanced:
     def exactly(
         self, payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return the payoffs of `rows` and `columns`, times this game's powers of two, as whole numbers."""
+        """Return some rows and columns of `payoff`, times this game's powers of two, as whole numbers."""
         shift = self.row_shift[rows][:, None] + self.column_shift[columns]
         return np.asarray(payoff[np.ix_(rows, columns)].astype(object) << shift.astype(object))
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Mixtures of rows and columns that may prove the sign of a game's value, and the part that decides it.
+    """Mixtures that may prove the sign of a game's value, and the rows and columns that probably decide it.
 
     Attributes
     ----------
     weights : ndarray of shape (n_columns,), dtype=object
         A mixture of columns, as whole numbers, none negative.
     multipliers : ndarray of shape (n_rows,), dtype=object
-        A mixture of rows.
+        A mixture of rows, in the same form.
     rows, columns : ndarray of int64
         The rows and the columns that the best mixtures use; nearly always equally many.
     game : Balanced
-        The balanced game; the mixtures are best in it.
+        The balanced game that was solved to find the mixtures.
     """
 
     weights: NDArray[Any]
@@ -80,7 +82,7 @@ class Proposal:
 
 
 def balanced(payoff: NDArray[Any]) -> Balanced:
-    """Balance a matrix game.
+    """Multiply rows and columns of a matrix game by powers of two, so that its payoffs have similar sizes.
 
     Parameters
     ----------
@@ -107,7 +109,7 @@ def balanced(payoff: NDArray[Any]) -> Balanced:
 
 
 def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
-    """Solve a matrix game in floating point, with rising accuracy: columns maximize, rows minimize.
+    """Solve a matrix game in floating point, more and more accurately; columns maximize, rows minimize.
 
     Parameters
     ----------
@@ -117,8 +119,8 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
     Yields
     ------
     proposal : Proposal
-        Each comes from mixtures about 2^30 times as exact as the mixtures before. There are at most 12, fewer
-        if HiGHS gives up.
+        The mixtures of each proposal are about 2^30 times as exact as those of the one before. There are at
+        most 12 proposals, and fewer if HiGHS gives up.
 
     Raises
     ------
@@ -127,9 +129,9 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
     Notes
     -----
-    Iterative refinement of linear programs [1]_: the residual of the current mixtures is computed in whole
-    numbers, magnified, and given to the same program as its right-hand sides, bounds and costs. Each solution
-    starts from the previous basis.
+    This is iterative refinement of linear programs [1]_. The residual of the current mixtures is computed in
+    whole numbers, multiplied by a power of two, and given to the same linear program as its right-hand sides,
+    bounds and costs. Each solution starts from the previous basis.
 
     References
     ----------
@@ -145,11 +147,12 @@ def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
 
 
 class _Refinement:
-    """Refines the mixture w of columns that keeps all rows at the highest level t, and the mixture u of rows.
+    """Refines the best mixtures of a balanced game: w of its columns, and u of its rows.
 
-    The program is ``max t`` under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``, with A
-    the balanced payoff; u are the multipliers of the first equations, and `level` is the multiplier of the
-    second. All of them are stored as whole numbers over 2^bits.
+    The linear program is: maximize t under ``A w - t - s = 0``, ``sum(w) = 1``, ``w >= 0`` and ``s >= 0``. A
+    is the matrix of balanced payoffs, t the level that every row reaches, and s the amounts by which rows
+    exceed it. The dual values of the equations ``A w - t - s = 0`` are u; that of ``sum(w) = 1`` is `level`.
+    All of these are stored as whole numbers with the common denominator ``2**bits``.
     """
 
     def __init__(self, payoff: NDArray[Any], game: Balanced) -> None:
@@ -195,7 +198,7 @@ class _Refinement:
         return True
 
     def proposal(self) -> Proposal:
-        """Return the current mixtures, in the units of the given game."""
+        """Return the current mixtures, converted from the balanced game to the original game."""
         rows, columns = self._program.basis()
         return Proposal(
             self._w << self._game.column_shift.astype(object),
@@ -233,7 +236,7 @@ class _Program:
         cost: NDArray[np.float64],
         level_cost: float,
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float] | None:
-        """Return w, t and the multipliers u and level, or None if HiGHS gives up."""
+        """Solve the program; return w, t and the dual values u and level, or None if HiGHS gives up."""
         solver, constraints = self._solver, np.arange(self._n_rows + 1, dtype=np.int32)
         sides = np.append(rhs, total)
         for constraint, side in zip(constraints.tolist(), sides.tolist(), strict=True):
@@ -251,7 +254,7 @@ class _Program:
         return values[: self._n_columns], float(values[-1]), -duals[:-1], float(duals[-1])
 
     def basis(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows without slack and the columns of the mixture, as the current basis has them."""
+        """Return the rows with s = 0 and the columns with w > 0, according to the current basis."""
         basis = self._solver.getBasis()
         basic = np.array([status == self._basic for status in basis.col_status[:-1]])
         redundant = np.array([status == self._basic for status in basis.row_status[:-1]])
@@ -266,7 +269,7 @@ def _exponents(matrix: NDArray[np.float64], axis: int) -> NDArray[np.int64]:
 
 
 def _floats(whole: NDArray[Any], exponent: int) -> NDArray[np.float64]:
-    """Return ``whole * 2**exponent``, with huge numbers clipped to finite ones."""
+    """Return ``whole * 2**exponent`` as floats; numbers outside -1e300..1e300 are clipped to these limits."""
     bits = max(int(np.abs(whole).max(initial=0)).bit_length(), 1)
     drop = max(bits - _FLOAT_BITS, 0)
     with np.errstate(over="ignore"):
@@ -274,7 +277,7 @@ def _floats(whole: NDArray[Any], exponent: int) -> NDArray[np.float64]:
 
 
 def _whole(amounts: NDArray[np.float64], exponent: int) -> NDArray[Any]:
-    """Return ``amounts * 2**exponent`` as whole numbers."""
+    """Return ``amounts * 2**exponent``, rounded down to whole numbers of any size."""
     mantissa, power = np.frexp(amounts)
     digits, shift = (
         np.ldexp(mantissa, 53).astype(np.int64).astype(object),

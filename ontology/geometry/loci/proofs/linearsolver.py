@@ -1,4 +1,4 @@
-"""HiGHS, the solver of the linear programs of loci; its results are only proposals, whole numbers decide."""
+"""HiGHS, which solves the linear programs for loci; its results are proposals that whole numbers check."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ TOLERANCE = 1e-10
 
 
 def new_solver(**options: float) -> tuple[Any, Any]:
-    """Return the module ``highspy`` and a new solver: the simplex method, silent, on one thread.
+    """Return the module ``highspy`` and a new solver, set to the simplex method, no output and one thread.
 
     Parameters
     ----------
     **options : float
-        Further options of HiGHS, by name.
+        Further options of HiGHS, as keyword arguments.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def new_solver(**options: float) -> tuple[Any, Any]:
     try:
         import highspy
     except ImportError:
-        raise MissingExtraError.of("highspy", "science", "the locus of a general space") from None
+        raise MissingExtraError.of("highspy", "science", "computing the locus on this space") from None
     solver = cast(Any, highspy).Highs()
     chosen = {
         "output_flag": False,

@@ -1,10 +1,10 @@
 """Systems of linear equations in whole numbers, solved exactly by digits in a prime base.
 
-Elimination in whole numbers takes n^3 products of numbers that are as long as determinants. Dixon's method
-inverts the matrix modulo one prime p and finds the p-adic digits of the solution one by one. Each digit takes
-two products of matrix and vector with short numbers, and Euclid's algorithm turns the digits into fractions.
-The primes are so small that float64 computes products of matrices and vectors of remainders exactly, piece by
-piece.
+Gaussian elimination in whole numbers would take n^3 products of numbers as long as determinants. Dixon's
+method is faster. It inverts the matrix modulo one prime p and finds the p-adic digits of the solution one by
+one. Each digit takes two products of a matrix and a vector of short numbers. Euclid's algorithm turns the
+digits into fractions. The primes are so small that these products can be computed exactly in float64, if a
+matrix of long numbers is first cut into pieces of a few bits.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LinearSystem:
         Returns
         -------
         x, d : (ndarray of shape (n,), dtype=object, int) or None
-            None if the matrix is singular, or singular modulo each of a few primes.
+            None if the matrix is singular, or at least singular modulo each of a few primes.
         """
         if self._inverse is None:
             return None
@@ -96,7 +96,7 @@ class LinearSystem:
 
 
 class _Pieces:
-    """A matrix of whole numbers in pieces of a few bits, for exact products in float64."""
+    """A matrix of whole numbers, cut into pieces of a few bits, so that float64 gives exact products."""
 
     def __init__(self, matrix: NDArray[Any]) -> None:
         self._width = _EXACT_BITS - 1 - _PRIME_BITS - len(matrix).bit_length()
@@ -137,14 +137,14 @@ def _inverse(matrix: NDArray[np.int64], prime: int) -> NDArray[np.int64] | None:
 
 
 def _most_digits(matrix: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return a number of digits that is enough for any solution, from Hadamard's bound on determinants."""
+    """Return how many digits are enough for the solution, according to Hadamard's bound on determinants."""
     squares = (matrix * matrix).sum(axis=1) + right * right
     bits = sum(int(square).bit_length() / 2 for square in squares)
     return math.ceil((2 * bits + 2) / (_PRIME_BITS - 1))
 
 
 def _composed(digits: list[NDArray[np.int64]], prime: int) -> NDArray[Any]:
-    """Return the numbers that have these digits, the lowest digit first."""
+    """Return the numbers with the given digits in base `prime`, the least significant digit first."""
     parts, base = [digit.astype(object) for digit in digits], prime
     while len(parts) > 1:
         if len(parts) % 2:
@@ -155,9 +155,10 @@ def _composed(digits: list[NDArray[np.int64]], prime: int) -> NDArray[Any]:
 
 
 def _fractions(residues: NDArray[Any], modulus: int) -> tuple[NDArray[Any], int] | None:
-    """Return numerators and one denominator of fractions that equal `residues` modulo `modulus`.
+    """Return the numerators and the common denominator of fractions that equal `residues` modulo `modulus`.
 
-    All are at most ``sqrt(modulus / 2)``. Returns None if there are no such fractions.
+    The numerators and the denominator are at most ``sqrt(modulus / 2)`` in absolute value. Returns None if no
+    such fractions are found.
     """
     bound = math.isqrt(modulus // 2)
     denominator = 1

@@ -1,8 +1,8 @@
-"""The simplex method in fractions with any number of bits.
+"""The simplex method in fixed-point numbers with any number of bits.
 
-A corner of a matrix game is the rows and columns that the best mixtures use. Where float64 finds a wrong
-corner, longer fractions find the right one. They cost far less than whole numbers, which grow to the length
-of determinants. Like every rounded result, the answer is only a proposal.
+A corner of a matrix game consists of the rows and columns that the best mixtures use. If float64 is not exact
+enough to find the right corner, numbers with more bits do. They cost far less than exact whole numbers, which
+become as long as determinants. The answer is rounded, so it is only a proposal.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ _STEPS = 20  # times rows and columns: the limit ends the method if rounding mak
 def corner_of_game(
     payoff: NDArray[Any], unit: int, n_bits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the rows and the columns that best mixtures of a matrix game use.
+    """Return the rows and the columns that the best mixtures of a matrix game use, as a proposal.
 
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=object
-        Whole numbers above ``-2**unit``.
+        Whole numbers above ``-2**unit``; an entry x means the payoff ``x / 2**unit``.
     unit : int
-        Binary places of the payoff.
+        Exponent of the unit of `payoff`.
     n_bits : int
-        Binary places to compute with; half of them are treated as noise.
+        Number of bits after the binary point in the computation. Numbers that differ from 0 only in the
+        second half of these bits are treated as 0.
 
     Returns
     -------
     rows, columns : ndarray of int64
-        Equally many rows and columns; None if the method does not end.
+        Equally many rows and columns. The result is None if the method does not come to an end.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""MarginProgram: the linear program of the general locus, for the margin by which a label is best."""
+"""MarginProgram: a linear program for the largest margin by which some weights make a label best."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CUTS = 4
 
 @dataclass(frozen=True)
 class Margin:
-    """The floating-point result for one row; a proposal, not a proof.
+    """The floating-point result of `MarginProgram` for one row; a proposal, not a proof.
 
     Attributes
     ----------
@@ -26,8 +26,8 @@ class Margin:
     rivals : ndarray of int64
         Rivals that prevent a larger margin.
     multipliers : ndarray of float64, same shape
-        The mixture of these rivals that shows that no weights have a larger margin; empty if the program
-        stopped early because the margin was clearly positive.
+        The mixture of these rivals that shows that no weights give a larger margin. It is empty if the
+        program stopped early because the margin was clearly positive.
     """
 
     weights: NDArray[np.float64]
@@ -36,11 +36,12 @@ class Margin:
 
 
 class MarginProgram:
-    """Maximizes ``min_z F(z) - F(y)`` over weights on the simplex, for one row y after another.
+    """Finds weights that maximize the margin ``min_z F(z) - F(y)`` of a row y over the rivals z.
 
-    F(z) is the weighted sum of row z. The variables are the weights and a level s that is at most every
-    ``F(z)``. Only the objective ``s - F(y)`` depends on y, so each solution starts from the previous one. A
-    rival z becomes a constraint only when ``F(z)`` is below s in a solution.
+    ``F(z)`` is the weighted sum of row z; weights are not negative and add up to 1. The variables of the
+    linear program are the weights and a number s that is at most ``F(z)`` for every rival z. Only the
+    objective ``s - F(y)`` depends on y, so the solution for one row starts from that for the previous row.
+    The constraint of a rival z is added only when a solution breaks it.
 
     Parameters
     ----------
@@ -64,21 +65,21 @@ class MarginProgram:
         self._constraint = np.full(len(rivals), -1)  # the place of each rival among the constraints
 
     def solve(self, own: NDArray[np.float64], face: NDArray[np.bool_], idle: NDArray[np.bool_]) -> Margin:
-        """Return the weights with the largest margin of a row, as far as floating point finds them.
+        """Return the weights under which a row has its largest margin, to floating-point accuracy.
 
         Parameters
         ----------
         own : ndarray of shape (n_observed,)
             The row, scaled like the rivals.
         face : ndarray of shape (n_observed,), dtype=bool
-            Where weights may be positive.
+            The columns whose weights may be positive.
         idle : ndarray of shape (n_rivals,), dtype=bool
             Rivals to ignore: the row itself and rows equal to it. At least one rival must not be ignored.
 
         Returns
         -------
         margin : Margin
-            If HiGHS gives up, equal weights and the best rival under them.
+            The result. If HiGHS gives up, it consists of equal weights and the best rival under them.
         """
         self._open_columns(face)
         self._solver.changeColsCost(len(self._columns), self._columns, np.append(-own, 1.0))
