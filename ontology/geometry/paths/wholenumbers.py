@@ -1,7 +1,7 @@
-"""Distances as exact whole numbers: floats are multiples of a power of two, which becomes the unit.
+"""Convert distances to exact whole numbers, by choosing a power of two as their unit.
 
-Comparisons of sums of squared distances have the same result in any unit, so exact arithmetic can use
-integers.
+Every finite float is a whole multiple of some power of two. Which of two sums of squared distances is smaller
+does not depend on the unit, so exact arithmetic can use the whole multiples instead of the floats.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _MANTISSA_BITS = 53
 
 
 def are_short(distances: NDArray[Any]) -> bool:
-    """Return whether all distances are multiples, below 2^31, of a common power of two.
+    """Return whether all distances are whole multiples of one power of two, each multiple below 2^31.
 
-    Sums of whole or dyadic edge lengths are such numbers, free of rounding. Their ties are exact.
+    Sums of edge lengths that are whole numbers or dyadic fractions (k / 2^n) are such numbers. They were
+    added without rounding, so ties between them are exact.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def are_short(distances: NDArray[Any]) -> bool:
 
 
 def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return the distances as exact whole multiples of the largest power of two that divides them all.
+    """Divide the distances by the largest power of two that divides them all, into exact whole numbers.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     whole : ndarray, same shape
-        int64 if `are_short`, object (Python integers) otherwise.
+        int64 if `are_short` is True for the distances, object (Python integers) otherwise.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def unit_exponent(distances: NDArray[Any]) -> int:
-    """Return the exponent of the largest power of two that divides all distances.
+    """Return the exponent of the largest power of two that divides all distances; 0 if all of them are 0.
 
     >>> unit_exponent(np.array([1.5, 2.0, 0.0])), unit_exponent(np.array([0.0]))
     (-1, 0)
