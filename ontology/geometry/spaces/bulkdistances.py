@@ -171,9 +171,9 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
 
 class _GraphInParts(GraphSpace):
-    """A graph in which pairs without a path have the distance `ShortestPaths.marker`.
+    """A graph in several parts, in which labels without a path have the distance `ShortestPaths.marker`.
 
-    This is not a metric, so the class is used only in this module.
+    Such distances are not a metric, so the class is used only in this module.
     """
 
     def __init__(self, graph: LabelGraph) -> None:
@@ -188,7 +188,10 @@ def _space(given: MetricSpace | LabelGraph, unreachable: Unreachable) -> MetricS
     if isinstance(given, LabelGraph):
         return _GraphInParts(given) if unreachable == "mark" else GraphSpace(given)
     if unreachable == "mark":
-        raise InputError("unreachable='mark': in a space every label is reachable; give the LabelGraph")
+        raise InputError(
+            "unreachable='mark': works only with a LabelGraph, because every label of a space is reachable; "
+            "give the LabelGraph, or leave unreachable out"
+        )
     refuse_other_than(
         MetricSpace, "space", given, "build one with metric_space(graph), or give the LabelGraph"
     )
