@@ -30,7 +30,7 @@ _Corner = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Region:
-    """The region of the simplex where a label, or several labels with the same distances, win.
+    """The region of the simplex where a label wins, together with all labels that have the same distances.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class Scorer(ABC):
         """Return the indices of all labels tied with the best label, ascending, for one row of `weights`."""
         given = shaped_weights(weights, self.n_observed)
         if len(given) != 1:
-            raise WeightError(f"weights: {len(given)} rows given; tied labels can only be listed for one row")
+            raise WeightError(f"weights: {len(given)} rows given; give one row to list its tied labels")
         return self.tied_row(given)
 
     @abstractmethod

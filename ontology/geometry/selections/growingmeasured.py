@@ -190,8 +190,8 @@ class MeasuredLocus:
         index, gains : list of int
             The picks and their gains. To continue, call again with what is left of the pool and the limits.
         ended : bool
-            True if there are no more picks. After `most` picks it is always False; if no label can follow,
-            the next call returns no picks and True.
+            True if there are no more picks. After `most` picks it may be False although no label can follow;
+            then the next call returns no picks and True.
         """
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
         budget, draw = limits.budget, self._drawing(limits)

@@ -141,8 +141,8 @@ def select_classes(
         baselines draw labels uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the
         labels outside the growing locus and, if `n` is given and no such label is left, from the rest.
     seed : int or numpy.random.Generator, default=0
-        Seed of the random draws, which are made by the baselines, and if there are more than 512 candidates
-        (see Notes).
+        Seed of the random draws. The baselines draw labels, and ``"active"`` draws some of the candidates if
+        there are more than 512 (see Notes).
 
     Returns
     -------
@@ -179,10 +179,10 @@ def select_classes(
 
     `upper_bound` is the smallest of three kinds of bounds. The first two use that gains never grow as the
     locus grows: from any locus, the labels of a selection together gain at most the sum of what each of them
-    alone would gain. So no selection gains more than the fractional knapsack of these single gains. The first
-    bound is the knapsack at the start. The second bound is the gain of a greedy selection, plus the knapsack
-    at its end. The third bound is the number of labels on the k longest paths, where k is the largest number
-    of labels that `n` and `budget` allow.
+    alone would gain. So no selection gains more than the value of the fractional knapsack of these single
+    gains. The first bound is the knapsack at the start. The second bound is the gain of a greedy selection,
+    plus the knapsack at its end. The third bound is the number of labels on the k longest paths, where k is
+    the largest number of labels that `n` and `budget` allow.
 
     *Other spaces*: here picking the largest gain each time is a heuristic, because gains may grow as the
     locus grows. A single pick is the best if all candidates are compared. The gain of a candidate is measured

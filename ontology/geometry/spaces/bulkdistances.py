@@ -141,8 +141,8 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
     Notes
     -----
-    Trees take three passes over the points, in O(n_points) time: for any longest path, one of its two ends is
-    a farthest label from every label. If lengths are not whole numbers, the last bits may differ from a
+    Trees take three passes over the points, in O(n_points) time: for each label, one of the two ends of any
+    longest path is a farthest label. If lengths are not whole numbers, the last bits may differ from a
     maximum over all pairs. On graphs of whole lengths, bounds give the eccentricities of most labels, and
     those of the others are measured (see `exact_eccentricities`). On other spaces all pairs are measured, in
     blocks.

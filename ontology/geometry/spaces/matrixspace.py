@@ -84,7 +84,7 @@ class MatrixSpace(MetricSpace):
         if len(bad):
             r, c = map(int, bad[0])
             raise SpaceError(
-                f"distances: {matrix[r, c]} given from {self.keys[r]!r} to {self.points[c]!r}; distances "
+                f"distances: {matrix[r, c]} from {self.keys[r]!r} to {self.points[c]!r}; distances "
                 "must be finite, non-negative, 0 from a label to itself and the same in both directions"
             )
         if matrix.dtype == np.float64:

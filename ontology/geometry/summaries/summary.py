@@ -37,7 +37,7 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 
 
 class DegenerateSummaryWarning(UserWarning):
-    """Warns that one of more than two supernodes contains more than half of all labels.
+    """Warns that one supernode contains more than half of all labels, although there are at least three.
 
     Then distances between supernodes say little about distances between labels, and errors measured on
     supernodes are small even for bad predictions.
