@@ -117,7 +117,7 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
-    """Raise `WeightError` if rows break a rule of `check_weights`; `first` is row 0's number in messages."""
+    """Raise `WeightError` if rows break a rule of `check_weights`; messages number the rows from `first`."""
     if not are_weights(rows, total):
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
@@ -133,7 +133,7 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
 
 
 def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Return, for each rule of `check_weights`, words for breaking it and a mask of the rows that do."""
+    """Return, for each rule of `check_weights`, words that say it is broken, and which rows break it."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     return (

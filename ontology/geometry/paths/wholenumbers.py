@@ -18,10 +18,10 @@ _MANTISSA_BITS = 53
 
 
 def are_short(distances: NDArray[Any]) -> bool:
-    """Return whether all distances are whole multiples of one power of two, each multiple below 2^31.
+    """Return whether every distance is k * 2^e, with the same exponent e for all and a whole k below 2^31.
 
-    Sums of edge lengths that are whole numbers or dyadic fractions (k / 2^n) are such numbers. They were
-    added without rounding, so ties between them are exact.
+    Sums of a few edge lengths have this form if the lengths are whole numbers or fractions such as 3/8. They
+    were added without rounding, so ties between them are exact.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
     Parameters
     ----------
     distances : ndarray
-        Finite, non-negative; integers are returned unchanged.
+        Finite and non-negative. Integers are not divided.
 
     Returns
     -------

@@ -52,8 +52,8 @@ def pairwise_distances(
     Returns
     -------
     distances : ndarray of shape (n_rows, n_cols)
-        In edge-length units, equal to ``space.distances(rows, cols)``. dtype: the smallest of uint8, uint16,
-        float32 and float64 that represents every distance of the space exactly.
+        In edge-length units, equal to ``space.distances(rows, cols)``. The dtype is the smallest of uint8,
+        uint16, float32 and float64 that represents every distance of the space exactly.
 
     Raises
     ------

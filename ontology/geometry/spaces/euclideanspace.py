@@ -28,8 +28,9 @@ class EuclideanSpace(MetricSpace):
     Parameters
     ----------
     embeddings : ndarray of shape (n_points, n_dimensions)
-        One vector of finite real numbers for each label. The array (or memory map) is not copied and keeps
-        its dtype; every number is converted to float64 before anything is computed.
+        One vector of finite real numbers for each label. Unless `normalize` is True, the array (or memory
+        map) is not copied and keeps its dtype. Every number is converted to float64 before anything is
+        computed.
     keys : Keys or iterable of str, length n_points
         All labels, one for each row; their order is the canonical order.
     allowed : array_like of int, optional

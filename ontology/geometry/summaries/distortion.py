@@ -104,7 +104,7 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances from one center in each neighborhood, and lower `bound` by these centers."""
+        """Return the distances from one center in each neighborhood; lower `bound` if they give less."""
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
         )  # labels come first among the vertices
@@ -187,7 +187,7 @@ def _extreme(
 def _over_any_labels(
     graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest distances from each start to the members of its supernode.
+    """Return the sum of the two largest distances from each label of `starts` to members of its supernode.
 
     Distances are measured over paths with the fewest edges, which may leave the supernode.
     """

@@ -47,7 +47,7 @@ _MOST_SINGLE = 1 << 20  # above it, the error bound of a float32 sum is useless
 
 
 class Rows(Protocol):
-    """Input of a `DenseScorer`: a matrix, or an object whose rows can be sliced and indexed like its rows."""
+    """Input of a `DenseScorer`: a matrix, or an object whose rows are sliced and indexed as in a matrix."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,13 +110,13 @@ class DenseScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights still have to be checked."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         checked = sound_weights(given)
         batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; only its values still have to be checked."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
@@ -297,7 +297,7 @@ class _Sieve:
         return sample[by], row[by]
 
     def _shrink(self) -> None:
-        """Drop the kept pairs that are ruled out by better rows added after them."""
+        """Drop the kept pairs that are ruled out by better rows that were added later."""
         sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
         kept = least <= self.bound()[sample]
         self._pairs = [(sample[kept], row[kept], least[kept])]
@@ -307,7 +307,7 @@ class _Sieve:
 def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return, for each limit, the largest number of `dtype` that is not above it.
 
-    Other numbers of `dtype` can then be compared with it directly, without converting them to float64.
+    Numbers of `dtype` can be compared with the result directly, without converting them to float64.
     """
     nearest = limit.astype(dtype)
     return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)

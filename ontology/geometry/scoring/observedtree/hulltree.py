@@ -22,7 +22,7 @@ class Hull:
     vertex : ndarray of shape (n_hull,), dtype=int64
         Position of each hull vertex in the whole tree, ascending.
     depth : ndarray of shape (n_hull,)
-        Distance from vertex 0.
+        Distance of each vertex from vertex 0.
     parent : ndarray of shape (n_hull,), dtype=int64
         The parent of each vertex; vertex 0 is its own parent.
     low, high : ndarray of shape (n_hull,), dtype=int64

@@ -67,7 +67,7 @@ class Observed:
 
     @cached_property
     def label_depth(self) -> NDArray[np.float64]:
-        """Depth of each label in the tree; labels are in preorder; shape (n_observed,)."""
+        """Depth in the tree of each observed label, with the labels in preorder; shape (n_observed,)."""
         return self.tree.depth_at(self.ascending)
 
     @cached_property

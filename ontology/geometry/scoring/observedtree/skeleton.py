@@ -189,18 +189,18 @@ class Skeleton:
     def descend(
         self, running: RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Find the best vertex of each sample, and the next best vertex on the edge where its descent ended.
+        """Find the best vertex of each sample, and the next best vertex on the edge where the search ended.
 
-        The descent starts at the first node of the skeleton and ends at a node or within an edge. F is the
-        Fréchet variance, and W the total weight of the sample.
+        The search descends the skeleton: it starts at the first node of the skeleton and ends at a node or
+        within an edge. F is the Fréchet variance, and W the total weight of the sample.
 
         Returns
         -------
         place, other : ndarray of shape (n_samples,), dtype=int64
-            The best and the next best vertex, as indices in `chain`. `other` equals `place` if the descent
+            The best and the next best vertex, as indices in `chain`. `other` equals `place` if the search
             ended at a node instead of within an edge.
         gain : ndarray of shape (n_samples,)
-            F / W at `other` minus F / W at `place`; infinite if the descent ended at a node.
+            F / W at `other` minus F / W at `place`; infinite if the search ended at a node.
         moment : ndarray of shape (n_samples,)
             First moment about the vertex `place`: the weighted sum of its distances to the observed labels.
         """

@@ -73,7 +73,7 @@ class RestrictedTreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights still have to be checked.
+        """Return the result of `score`; the caller has checked everything but the values of the weights.
 
         Each call with candidates groups them again (see `Hanging`), in O(n_points) time.
         """
@@ -81,7 +81,7 @@ class RestrictedTreeScorer(OnTree):
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; only its values still have to be checked."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
@@ -114,7 +114,10 @@ class RestrictedTreeScorer(OnTree):
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
     def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
-        """Return the finalists of a batch, or None if too many; `first` is row 0's number in messages."""
+        """Return the finalists of a batch, or None if there are too many for memory.
+
+        Error messages number the rows from `first`.
+        """
         batch = self._batch(rows, first)
         pairs = batch.finalists(hanging, top)
         if pairs is None:

@@ -71,7 +71,7 @@ class GraphScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights still have to be checked."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score_rows(given, top, candidates)
@@ -82,7 +82,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; only its values still have to be checked."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)

@@ -64,7 +64,7 @@ class HullScorer(DenseScorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights still have to be checked."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         if top != 1 or candidates is not None or self._inside is None:
             return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
@@ -72,7 +72,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; only its values still have to be checked."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside

@@ -25,7 +25,10 @@ class TreeBatch(Protocol):
     """Rows of weights whose best vertices are searched on a tree with every label allowed."""
 
     def lowest(self) -> Lowest | None:
-        """Return the best vertices and their rivals (`Lowest`), or None if `NumpyTreeBatch` must search."""
+        """Return the best vertices and their rivals, as in `Lowest`.
+
+        Returns None if `NumpyTreeBatch` has to search these rows instead.
+        """
         ...
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:

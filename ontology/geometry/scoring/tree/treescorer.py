@@ -77,7 +77,7 @@ class TreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights still have to be checked."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         if top != 1 or candidates is not None:
             return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
@@ -92,7 +92,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; only its values still have to be checked."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
@@ -131,7 +131,7 @@ class TreeScorer(OnTree):
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
-        """Return the rows as a batch, and their best vertices; `first` is the number of row 0 in errors."""
+        """Return the rows as a batch, and their best vertices; messages number the rows from `first`."""
         module = self._compilation.module(len(given))
         if module is not None:
             if self._search is None:
