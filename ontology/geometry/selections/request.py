@@ -114,7 +114,7 @@ def _refuse_shared(
     both = np.intersect1d(required, others)
     if len(both):
         raise InputError(
-            f"required: {space.points[int(both[0])]!r} is {what} too; name it in only one of the lists"
+            f"required: {space.points[int(both[0])]!r} is {what}; name it in only one of the two lists"
         )
 
 
