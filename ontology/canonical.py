@@ -190,7 +190,8 @@ def _refuse_cycles(n: int, child: NDArray[np.int32], parent: NDArray[np.int32], 
     while u != v:
         loop.append(u)
         u = step[u]
-    shown = " -> ".join(ordered[i] for i in [*reversed(loop[:8]), loop[-1] if len(loop) <= 8 else loop[7]])
+    last = ordered[loop[-1]] if len(loop) <= _SHOWN else "..."
+    shown = " -> ".join([*(ordered[i] for i in reversed(loop[:_SHOWN])), last])
     raise InputError(
         f"pairs: {len(loop)} labels in a loop, but a hierarchy has no loop; remove one of the pairs "
         f"child -> parent: {shown}"

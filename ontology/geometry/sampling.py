@@ -1,4 +1,4 @@
-"""sample_observed: random sets of observed labels, uniform or concentrated near the center of the space."""
+"""sample_observed: draw random sets of observed labels, uniformly or mostly near the center of the space."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ def sample_observed(
     theta: float = 0.5,
     seed: int | np.random.Generator,
 ) -> tuple[str, ...]:
-    """Draw labels without replacement, as the observed labels of an experiment.
+    """Draw labels without replacement, for an experiment to use as its observed labels.
 
     Parameters
     ----------
     space : MetricSpace
-        The space, from whose allowed labels the function draws.
+        The space; the draws are from its allowed labels.
     n : int
         Number of labels to draw.
     method : {"uniform", "gibbs"}, default="uniform"
-        ``"gibbs"``: each draw takes one of the labels that are left, with probability proportional to
-        ``exp(-theta * d(label, center))``, where the center is `uniform_center`.
+        ``"uniform"``: all labels are equally likely. ``"gibbs"``: each draw takes one of the labels that are
+        left, with probability proportional to ``exp(-theta * d(label, center))``, where d is the distance and
+        the center is `uniform_center`.
     theta : float, default=0.5
-        Rate of the exponent, not negative, per edge-length unit; 0 makes Gibbs draws uniform.
+        Factor in the exponent of Gibbs draws, at least 0, per unit of edge length. If it is 0, they are
+        uniform.
     seed : int or numpy.random.Generator
         Source of the randomness; the same seed gives the same labels.
 
@@ -57,17 +59,17 @@ def sample_observed(
     Raises
     ------
     InputError
-        If `n` is not between 1 and the number of labels, or another argument breaks its rule.
+        If `n` is not between 1 and the number of allowed labels, or another argument is invalid.
     SpaceError
         If an allowed label is not a point of the space and so cannot be observed.
 
     Notes
     -----
-    Gibbs draws add a standard Gumbel variable g_i to each ``a_i = -theta * d_i`` and take the n labels with
-    the largest sums, largest first. The result has the distribution of successive draws: label i has the
-    largest sum with probability ``exp(a_i) / sum_j exp(a_j)``, and given this label, the order of the others
-    is again that of independent Gumbel variables. This takes one pass over the labels and does not underflow
-    far from the center.
+    Gibbs draws are made all at once. Let d_i be the distance of label i from the center. The function adds a
+    standard Gumbel variable g_i to each ``a_i = -theta * d_i`` and takes the n labels with the largest sums,
+    largest first. The result has the distribution of successive draws: label i has the largest sum with
+    probability ``exp(a_i) / sum_j exp(a_j)``, and once the first label is known, the same holds for the
+    labels that are left. This takes one pass over the labels and does not underflow far from the center.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def uniform_center(space: MetricSpace) -> str:
     Parameters
     ----------
     space : MetricSpace
-        The space; each allowed label must be a point (`SpaceError`).
+        The space. If an allowed label is not a point, `SpaceError` is raised.
 
     Returns
     -------
@@ -111,11 +113,12 @@ def uniform_center(space: MetricSpace) -> str:
 
     Notes
     -----
-    O(n_points) on trees, also if only leaves are allowed: the sum of a vertex is computed from that of its
-    parent. If the lengths are whole numbers, the sums are too; otherwise they are float64 and only find the
-    finalists, among which the plain sum decides. On Euclidean spaces `EuclideanScorer` takes
-    O(n_labels * n_dimensions). Elsewhere all distances between allowed labels are measured, a block of rows
-    at a time.
+    Trees take O(n_points) time, even if only leaves are allowed: the sum of a vertex is computed from the sum
+    of its parent. If all edge lengths are whole numbers and the sums are below 2^62, the sums are exact, and
+    the smallest decides. Otherwise the sums are float64 and only rule labels out; the plain sum decides among
+    the finalists.
+    Euclidean spaces take O(n_labels * n_dimensions) time (`EuclideanScorer`). On other spaces all distances
+    between allowed labels are measured, a block of rows at a time.
 
     Examples
     --------
@@ -128,14 +131,14 @@ def uniform_center(space: MetricSpace) -> str:
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """Return the random generator for `seed`, or raise `InputError`."""
+    """Return `seed` if it is a generator, else a new generator with this seed (a whole number from 0)."""
     if isinstance(seed, np.random.Generator):
         return seed
     return np.random.default_rng(whole_number("seed", seed, 0))
 
 
 def _center(space: MetricSpace, points: NDArray[np.int64]) -> int:
-    """Return the allowed label at the center, as an index among the allowed labels."""
+    """Return the index of the center of the space (see `uniform_center`) among the allowed labels."""
     if isinstance(space, CompleteSpace):
         return 0  # all labels have the same distances
     if isinstance(space, TreeSpace):
@@ -174,15 +177,17 @@ def _tree_center(tree: RootedTree, points: NDArray[np.int64]) -> int:
 def _squared_sums(
     tree: RootedTree, length: NDArray[np.number], depth: NDArray[np.number], at: NDArray[np.int64]
 ) -> NDArray[np.number]:
-    """Return, for each of the positions `at`, the sum of squared distances to all of them.
+    """Return, for each of the positions `at`, the sum of its squared distances to all positions in `at`.
 
-    Let n be the number of positions `at`, and let S and F be the sums of the distances and of the squared
-    distances from a vertex p to them. Let c be a child of p, at the end of an edge of length t, let m be the
-    number of the positions at or below c, and B the sum of their distances to p. Then the sums at c are
-    ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``. m and B are differences of running sums over the
-    preorder. The sum of the steps from the root down to a vertex is also a running sum over the preorder, if
-    each step is subtracted again where the subtree of its child ends. Whole numbers stay exact even if a
-    running sum wraps around 2^63, because the differences are still right.
+    Let n be the number of positions in `at`. For a vertex p, let S be the sum of its distances to them, and F
+    the sum of its squared distances to them. Let c be a child of p, and t the length of the edge between p
+    and c. Let m be the number of the positions at or below c, and B the sum of their distances to p. Then the
+    sums of c are ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``.
+
+    Both m and B are differences of running sums over the preorder. The sums of a vertex are the sums of the
+    root plus the changes on the path down to the vertex. The sum of these changes is a running sum as well:
+    each change is added at its child c, and subtracted again where the subtree of c ends. Whole numbers stay
+    exact even if a running sum overflows 2^63, because overflow cancels in the differences.
     """
     n, parent, end = len(at), tree.parent, tree.end
     here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)
@@ -202,7 +207,7 @@ def _running(values: NDArray[np.number]) -> NDArray[np.number]:
 
 
 def _along_paths(tree: RootedTree, steps: NDArray[np.number]) -> NDArray[np.number]:
-    """Return the sum of `steps` from the root (exclusive) down to each vertex (inclusive)."""
+    """Return, for each vertex, the sum of `steps` on the path from the root (exclusive) to it (inclusive)."""
     steps = steps.copy()
     steps[0] = 0
     change = np.zeros(len(tree) + 1, dtype=steps.dtype)

@@ -1,8 +1,9 @@
 """Exact prediction regions of three observed labels: polygons on the simplex, clipped by half-planes.
 
-Label y wins at the weights w where ``F_y(w) <= F_z(w)`` for every z. F is linear in w, so these weights form
-a convex polygon. Corners are kept as integer vectors proportional to their weights, so rounding never moves a
-boundary.
+The simplex is the triangle of all weights on the three labels that sum to one. A label y wins at weights w if
+its Fréchet variance ``F_y(w)`` is at most ``F_z(w)`` for every label z. F is linear in w, so the weights
+where y wins form a convex polygon. Its corners are stored as integer vectors proportional to the weights, so
+rounding never moves a boundary.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ _Corner = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Region:
-    """The region of the simplex where a label wins, or several labels with the same distances.
+    """The region of the simplex where a label wins, together with all labels that have the same distances.
 
     Attributes
     ----------
     labels : tuple of int
-        These labels, ascending; they tie wherever they win, and the first is the answer.
+        The labels that win, ascending. They are tied everywhere in the region, and the first is the answer.
     corners : ndarray of shape (n_corners, 3), dtype=float64
         Weights at the corners of the region, in order around it, rounded from exact fractions. A region that
-        is a line has two corners, and a point one; there the labels only tie with others.
+        is a line has two corners, and a region that is a point has one. In such regions the labels only tie
+        with other labels.
     area : Fraction
         Share of the simplex, exact; 0 for lines and points.
     """
@@ -63,18 +65,18 @@ def exact_regions(distances: NDArray[Any]) -> list[Region]:
     Parameters
     ----------
     distances : ndarray of shape (n_labels, 3)
-        Finite distances of the labels to the three observed labels. Each is read as an exact fraction, and
-        squares are exact.
+        Finite distances of the labels to the three observed labels. Each number is read as an exact fraction,
+        and its square is exact.
 
     Raises
     ------
     InputError
-        For any other shape, or distances that are not finite and non-negative.
+        For any other shape, or for distances that are negative or not finite.
 
     Notes
     -----
-    A polygon is clipped by the most violated half-plane first. This takes a few passes over the distinct rows
-    of distances for each of them.
+    Each distinct row of distances has one polygon. The polygon is clipped by the most violated half-plane
+    first, which takes a few passes over all distinct rows for each polygon.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def _clipped(squares: NDArray[Any], row: int) -> list[_Corner]:
 
 
 def _cut(corners: list[_Corner], value: list[int]) -> list[_Corner]:
-    """Keep the part of a polygon where a linear function, given at the corners, is not negative."""
+    """Return the part of a polygon where a linear function, given by its values at the corners, is >= 0."""
     kept: list[_Corner] = []
     for i, (corner, here) in enumerate(zip(corners, value, strict=True)):
         if here >= 0:

@@ -1,13 +1,14 @@
 """How every scorer decides: weights are converted to float64, plain sums are compared by one tie rule.
 
-The **plain sum** of a label y is ``sum_i w_i d(y, l_i)^beta``, added one term after another in the order of
-the observed labels, with each product and each addition rounded to float64. Every scorer decides by the plain
-sum, no matter how it finds its finalists, so all scorers give the same answer to the last bit. With integer
-weights and distances the plain sum is the exact integer (below 2^53).
+The **plain sum** of a label y under weights w_i on the observed labels l_i is ``sum_i w_i d(y, l_i)^beta``.
+The terms are added one after another in the order of the observed labels, and each product and each addition
+is rounded to float64. Every scorer decides by the plain sum, no matter how it finds its finalists, so all
+scorers give the same answer to the last bit. With integer weights and distances the plain sum is the exact
+integer (below 2^53).
 
-Labels are **tied** if their plain sum is at most ``minimum * (1 + TIE_RELATIVE)``. Among tied labels the one
-with the lowest canonical index wins. Sums that are whole numbers tie only if they are equal, as long as the
-minimum is below 1e12.
+Labels are **tied** if their plain sums are at most ``minimum * (1 + TIE_RELATIVE)``, where the minimum is the
+smallest plain sum of all labels. Among tied labels the one with the lowest canonical index wins. If the
+minimum is below 1e12, sums that are whole numbers tie only if they are equal.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class FrechetResult:
     Attributes
     ----------
     index : ndarray of int64
-        The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If more
-        than one label was requested, the labels, best first; shape (n_samples, top).
+        The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If `top`
+        labels were requested and `top` is more than 1: these labels, best first; shape (n_samples, top).
     value : ndarray of float64
         Fréchet variance at that label (the plain sum), same shape as `index`.
     n_tied : ndarray of int64, shape (n_samples,)
@@ -94,7 +95,7 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
 
 
 def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the result of `check_weights` for weights of the right shape and kind."""
+    """Return the result of `check_weights` for weights whose shape and dtype are already checked."""
     rows = given.astype(np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
@@ -103,7 +104,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return `weights` with one row for each sample, in their dtype; the values are not checked."""
+    """Return `weights` with one row for each sample, in their dtype; do not check the values."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights must be real numbers")
@@ -116,15 +117,15 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
-    """Raise `WeightError` for rows that break the rule of `check_weights`; messages call row 0 `first`."""
+    """Raise `WeightError` if rows break a rule of `check_weights`; messages number the rows from `first`."""
     if not are_weights(rows, total):
         raise WeightError(_complaint(rows.astype(np.float64), first))
 
 
 def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
-    """Return whether all rows obey the rule of `check_weights`, given their sums.
+    """Return whether all rows obey the rules of `check_weights`; `total` contains the sums of the rows.
 
-    If the sum of a row is within the limits, the row contains neither NaN nor infinity, so only negative
+    If the sum of a row is within the limits, the row contains neither NaN nor infinity. So only negative
     values have to be looked for.
     """
     fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
@@ -132,7 +133,7 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
 
 
 def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Return each rule of `check_weights` that a row may break, and the rows that break it."""
+    """Return, for each rule of `check_weights`, words that say it is broken, and which rows break it."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     return (
@@ -191,13 +192,15 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
 
 
 def largest_power(distances: NDArray[Any], beta: float) -> float:
-    """Return the largest of ``distances ** beta``, or raise `InputError` if sums of them may overflow.
+    """Return the largest of ``distances ** beta``, or raise `InputError` if sums of these may overflow.
 
-    A weight of 0 times an infinite power would be NaN, so this is checked before anything is summed.
+    Call it before anything is summed, because a weight of 0 times an infinite power would be NaN.
     """
     largest = float(powers(np.array([distances.max()], dtype=np.float64), beta)[0])
     if not largest <= _LARGEST_POWER:
-        raise InputError(f"beta: a powered distance exceeds {_LARGEST_POWER}; use a smaller exponent")
+        raise InputError(
+            f"beta: a distance to the power of {beta} exceeds {_LARGEST_POWER}; use a smaller exponent"
+        )
     return largest
 
 
@@ -221,8 +224,9 @@ def plain_sums(
 
     Notes
     -----
-    A reduction over the first axis adds whole rows one after the other, in the order given. For a single
-    column numpy would add pairwise, so a spare column is added. Blocks of rows fit in the cache.
+    A numpy reduction over the first axis adds whole rows one after the other, in the order given. For a
+    single column numpy would add pairs instead, so the reduction has a second, unused column. The rows are
+    added in blocks that fit in the cache.
     """
     n_observed, n_pairs = len(powered), len(which)
     step = min(n_observed, max(8, _CACHED_ENTRIES // max(n_pairs, 1)))
@@ -237,7 +241,7 @@ def plain_sums(
 
 
 def tied(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the positions tied with the smallest of `values`, ascending.
+    """Return the indices of all `values` that are tied with the smallest one, ascending.
 
     >>> tied(np.array([3.0, 1.0, 2.0, 1.0])).tolist()
     [1, 3]

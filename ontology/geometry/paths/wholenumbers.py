@@ -1,7 +1,7 @@
-"""Distances as exact whole numbers: floats are multiples of a power of two, which becomes the unit.
+"""Convert distances to exact whole numbers, by choosing a power of two as their unit.
 
-Comparisons of sums of squared distances have the same result in any unit, so exact arithmetic can use
-integers.
+Every finite float is a whole multiple of some power of two. Which of two sums of squared distances is smaller
+does not depend on the unit, so exact arithmetic can use the whole multiples instead of the floats.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _MANTISSA_BITS = 53
 
 
 def are_short(distances: NDArray[Any]) -> bool:
-    """Return whether all distances are multiples, below 2^31, of a common power of two.
+    """Return whether every distance is k * 2^e, with the same exponent e for all and a whole k below 2^31.
 
-    Sums of whole or dyadic edge lengths are such numbers, free of rounding. Their ties are exact.
+    Sums of a few edge lengths have this form if the lengths are whole numbers or fractions such as 3/8. They
+    were added without rounding, so ties between them are exact.
 
     Examples
     --------
@@ -33,17 +34,17 @@ def are_short(distances: NDArray[Any]) -> bool:
 
 
 def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
-    """Return the distances as exact whole multiples of the largest power of two that divides them all.
+    """Divide the distances by the largest power of two that divides them all, into exact whole numbers.
 
     Parameters
     ----------
     distances : ndarray
-        Finite, non-negative; integers are returned unchanged.
+        Finite and non-negative. Integers are not divided.
 
     Returns
     -------
     whole : ndarray, same shape
-        int64 if `are_short`, object (Python integers) otherwise.
+        int64 if `are_short` is True for the distances, object (Python integers) otherwise.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def unit_exponent(distances: NDArray[Any]) -> int:
-    """Return the exponent of the largest power of two that divides all distances.
+    """Return the exponent of the largest power of two that divides all distances; 0 if all of them are 0.
 
     >>> unit_exponent(np.array([1.5, 2.0, 0.0])), unit_exponent(np.array([0.0]))
     (-1, 0)

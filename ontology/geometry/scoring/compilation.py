@@ -36,9 +36,9 @@ class Compilation:
     module : str
         Full name of a module that imports numba.
     wanted : bool or None
-        Whether to use the module. None: use it if numba is installed, as soon as the process has loaded numba
-        or about 16,000 rows of a thousand columns were scored (fewer if they are wider), because loading
-        numba takes longer than scoring a few batches.
+        Whether to use the module. None: if numba is installed, use the module as soon as the process has
+        loaded numba, or this scorer has scored about 16,000 rows of up to a thousand columns (fewer if the
+        rows are wider). Loading numba earlier would take longer than scoring these rows without it.
     n_columns : int
         Number of columns of a row.
     """
@@ -49,7 +49,7 @@ class Compilation:
         self._work = 0.0
 
     def module(self, n_rows: int) -> Any:
-        """Return the module, or None if the next `n_rows` rows should be scored without it.
+        """Count the next `n_rows` rows; return the module, or None if they should be scored without it.
 
         Raises
         ------

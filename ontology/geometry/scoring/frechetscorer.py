@@ -16,7 +16,7 @@ __all__ = ["Scorer"]
 
 
 class Scorer(ABC):
-    """Fréchet means for one space and one list of observed labels, prepared once.
+    """Finds Fréchet means on one space, for one list of observed labels that is prepared once.
 
     `ontology.geometry.make_scorer` picks the scorer that fits a space.
 
@@ -39,10 +39,10 @@ class Scorer(ABC):
         Parameters
         ----------
         weights : array_like of shape (n_samples, n_observed) or (n_observed,)
-            Non-negative; rows need not sum to one.
+            Non-negative weights, one row for each sample; rows need not sum to one.
         top : int, default=1
-            Number of labels to return, best first. Each label of the list is the one that the tie rule
-            chooses among the labels not listed before it.
+            Number of labels to return, best first. Each next label is the one that the tie rule chooses among
+            the labels that are not listed yet.
         candidates : ndarray of int64, optional
             Indices of the labels that may be returned; all by default.
 
@@ -51,17 +51,17 @@ class Scorer(ABC):
         WeightError
             For weights that break a rule (see `check_weights`).
         InputError
-            If `top` is not between 1 and the number of candidates, a candidate is not a label, or a power of
-            a distance is beyond 1e157.
+            If `top` is not between 1 and the number of candidates, a candidate is not the index of an allowed
+            label, or a distance to the power of the exponent exceeds 1e157.
         """
         given = shaped_weights(weights, self.n_observed)
         return self.score_rows(given, top, self._checked(top, candidates))
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
-        """Return all labels tied with the best label, ascending; `weights` is one row."""
+        """Return the indices of all labels tied with the best label, ascending, for one row of `weights`."""
         given = shaped_weights(weights, self.n_observed)
         if len(given) != 1:
-            raise WeightError(f"weights: {len(given)} rows given; give one row for a mean set")
+            raise WeightError(f"weights: {len(given)} rows given; give one row to list its tied labels")
         return self.tied_row(given)
 
     @abstractmethod
@@ -74,15 +74,18 @@ class Scorer(ABC):
     ) -> FrechetResult:
         """Return the result of `score` for rows of the right shape, a valid `top` and sorted candidates.
 
-        The values of the rows are not checked yet.
+        Implementations check the values of the rows.
         """
 
     @abstractmethod
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of the right shape, whose values are not checked yet."""
+        """Return the result of `tied` for one row of the right shape, and check the values of the row."""
 
     def _checked(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
-        """Return the distinct candidates in ascending order (None: all labels), or raise `InputError`."""
+        """Return the distinct candidates in ascending order (None: all labels), or raise `InputError`.
+
+        `top` must be between 1 and their number.
+        """
         rows = None
         if candidates is not None:
             rows = np.unique(index_array("candidates", candidates, self.n_labels))

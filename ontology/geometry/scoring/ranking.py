@@ -1,4 +1,4 @@
-"""From finalists to answers: the last step of every scorer, once the plain sums are known."""
+"""Choose the answers among the finalists: the last step of every scorer, once the plain sums are known."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def ranked(
     """Return the best rows of each sample, their values and the number tied with the first.
 
     `sample`, `row` and `total` describe (sample, row) pairs and their values, sorted by sample and row; every
-    sample has at least `top` pairs. `count` is the number of labels that each pair adds to the number of tied
-    labels; 1 by default.
+    sample has at least `top` pairs. A row may represent several labels: `count` is the number of labels that
+    each pair adds to the number of tied labels; 1 by default.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)
@@ -103,6 +103,7 @@ def ranked_groups(
     first : ndarray of shape (n_groups + 1,), dtype=int32 or int64
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of int32 or int64
+        All labels, group after group.
     finalists : Finalists
         Groups, in any order, with at least `top` labels for every sample.
     top : int

@@ -2,25 +2,27 @@
 
 If a label c is observed next, the hull of the observed labels grows by the path from the hull to c. Let y be
 an allowed label that is not in the locus yet, and let v be the vertex of the grown hull through which all
-paths from y to the observed labels and to c pass. y can enter the locus only if no allowed label is nearer to
-v than y is (`ontology.geometry.loci.restrictedtree`). There are two cases: v is a vertex of the new path, or
-v was in the hull before.
+paths from y to the observed labels and to c pass. Then y can enter the locus only if no allowed label is
+nearer to v than y is (`ontology.geometry.loci.restrictedtree`). There are two cases: v is a new vertex on the
+path to c, or v was in the hull before.
 
-*v on the new path.* Suppose that another allowed label z is as near to v as y is. If z lies on the side of c,
-then y and z have the same distance to each observed label, and z is nearer to c. So z beats y if c has
-weight; if c has none, y is still outside the locus. If z lies on the side of the hull, it is nearer to every
-observed label, and y can be best only if c has all the weight. Hence the bound of c counts the labels that
-hang at each inner vertex of the path, unless an allowed label on either side of that vertex is as near to it,
-and the labels nearest to c itself. This takes O(n_points) for all candidates together.
+*v on the new path.* Suppose that another allowed label z is as near to v as y is. First, let z be in the
+direction of c. Then y and z have the same distance to each label observed before, and z is nearer to c. So z
+beats y if c has weight; if c has no weight, y is still outside the locus. Second, let z be in the direction
+of the old hull. Then z is nearer to every label observed before, and y can be best only if c has all the
+weight. So the bound of c is the number of labels nearest to c, plus, for each inner vertex of the path, the
+number of labels nearest to this vertex. An inner vertex adds nothing if an allowed label in either direction
+of the path is as near to it as these labels. Computing this takes O(n_points) for all candidates together.
 
 *v in the old hull.* The allowed labels nearest to v that hang at v form a class: their distances to the
-observed labels are equal. A branch of v (a part into which the tree falls when v is removed) is *open* to the
-class if all allowed labels in it are farther from v than the class is. As above, weight on a label in a
-branch that is not open cannot bring the class into the locus. Since the class is outside the locus, some
-mixture of allowed labels has smaller squared distances than the class to all observed labels in open
-branches; a linear program finds one. If the mixture also has a smaller squared distance to c, the class stays
-outside when c is observed. This takes one comparison for each class and candidate. To sharpen the bound of a
-single candidate, `AttachmentBounds.refine` looks for mixtures that are smaller at this candidate too.
+observed labels are equal. The branches of v are the parts into which the tree falls when v is removed. A
+branch is *open* to the class if all allowed labels in it are farther from v than the class is. By the same
+argument as above, weight on a label in a branch that is not open cannot bring the class into the locus. The
+class is outside the locus. So there is a mixture of allowed labels (a mean of their squared distances with
+fixed multipliers) with smaller squared distances than the class to all observed labels in open branches; a
+linear program finds one. If this mixture also has a smaller squared distance to c, the class stays outside
+when c is observed. This takes one comparison for each class and candidate. To sharpen the bound of one
+candidate, `AttachmentBounds.refine` looks for mixtures with smaller squared distances to this candidate too.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ class HungTree:
     space : TreeSpace
         A tree with whole lengths; any labels may be allowed.
     first : int
-        Point index of the label.
+        Point index of the observed label that becomes the root.
 
     Attributes
     ----------
@@ -64,9 +66,9 @@ class HungTree:
     allowed : ndarray of shape (n_points,), dtype=bool
         Whether each position is an allowed label.
     twin : ndarray of shape (n_points,), dtype=int64
-        A number for each vertex. Two leaves have the same number if they have the same parent, edges of equal
-        length, and are both allowed or both not allowed: exchanging them changes no distance. All other
-        numbers are different.
+        A number for each vertex. Two leaves have the same number if they have the same parent and edges of
+        equal length, and both or neither are allowed, because exchanging such leaves changes no distance.
+        Otherwise the numbers of two vertices are different.
     """
 
     def __init__(self, space: TreeSpace, first: int) -> None:
@@ -91,9 +93,9 @@ class HungTree:
 class _Class:
     """Allowed labels outside the locus with equal distances to all observed labels.
 
-    `size` is their number. They hang at the hull vertex at position `foot`, at the distance `near` from it.
-    `face` marks the observed labels in those branches of `foot` in which every allowed label is farther from
-    `foot` than `near` (the open branches of the module's explanation).
+    `size` is the number of these labels. They hang at the hull vertex at position `foot`, at the distance
+    `near` from it. `face` marks the observed labels in open branches: the branches of `foot` in which every
+    allowed label is farther from `foot` than `near` (see the explanation at the top of this module).
     """
 
     foot: int
@@ -120,8 +122,8 @@ class AttachmentBounds:
 
     Notes
     -----
-    O(n_points), and for each class that hangs at the hull a small linear program and a comparison with each
-    candidate, which takes at worst O(n_observed).
+    This takes O(n_points) time. In addition, each class that hangs at the hull takes a small linear program
+    and a comparison with each candidate; a comparison takes O(n_observed) at worst.
     """
 
     def __init__(
@@ -147,8 +149,8 @@ class AttachmentBounds:
     def _counted(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """Collect the classes that hang at the hull, and return the first bound of each candidate.
 
-        It is the number of labels that hang at the path to the candidate, plus the sizes of the classes for
-        which the candidate lies in an open branch.
+        The bound is the number of labels that hang at the path from the hull to the candidate, plus the sizes
+        of the classes for which the candidate is in an open branch.
         """
         kernels, tree = _kernels(), self._tree
         parent, length, end = tree.parent, tree.length, tree.end
@@ -187,7 +189,7 @@ class AttachmentBounds:
         return float(self._rows.max()) or 1.0
 
     def refine(self, i: int) -> bool:
-        """Try to lower the bound of candidate `i`, and perhaps of others; return whether that of `i` fell."""
+        """Try to lower the bound of candidate `i`; return whether it fell. Other bounds may fall too."""
         if self._refined[i]:
             return False
         self._refined[i] = True
@@ -204,7 +206,7 @@ class AttachmentBounds:
         return bool(self.values[i] < before)
 
     def settle(self, i: int, gain: int) -> None:
-        """Record the measured gain of candidate `i`; candidates with the same `HungTree.twin` have it too."""
+        """Record the measured gain of candidate `i`, and of all candidates with the same `HungTree.twin`."""
         twins = self._hung.twin[self._at] == self._hung.twin[self._at[i]]
         self.values[twins] = np.minimum(self.values[twins], gain)
 
@@ -218,10 +220,10 @@ class AttachmentBounds:
     ) -> None:
         """Stop counting class `number` for the candidates that cannot bring it into the locus.
 
-        This looks for a mixture of rivals whose squared distances to the labels `columns` that `face` marks
-        are smaller than those of the class. Where the mixture also has a smaller squared distance to a
-        candidate, the bound of this candidate falls by the size of the class. Without such a mixture nothing
-        changes.
+        `columns` are positions of labels, and `rows` contains the squared distances of the rivals to them.
+        This function looks for a mixture of rivals with smaller squared distances than the class to all
+        `columns` that `face` marks. If it finds one, the bound of each candidate to which the mixture also
+        has a smaller squared distance falls by the size of the class. Otherwise nothing changes.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)
@@ -239,9 +241,10 @@ class AttachmentBounds:
     def _is_below(
         self, rivals: NDArray[np.int64], multipliers: NDArray[np.float64], one: _Class, at: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return, for each position, whether the mixture has a smaller squared distance to it than the class.
+        """Return, for each position in `at`, whether a mixture of rivals is nearer to it than class `one`.
 
-        The mixture weighs the squared distances of `rivals` by `multipliers`.
+        The mixture weights the squared distances of `rivals` by `multipliers`; its mean is compared with the
+        squared distance of the class.
         """
         below = np.zeros(len(at), dtype=bool)
         step = max(1, _BLOCK_ENTRIES // max(1, len(rivals)))

@@ -1,9 +1,9 @@
-"""Upper bounds on the gain of a label on any space, by dominance.
+"""Upper bounds on the gain of a label on any space, by comparing labels outside the locus with rivals.
 
-Let y be outside the locus, and let z be an allowed label that is no farther than y from any observed label.
-Suppose that a label c is observed next. If z is closer to c than y is, y stays outside the locus: with weight
-on c, y is worse than z; without weight on c, nothing has changed. So c can gain y only if y is no farther
-from c than z is.
+Let y be a label outside the locus, and let z be a rival: an allowed label that is at least as near as y to
+every observed label. Suppose that a label c is observed next. If z is nearer to c than y is, y stays outside
+the locus: with weight on c, y is worse than z; without weight on c, nothing has changed. So observing c can
+bring y into the locus only if y is at least as near to c as z is.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class DominanceBounds:
     space : MetricSpace
         Any space.
     points, index, pool : ndarray of int64
-        Point indices of the observed labels, indices among the allowed labels of their locus, and point
-        indices of the candidates.
+        `points`: point indices of the observed labels. `index`: their locus, as indices among the allowed
+        labels. `pool`: point indices of the candidates.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class DominanceBounds:
 
     Notes
     -----
-    Up to 64 members of the locus are tried as rivals: each label outside the locus is compared with the
-    nearest member that is no farther than the label from any observed label. This takes
-    O(n_labels * n_observed), and then O(n_labels) for each candidate.
+    Up to 64 members of the locus are tried as rivals of each label outside it. Among the members that are at
+    least as near as the label to every observed label, the one nearest to the label becomes its rival. This
+    takes O(n_labels * n_observed) time, and then O(n_labels) for each candidate.
     """
 
     def __init__(
@@ -65,18 +65,19 @@ class DominanceBounds:
             self.values[start : start + step] -= _closer(distance[rival], distance[beaten]).sum(axis=0)
 
     def refine(self, i: int) -> bool:
-        """Return False: there is no sharper bound for candidate `i`."""
+        """Return False, because there is no sharper bound for candidate `i`."""
         return False
 
     def settle(self, i: int, gain: int) -> None:
-        """Record the gain of candidate `i`."""
+        """Record the measured gain of candidate `i`."""
         self.values[i] = gain
 
 
 def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each allowed label, the nearest tried member that is no farther from any observed label.
+    """Return, for each allowed label, the nearest member that is at least as near to every observed label.
 
-    Members are given as indices among the allowed labels; -1 where no tried member qualifies.
+    Up to 64 members of the locus `index` are tried. They are returned as indices among the allowed labels; -1
+    means that no tried member qualifies.
     """
     spread = np.linspace(0, len(index) - 1, min(len(index), _MOST_RIVALS)).astype(np.int64)
     members = index[spread]
@@ -93,7 +94,10 @@ def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int
 
 
 def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return whether each distance in `a` is smaller than in `b`; floats by a margin that covers rounding."""
+    """Return whether each distance in `a` is smaller than that in `b`.
+
+    Floats must be smaller by a margin, which covers rounding.
+    """
     return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
 
 

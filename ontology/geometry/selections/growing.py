@@ -19,15 +19,14 @@ class Limits:
     Attributes
     ----------
     n : int or None
-        Number of picks; None: until no label gains any more.
+        Number of picks; None: pick until no label gains any more.
     cost : ndarray of shape (n_points,), dtype=float64, or None
         Cost of each point, finite and not negative; None: costs are ignored.
     budget : float
         Upper limit of the sum of the costs of all picks; may be infinite.
     draw : numpy.random.Generator or None
-        If there are too many candidates to find the one with the largest gain, this generator draws some of
-        them; all candidates are allowed labels then. None: all candidates are compared, however long it
-        takes.
+        If there are too many candidates to compare all their gains, this generator draws some of them; all
+        candidates must be allowed labels. None: all candidates are compared, however long it takes.
     """
 
     n: int | None
@@ -38,7 +37,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class Picks:
-    """Picks in order.
+    """The picks of a selection, in order, and a bound on what other picks could gain.
 
     Attributes
     ----------
@@ -54,7 +53,10 @@ class Picks:
 
     @classmethod
     def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Picks:
-        """Build from any lists; by default the picks are the best, with total gain `upper_bound`."""
+        """Build the result from any lists.
+
+        By default the picks are taken to be the best, so `upper_bound` is their total gain.
+        """
         gained = np.asarray(gains, dtype=np.int64)
         bound = int(gained.sum()) if upper_bound is None else upper_bound
         return cls(np.asarray(index, dtype=np.int64), gained, bound)
@@ -69,11 +71,11 @@ class GrowingLocus(Protocol):
         ...
 
     def holds(self, point: int) -> bool:
-        """Return whether a label is in the locus."""
+        """Return whether the label `point` is in the locus."""
         ...
 
     def add(self, point: int) -> int:
-        """Observe `point`; return the number of labels gained."""
+        """Observe `point`; return the number of labels that this adds to the locus."""
         ...
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
@@ -112,20 +114,20 @@ def drawn(
     *,
     outside: bool,
 ) -> tuple[list[int], list[int]]:
-    """Observe labels drawn uniformly from `pool`, or (`outside`) from the labels of `pool` outside the locus.
+    """Observe labels drawn uniformly from `pool`, or only from those outside the locus if `outside` is True.
 
     Returns
     -------
     index, gains : list of int
         The labels in the order drawn, and their gains. Labels that cost more than the rest of the budget are
-        skipped. With `outside`, once no label is left outside the locus, the draws go on among the labels
-        inside it if `limits.n` is a number, and end otherwise.
+        skipped. If `outside` is True and no label is left outside the locus, the draws continue among the
+        labels inside it if `limits.n` is a number, and end if it is None.
 
     Notes
     -----
-    One shuffle of the list serves all draws: after any draws, each label that is still outside the locus is
-    equally likely to be the first such label of the shuffled list. A locus never shrinks and a budget never
-    grows, so a label that was skipped once need not be tried again.
+    The pool is shuffled once, and labels are drawn in the shuffled order. After any number of draws, each
+    label that is still outside the locus is equally likely to be the next such label in this order. A locus
+    never shrinks and a budget never grows, so a label that was skipped once need not be tried again.
     """
     index: list[int] = []
     gains: list[int] = []

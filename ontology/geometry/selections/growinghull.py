@@ -50,15 +50,15 @@ class GrowingHull:
             self.size = len(reached)
 
     def holds(self, point: int) -> bool:
-        """Return whether a label is in the hull."""
+        """Return whether the label `point` is in the hull."""
         return bool(self._inside[self._tree.positions(point)])
 
     def gain(self, point: int) -> int:
-        """Return the number of labels by which `point` would enlarge the hull; O(that number)."""
+        """Return the number of labels that observing `point` would add to the hull; O(this number) time."""
         return len(self._way(point))
 
     def add(self, point: int) -> int:
-        """Observe `point`; return the number of labels gained."""
+        """Observe `point`; return the number of labels that this adds to the hull."""
         way = self._way(point)
         if not self._points:
             self._towards = hung_from(self._tree, way[0])
@@ -82,9 +82,10 @@ class GrowingHull:
 
         Notes
         -----
-        Without costs this takes O(n_points), and for every m the first m picks gain the most that m labels
-        can gain. If `limits.n` is larger than the number of labels that gain, labels without gain follow by
-        index. With costs, see `ontology.geometry.select_classes`.
+        Without costs this takes O(n_points) time, and for every m the first m picks gain as much as any m
+        labels can. If `limits.n` is larger than the number of labels that gain something, labels without gain
+        follow in the order of their indices. The method with costs is explained in
+        `ontology.geometry.select_classes`.
         """
         if limits.n == 0:
             return Picks.of([], [])
@@ -113,9 +114,9 @@ class GrowingHull:
     ) -> Picks:
         """Return the best purchase if dynamic programming is possible, otherwise a greedy one.
 
-        `affordable_table` says whether it is possible. Otherwise the better of two greedy purchases is
-        returned, with an upper bound of the total gain. `longest` has the gains of the greedy order without
-        costs: the sum of its first m entries is the most that m labels can gain.
+        `affordable_table` decides whether dynamic programming is possible. If not, the better of two greedy
+        purchases is returned, with an upper bound of the total gain. `longest` contains the gains of the
+        greedy order without costs: the sum of its first m entries is the most that m labels can gain.
         """
         pool = pool[cost[pool] <= limits.budget]
         table = affordable_table(pool, cost, limits)

@@ -1,11 +1,11 @@
 """Growing loci on spaces other than trees with every label allowed; gains of some candidates are measured.
 
-To measure the gain of a candidate is to compute the exact locus with this label added. In general, gains are
+The gain of a candidate is measured by computing the exact locus with this label added. In general, gains are
 not submodular: a label may gain more after another label was picked than before. So a gain that was measured
-in one round is not a bound in a later round, and lazy evaluation, which uses it as one, may pick wrong
-labels. Bounds are therefore computed again in each round. Those of `attachmentbounds`, for trees, are so
-sharp that few candidates are left to measure. Those of `dominancebounds`, for any space, leave many; if there
-are too many, a random draw of the candidates is measured.
+in one round is not an upper bound in a later round. Lazy evaluation, which would use it as a bound, may pick
+wrong labels. Bounds are therefore computed again in each round. The bounds of `attachmentbounds`, for trees,
+are so sharp that few candidates have to be measured. With the bounds of `dominancebounds`, for any space,
+many candidates have to be measured; if these are too many, a random draw of the candidates is measured.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DistinctLocus:
         return len(self._points)
 
     def holds(self, point: int) -> bool:
-        """Return whether a label is observed."""
+        """Return whether the label `point` is observed."""
         return point in self._points
 
     def add(self, point: int) -> int:
@@ -86,13 +86,13 @@ class MeasuredLocus:
     points : ndarray of int64
         Point indices of the labels that are observed at the start.
     members : ndarray of int64, optional
-        Their locus if it is known: the attribute `members` of another `MeasuredLocus` with the same observed
-        labels.
+        The locus of `points` if it is known: the attribute `members` of another `MeasuredLocus` with the same
+        observed labels.
 
     Attributes
     ----------
     n_measured : int
-        Number of exact loci computed to measure the gains of labels, whether these were added or not.
+        Number of exact loci computed to measure the gains of labels, including labels that were not added.
     """
 
     def __init__(
@@ -126,11 +126,11 @@ class MeasuredLocus:
         return self._index
 
     def holds(self, point: int) -> bool:
-        """Return whether a label is in the locus."""
+        """Return whether the label `point` is in the locus."""
         return bool(self._holds[point])
 
     def gain(self, point: int) -> int:
-        """Return the number of labels by which `point` would enlarge the locus."""
+        """Return the number of labels that observing `point` would add to the locus."""
         if point not in self._ahead:
             self.n_measured += 1
             self._ahead[point] = self._entering(np.append(self._points, point))
@@ -139,7 +139,8 @@ class MeasuredLocus:
     def _entering(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the labels in the locus of `points` that are not in the current locus.
 
-        `points` includes all labels observed now. No label leaves the locus, so only the others are tested.
+        `points` includes all labels that are observed already. No label leaves the locus when more labels are
+        observed, so only the labels outside the current locus are tested.
         """
         if isinstance(self._space, CompleteSpace):
             found = locus_index(self._space, points).index
@@ -152,7 +153,7 @@ class MeasuredLocus:
         return competing[general_locus(distances, outside, tolerant=is_tolerant(self._space)).index]
 
     def add(self, point: int) -> int:
-        """Observe `point`; return the number of labels gained."""
+        """Observe `point`; return the number of labels that this adds to the locus."""
         gained = self.gain(point)
         index = np.union1d(self._index, self._ahead[point])
         self._become(np.append(self._points, point), index)
@@ -163,13 +164,17 @@ class MeasuredLocus:
 
         Notes
         -----
-        The gains of candidates are measured in the order of their upper bounds, until none of the other
-        candidates could win. So each pick is the best of all candidates. At worst this computes one locus for
-        each candidate and round. The bounds are weak on spaces other than complete graphs and trees with
-        whole lengths. If `limits.draw` is given there and there are more than `MOST_DRAWN` candidates, each
-        round draws that many labels outside the locus, and measures the `MOST_MEASURED` of them that are
-        farthest from the nearest observed label. Without costs the picks continue up to `limits.n` even when
-        no single label gains anything, because two labels together may.
+        The gains of candidates are measured in the order of their upper bounds, largest first, until none of
+        the other candidates could win. So each pick is the best of all candidates. At worst this computes one
+        locus for each candidate and round.
+
+        The bounds are weak on spaces other than complete graphs and trees with whole lengths. On such a
+        space, if `limits.draw` is given and there are more than `MOST_DRAWN` candidates, each round draws
+        `MOST_DRAWN` labels outside the locus, and measures the `MOST_MEASURED` of them that are farthest from
+        their nearest observed labels.
+
+        Without costs the picks continue up to `limits.n` even if no single label gains anything, because two
+        labels together may gain something.
         """
         from_nothing = not len(self._points)
         index, gains, _ = self.pick_some(pool, limits)
@@ -183,10 +188,10 @@ class MeasuredLocus:
         Returns
         -------
         index, gains : list of int
-            The picks and their gains. To continue, call again with the rest of the pool and of the limits.
+            The picks and their gains. To continue, call again with what is left of the pool and the limits.
         ended : bool
-            True if there are no more picks. It may be False although there are none, if only another call
-            would find that out.
+            True if there are no more picks. After `most` picks it may be False although no label can follow;
+            then the next call returns no picks and True.
         """
         cost = np.ones(self._space.n_points) if limits.cost is None else limits.cost
         budget, draw = limits.budget, self._drawing(limits)
@@ -212,8 +217,8 @@ class MeasuredLocus:
     ) -> int:
         """Return an upper bound of the total gain of any picks from `pool` within `limits`.
 
-        Call it after `pick_some`; `gains` are the gains of its picks. `from_nothing` says whether no label
-        was observed before these picks.
+        Call it after `pick_some`, with the gains of the picks of all its calls. `from_nothing` is True if no
+        label was observed before these picks.
         """
         total = sum(gains)
         all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN
@@ -226,7 +231,11 @@ class MeasuredLocus:
         return None if self._hangs or isinstance(self._space, CompleteSpace) else limits.draw
 
     def _start(self, pool: NDArray[np.int64]) -> int:
-        """Return the allowed candidate farthest from the first candidate (ties: the lowest index)."""
+        """Return the first pick if no label is observed: the candidate farthest from the first candidate.
+
+        Only allowed labels are considered, and ties go to the lowest index. If no candidate is allowed, the
+        first candidate is returned.
+        """
         rows = np.flatnonzero(np.isin(self._allowed, pool))
         if not len(rows):
             return int(pool[0])
@@ -267,7 +276,7 @@ class MeasuredLocus:
         return best, best_score
 
     def bounds(self, pool: NDArray[np.int64]) -> GainBounds:
-        """Return bounds on the gains of the points of `pool`."""
+        """Return upper bounds on the gains of the points of `pool`."""
         if self._hangs and isinstance(self._space, TreeSpace):
             if self._hung is None:
                 self._hung = HungTree(self._space, int(self._points[0]))

@@ -1,4 +1,4 @@
-"""Buying labels within a budget, if gains never grow as labels are added: greedy purchases and bounds."""
+"""Greedy purchases of labels within a budget, and bounds, if gains never grow as labels are added."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Coverage(Protocol):
     """A growing set of labels. As the set grows, the gain of each label falls or stays equal."""
 
     def gain(self, point: int) -> int:
-        """Return how much `point` would add."""
+        """Return how many labels `point` would add to the set."""
         ...
 
     def add(self, point: int) -> int:
-        """Add `point`; return how much it added."""
+        """Add `point`; return how many labels this added to the set."""
         ...
 
 
 def bought_greedily(
     coverage: Coverage, pool: NDArray[np.int64], limits: Limits, price: NDArray[np.float64]
 ) -> tuple[list[int], list[int]]:
-    """Buy the label with the largest gain per price, repeatedly, while some label gains.
+    """Buy the label with the largest gain per price, again and again, while some label gains anything.
 
     Parameters
     ----------
@@ -39,18 +39,21 @@ def bought_greedily(
     pool : ndarray of int64
         Points that may be bought.
     limits : Limits
-        Limits of the purchase. `limits.budget` pays `limits.cost`; without costs every label is free.
+        Limits of the purchase. The sum of `limits.cost` over the bought labels is at most `limits.budget`;
+        without costs every label is free.
     price : ndarray of shape (n_points,)
-        What the gain of each point is divided by: the costs, or ones to compare the gains themselves.
+        The number by which the gain of each point is divided to compare it with others: its cost, or 1 to
+        compare the gains themselves.
 
     Returns
     -------
     index, gains : list of int
+        The labels in the order bought, and their gains.
 
     Notes
     -----
     Gains are evaluated lazily: gains never grow, so the gain of a label in an earlier round is an upper bound
-    in this round. Ties go to the lowest index.
+    in every later round. Ties go to the lowest index.
     """
     index: list[int] = []
     gains: list[int] = []
@@ -81,9 +84,9 @@ def bought_greedily(
 def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: Limits) -> int:
     """Return an upper bound of the gain of any purchase within `limits`, from the gains of single labels.
 
-    Labels together gain at most the sum of their single gains. So the value of the fractional knapsack of the
-    single gains is a bound. If `limits.n` is set, the sum of the n largest single gains is another one, and
-    the smaller of the two is returned.
+    Labels together gain at most the sum of their single gains. So the value of the fractional knapsack (which
+    may buy a part of a label for a part of its cost and gain) is a bound. If `limits.n` is set, the sum of
+    the n largest single gains is another bound, and the smaller of the two is returned.
 
     Examples
     --------
@@ -104,7 +107,7 @@ def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: L
 
 
 def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
-    """Return the largest number of labels that `limits` allow, counting the cheapest labels first."""
+    """Return the largest number of labels that can be bought within `limits`: the cheapest ones."""
     affordable = int(np.searchsorted(np.cumsum(np.sort(cost)), limits.budget, side="right"))
     return affordable if limits.n is None else min(affordable, limits.n)
 
@@ -115,7 +118,8 @@ def affordable_table(
     """Return the costs and the budget as whole numbers, or None if dynamic programming is not possible.
 
     The cost of points that may not be bought is -1. Dynamic programming is not possible if `limits.n` is set,
-    a cost is not a whole number, or its table (points times budget) would have more than 2^25 entries.
+    if a cost is not a whole number, or if the table for it (points times budget) would have more than 2^25
+    entries.
     """
     budget = np.floor(min(limits.budget, float(cost[pool].sum())))
     if limits.n is not None or (budget + 1) * len(cost) > _MOST_ENTRIES:

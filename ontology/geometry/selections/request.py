@@ -24,7 +24,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SelectionRequest:
-    """A valid request of `ontology.geometry.select_classes`.
+    """The checked arguments of `ontology.geometry.select_classes`.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class SelectionRequest:
     cost : ndarray of shape (n_points,), dtype=float64, or None
         Cost of each point; None: costs are ignored.
     left : float
-        The rest of the budget after the required labels; may be infinite.
+        The part of the budget that is left after paying for the required labels; may be infinite.
     method : {"active", "uniform", "outside"}
         The method of picking labels.
     rng : numpy.random.Generator
         Generator of the random draws.
     drawn : bool
-        Whether a round may draw some labels of the pool instead of comparing all: True if the request names
-        no candidates.
+        Whether a round may draw some labels of the pool at random instead of comparing all of them. It is
+        True if the request names no candidates.
     """
 
     space: MetricSpace
@@ -102,8 +102,8 @@ def checked_request(
     cost, left = _checked_costs(space, costs, budget, must)
     if cost is not None and not len(points) + len(must):
         raise InputError(
-            "observed: empty, but costs and budgets need a locus; name at least one observed or "
-            "required label"
+            "observed: empty; with costs or a budget, at least one label must be observed or required, so "
+            "that the selection starts from a locus"
         )
     return SelectionRequest(space, points, must, pool, n, cost, left, method, rng, candidates is None)
 
@@ -114,7 +114,7 @@ def _refuse_shared(
     both = np.intersect1d(required, others)
     if len(both):
         raise InputError(
-            f"required: {space.points[int(both[0])]!r} is {what}; a required label must be free to pick"
+            f"required: {space.points[int(both[0])]!r} is {what}; name it in only one of the two lists"
         )
 
 
@@ -127,7 +127,7 @@ def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
     if not least <= n <= most:
         left = "nothing is left to pick" if not most else f"pick {least} to {most}"
         raise InputError(
-            f"n: {n} given; {left}: {n_required} required and {n_pool} other labels may be picked"
+            f"n: {n} given; {left}, because {n_required} required and {n_pool} other labels may be picked"
         )
 
 
@@ -137,9 +137,10 @@ def _checked_costs(
     budget: float | None,
     required: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64] | None, float]:
-    """Return the cost of each point and the rest of the budget after the required labels.
+    """Return the cost of each point, and the budget minus the costs of the required labels.
 
-    Without costs and budget the first is None; without a budget the second is infinite.
+    If neither costs nor a budget are given, None is returned for the costs. Without a budget, infinity is
+    returned for the rest of the budget.
     """
     if costs is None and budget is None:
         return None, np.inf
@@ -154,6 +155,6 @@ def _checked_costs(
     if left < 0:
         raise InputError(
             f"budget: {budget} given; the {len(required)} required labels already cost "
-            f"{cost[required].sum():g}"
+            f"{cost[required].sum():g}; give at least as much"
         )
     return cost, left

@@ -1,9 +1,10 @@
 """SelectionRun: a selection that can stop after any pick and continue in another process.
 
-If every pick has to compute loci, a selection takes long. So its state between two picks can be kept as a
-`Standing`: the picks so far, their locus, the rest of the budget, and the state of the random generator. A
-run that continues from it makes the same picks as one that never stopped. In the other cases (trees with
-every label allowed, complete graphs, and the baselines, which pick at random) all picks are found at once.
+A selection takes long if the loci of many candidates have to be computed for every pick. So its state between
+two picks can be stored as a `Standing`: the picks so far, their locus, the rest of the budget, and the state
+of the random generator. A run that continues from a `Standing` makes the same picks as a run that never
+stopped. On trees with every label allowed, on complete graphs, and for the baselines, which pick at random,
+all picks are found at once.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Standing:
     index, gains : ndarray of shape (n_picks,), dtype=int64
         Point index and gain of each pick so far, the required labels first.
     members : ndarray of int64
-        The locus, as indices among the allowed labels. Empty on trees with every label allowed and on
-        complete graphs, where the locus follows from the picks.
+        The locus after these picks, as indices among the allowed labels. Empty on trees with every label
+        allowed and on complete graphs, where the locus follows from the picks.
     size_before : int
         Number of labels in the locus of the observed labels, without the picks.
     left : float
-        The rest of the budget for picks that are not required.
+        The part of the budget that is left for labels that are not required.
     draw : mapping
         The state of the random generator.
     upper_bound : int or None
@@ -63,7 +64,7 @@ class SelectionRun:
     Parameters
     ----------
     request : SelectionRequest
-        The request. Its generator advances as labels are drawn.
+        The request. The state of its generator changes when labels are drawn.
     standing : Standing, optional
         The state of another run of the same request; by default the run starts at the beginning.
 
@@ -107,7 +108,8 @@ class SelectionRun:
     def ended(self) -> bool:
         """Whether the selection is complete.
 
-        This may be False although no label will follow, if only another call of `go_on` would find that out.
+        It may be False although no label can follow; then the next call of `go_on` picks nothing, and it
+        becomes True.
         """
         return self._upper_bound is not None
 
@@ -126,10 +128,10 @@ class SelectionRun:
         )
 
     def go_on(self, most: int | None = None) -> None:
-        """Pick up to `most` more labels (None: all that follow).
+        """Pick up to `most` more labels (None: all labels that are left to pick).
 
-        On trees with every label allowed, on complete graphs and with the baseline methods all picks are
-        found at once, and `most` is ignored.
+        On trees with every label allowed, on complete graphs, and with the baseline methods, `most` is
+        ignored because all picks are found at once.
         """
         if self.ended:
             return
@@ -173,7 +175,7 @@ class SelectionRun:
         self._upper_bound = int(forced.gains.sum()) + free.upper_bound
 
     def _limits(self, n_picks: int) -> Limits:
-        """Return the rest of the limits after `n_picks` picks."""
+        """Return the limits for the picks that may follow the first `n_picks` picks."""
         request = self.request
         n = None if request.n is None else request.n - n_picks
         return Limits(n, request.cost, self._left, request.rng if request.drawn else None)

@@ -43,9 +43,9 @@ class Selection:
         Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
         ``"exact"``: no selection within the same limits has a larger total gain. Without costs and budget, on
-        a complete graph and on a tree with every label allowed, every prefix of the picks is the best too:
-        for every m from the number of required labels on, no m labels that include the required ones gain
-        more than the first m picks.
+        a complete graph or a tree with every label allowed, this is also true of the first m picks, for every
+        m not smaller than the number of required labels: no m labels that include the required ones gain
+        more. ``"lower_bound"``: another selection may gain more, up to `upper_bound`.
     """
 
     space: MetricSpace = field(repr=False)
@@ -84,7 +84,7 @@ def select_next(
     forbidden: Iterable[str] = (),
     candidates: Iterable[str] | None = None,
 ) -> str:
-    """Return the label whose observation adds the most labels to the locus.
+    """Return the label that adds the most labels to the locus if it is observed next.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def select_classes(
         Keys of the labels already observed, any of the points, each listed once; may be empty.
     n : int, optional
         Number of picks. With a budget or costs there are fewer picks if no affordable label gains anything.
-        None: pick until no label gains any more (``"uniform"``: until no label is left).
+        None: pick until no label gains anything (with the method ``"uniform"``, until no label is left).
     costs : mapping of str to float, optional
         Cost of observing each label, finite and not negative; labels that are not named cost 1.
     budget : float, optional
@@ -141,7 +141,8 @@ def select_classes(
         baselines draw labels uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the
         labels outside the growing locus and, if `n` is given and no such label is left, from the rest.
     seed : int or numpy.random.Generator, default=0
-        Seed of the random draws: those of the baselines, and those from more than 512 candidates (Notes).
+        Seed of the random draws. The baselines draw labels, and ``"active"`` draws some of the candidates if
+        there are more than 512 (see Notes).
 
     Returns
     -------
@@ -151,10 +152,10 @@ def select_classes(
     Raises
     ------
     InputError
-        If `n` is not between the number of required labels (at least 1) and the number of labels left; for
-        costs or a budget that are negative or not numbers, or that are given although no label is observed or
-        required; for labels that are required and also observed or forbidden; and for lists that name a label
-        twice.
+        If `n` is smaller than 1 or than the number of required labels, or larger than the number of labels
+        that may be picked; for costs or a budget that are negative or not numbers, or that are given although
+        no label is observed or required; for labels that are required and also observed or forbidden; and for
+        lists that name a label twice.
     UnknownLabelError
         If a key is not a point of the space.
     MissingExtraError
@@ -166,31 +167,33 @@ def select_classes(
     Ties go to the lowest canonical index, so the order in which labels are listed changes nothing.
 
     *Trees with every label allowed*: finding the order of all picks takes O(n_points), and every prefix of it
-    is the best selection of its size. If no label is observed, take the longest paths between two candidates,
-    counted in labels; of their ends, the one with the lowest index is the first pick. This is the best start
-    for every number of picks. If `n` is larger than the number of labels that gain, labels without gain
-    follow by canonical index.
+    is the best selection of its size. If no label is observed, the first pick is an end of a longest path
+    between two candidates, where the length is counted in labels; among all such ends, the one with the
+    lowest index is picked. This is the best start for every number of picks. If `n` is larger than the number
+    of labels that gain something, labels without gain follow in the order of their canonical indices.
 
     *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of at most 2^25 entries
     (labels times budget), dynamic programming finds the best selection. Otherwise two greedy selections are
     made, by gain per cost and by gain, and the better one is returned. It gains at least ``(1 - 1/e) / 2`` of
-    the best, and usually far more, as `upper_bound` shows. `upper_bound` is the smallest of three bounds.
-    Gains never grow as the locus grows. So over any locus L the best selection gains at most the sum of the
-    gains that its labels have alone over L, and hence at most the fractional knapsack of the gains of single
-    labels. This gives two bounds, with the locus at the start and with the locus at the end as L. The third
-    bound: k labels gain at most the labels on the k longest paths, where k is the largest number of labels
-    that `n` and `budget` allow.
+    the gain of the best selection, and usually far more, as `upper_bound` shows.
+
+    `upper_bound` is the smallest of three kinds of bounds. The first two use that gains never grow as the
+    locus grows: from any locus, the labels of a selection together gain at most the sum of what each of them
+    alone would gain. So no selection gains more than the value of the fractional knapsack of these single
+    gains. The first bound is the knapsack at the start. The second bound is the gain of a greedy selection,
+    plus the knapsack at its end. The third bound is the number of labels on the k longest paths, where k is
+    the largest number of labels that `n` and `budget` allow.
 
     *Other spaces*: here picking the largest gain each time is a heuristic, because gains may grow as the
     locus grows. A single pick is the best if all candidates are compared. The gain of a candidate is measured
-    by computing an exact locus. Candidates are measured in the order of upper bounds on their gains, until
-    none of the others could win. On trees on which only some labels are allowed (with whole lengths) the
-    bounds leave a few candidates to measure, and each pick is the best of all candidates. Elsewhere the
-    bounds are weak, and a round may have to compute one locus for each candidate. So if there are more than
-    512 candidates and `candidates` is not given, each round draws 512 labels outside the locus, and picks the
-    best of the 16 that are farthest from the nearest observed label. Give `candidates` to have all of them
-    compared. If no label is observed, the selection starts with the candidate farthest from the first
-    candidate.
+    by computing an exact locus. Candidates are measured in the order of upper bounds on their gains, largest
+    first, until none of the others could win. On trees with whole lengths on which only some labels are
+    allowed, the bounds leave few candidates to measure, and each pick is the best of all candidates. On all
+    other spaces the bounds are weak, and a round may have to compute one locus for each candidate. So if
+    there are more than 512 candidates and `candidates` is not given, each round draws 512 labels outside the
+    locus, and picks the best of the 16 drawn labels that are farthest from their nearest observed labels.
+    Give `candidates` to have all of them compared. If no label is observed, the selection starts with the
+    candidate farthest from the first candidate.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def select_classes(
 
 
 def selection_of(run: SelectionRun) -> Selection:
-    """Return the selection of a run that has ended, or raise `InputError`."""
+    """Return the selection of a run that has ended, or raise `InputError` if it has not ended."""
     request, standing = run.request, run.standing
     if standing.upper_bound is None:
         raise InputError(

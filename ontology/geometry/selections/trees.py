@@ -2,11 +2,12 @@
 
 On these trees the locus is the hull of the observed labels. A new label adds the vertices on its path to the
 hull, and a set of labels adds the union of such paths. This is a coverage function, so gains never grow as
-the hull grows. If every label costs the same, the greedy order is also the best order, and it takes
-O(n_points). To find it, the vertices outside the hull are split into paths: each vertex continues the longest
-of the paths that come up to it from its children. The ends of the m longest paths, picked together, add all
-vertices of these paths. No m labels add more: the vertices that they add can be split in the same way into at
-most m paths, and the i-th longest of them is at most as long as the i-th longest of all paths.
+the hull grows. If every label costs the same, the greedy order is also the best order, and finding it takes
+O(n_points) time. To find it, the vertices outside the hull are split into paths: each vertex continues the
+longest of the paths that come up to it from its children. If the lower ends of the m longest paths are
+picked, they add all vertices of these paths. No m labels add more: the vertices that they add can be split in
+the same way into at most m paths, and the i-th longest of these is at most as long as the i-th longest of all
+paths.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ def greedy_order(
     space : TreeSpace
         A tree with every label allowed.
     points : ndarray of int64
-        Point indices of the observed labels. If there are none, take the longest paths between two labels of
-        `pool`, counted in labels; of their ends, the one with the lowest index is the first pick.
+        Point indices of the observed labels. If there are none, the first pick is an end of a longest path
+        between two labels of `pool`, where the length is counted in labels; among all such ends, the one with
+        the lowest index is picked.
     pool : ndarray of shape (n_pool,), dtype=int64
         Point indices of the labels that may be picked, ascending.
 
     Notes
     -----
-    O(n_points). Ties go to the lowest index. Labels on the path of a pick are gained even if they are not in
-    `pool`. For every m, the first m labels gain the most that m labels of `pool` can gain.
+    This takes O(n_points) time. Ties go to the lowest index. Labels on the path from a pick to the hull are
+    gained even if they are not in `pool`. For every m, the first m picks gain as much as any m labels of
+    `pool` can.
     """
     tree, kernels = space.tree, _kernels()
     candidate = np.zeros(len(tree), dtype=bool)
@@ -95,7 +98,7 @@ def best_purchase(
 
     Notes
     -----
-    O(n_points * budget) time, and 8 bytes of memory for each point and unit of budget.
+    This takes O(n_points * budget) time, and 8 bytes of memory for each pair of a point and a unit of budget.
     """
     tree = space.tree
     reached = hull(tree, tree.positions(points))
@@ -112,7 +115,7 @@ def best_purchase(
 
 
 def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
-    """Return the parent of each position in the tree rooted at position `top`; `top` is its own parent."""
+    """Return the parent of each position if position `top` were the root; `top` is its own parent."""
     upwards = tree.parent
     parent = upwards.copy()
     above, v = top, int(upwards[top])

@@ -42,8 +42,8 @@ def pairwise_distances(
     cols : array_like of int, optional
         Indices among the points of the space (the labels of the graph); all by default.
     out : ndarray of shape (n_rows, n_cols), optional
-        Where to write the distances, in the dtype of the result; a new array by default. Reusing one array
-        saves the system from clearing new memory, which takes as long as a fast measurement.
+        Array to write the distances to; it must have the dtype of the result. By default a new array is made.
+        Reusing an array saves the time for clearing new memory, which is as long as a fast measurement takes.
     unreachable : {"refuse", "mark"}, default="refuse"
         How to treat a graph in several parts. ``"refuse"`` raises an error. ``"mark"``, only for a
         `LabelGraph`, writes the largest number of the dtype (255 or 65535, or infinity for a float) for pairs
@@ -52,8 +52,8 @@ def pairwise_distances(
     Returns
     -------
     distances : ndarray of shape (n_rows, n_cols)
-        In edge-length units, equal to ``space.distances(rows, cols)``. dtype: the smallest of uint8, uint16,
-        float32 and float64 that represents every distance of the space exactly.
+        In edge-length units, equal to ``space.distances(rows, cols)``. The dtype is the smallest of uint8,
+        uint16, float32 and float64 that represents every distance of the space exactly.
 
     Raises
     ------
@@ -64,8 +64,8 @@ def pairwise_distances(
 
     Notes
     -----
-    Working memory in addition to the output: on a graph of unit edges, about 64 bytes for each point and
-    binary digit of the diameter; on a tree, a few megabytes.
+    This needs working memory in addition to the output: on a graph of unit edges, about 64 bytes for each
+    point and binary digit of the diameter; on a tree, a few megabytes.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def distance_blocks(
     space, cols, rows, unreachable
         As for `pairwise_distances`.
     block : int, default=512
-        Number of columns in a block; the breadth-first search handles 512 in one sweep.
+        Number of columns in a block. On graphs of unit edges, 512 columns are measured in one search.
 
     Yields
     ------
     columns : slice
-        The part of `cols` in the block; ascending, without gaps.
+        The part of `cols` in the block. The parts follow each other in ascending order without gaps.
     distances : ndarray of shape (n_rows, n_block)
-        The distances of these columns, as a new array; the generator keeps no earlier block.
+        The distances of these columns, as a new array; the generator does not keep earlier blocks.
 
     Raises
     ------
@@ -141,10 +141,11 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
     Notes
     -----
-    Trees take three sweeps, O(n_points): take any longest path, then from every label one of its two ends is
-    a farthest label. If lengths are not whole numbers, the last bits may differ from a maximum over all
-    pairs. On graphs of whole lengths, bounds settle most labels and the others are measured (see
-    `exact_eccentricities`). On other spaces all pairs are measured, in blocks.
+    Trees take three passes over the points, in O(n_points) time: for each label, one of the two ends of any
+    longest path is a farthest label. If lengths are not whole numbers, the last bits may differ from a
+    maximum over all pairs. On graphs of whole lengths, bounds give the eccentricities of most labels, and
+    those of the others are measured (see `exact_eccentricities`). On other spaces all pairs are measured, in
+    blocks.
 
     Examples
     --------
@@ -170,9 +171,9 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
 
 class _GraphInParts(GraphSpace):
-    """A graph in which pairs without a path have the distance `ShortestPaths.marker`.
+    """A graph in several parts, in which labels without a path have the distance `ShortestPaths.marker`.
 
-    This is not a metric, so the class is used only in this module.
+    Such distances are not a metric, so the class is used only in this module.
     """
 
     def __init__(self, graph: LabelGraph) -> None:
@@ -187,7 +188,10 @@ def _space(given: MetricSpace | LabelGraph, unreachable: Unreachable) -> MetricS
     if isinstance(given, LabelGraph):
         return _GraphInParts(given) if unreachable == "mark" else GraphSpace(given)
     if unreachable == "mark":
-        raise InputError("unreachable='mark': in a space every label is reachable; give the LabelGraph")
+        raise InputError(
+            "unreachable='mark': works only with a LabelGraph, because every label of a space is reachable; "
+            "give the LabelGraph, or leave unreachable out"
+        )
     refuse_other_than(
         MetricSpace, "space", given, "build one with metric_space(graph), or give the LabelGraph"
     )

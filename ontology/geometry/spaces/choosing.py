@@ -47,7 +47,8 @@ def metric_space(
     Raises
     ------
     SpaceError
-        If the graph is in several parts, has no tree where one is requested, or no label is allowed.
+        If the graph is in several parts, if ``metric="tree"`` is requested and the graph has no tree, or if
+        no label is allowed.
     UnknownLabelError
         If `labels` names a label that is not in the graph.
 
@@ -96,9 +97,10 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Return the parents and lengths of the tree of ``metric="tree"``, and whether it keeps the hierarchy.
+    """Return the parents and edge lengths of the tree for ``metric="tree"``, and whether it is a hierarchy.
 
-    It keeps the hierarchy if each parent is the primary parent in `graph`.
+    It is a hierarchy if the parents are the primary parents in `graph`. Otherwise the tree was rooted at its
+    first label.
     """
     if graph.directed:
         parent = graph.primary_parent.astype(np.int64)
@@ -124,7 +126,7 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64],
 
 
 def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Root a tree without a single root (undirected, or with several parents) at the first label."""
+    """Root a tree that has no single root (it is undirected, or has several roots) at the first label."""
     n = graph.n_labels
     ends = np.concatenate([graph.edge_child, graph.edge_parent])
     others = np.concatenate([graph.edge_parent, graph.edge_child]).astype(np.int64)

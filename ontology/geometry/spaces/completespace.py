@@ -41,12 +41,12 @@ class CompleteSpace(MetricSpace):
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
         return np.dtype(np.uint8)
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers, free of rounding: always."""
+        """True: all distances are whole numbers, free of rounding."""
         return True
 
     def diameter(self) -> float:

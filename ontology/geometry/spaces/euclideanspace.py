@@ -28,8 +28,9 @@ class EuclideanSpace(MetricSpace):
     Parameters
     ----------
     embeddings : ndarray of shape (n_points, n_dimensions)
-        One vector for each label, of finite real numbers. The array is kept as it is, in its dtype (also a
-        memory map); every number is converted to float64 before anything is computed.
+        One vector of finite real numbers for each label. Unless `normalize` is True, the array (or memory
+        map) is not copied and keeps its dtype. Every number is converted to float64 before anything is
+        computed.
     keys : Keys or iterable of str, length n_points
         All labels, one for each row; their order is the canonical order.
     allowed : array_like of int, optional
@@ -45,15 +46,16 @@ class EuclideanSpace(MetricSpace):
     Raises
     ------
     SpaceError
-        For a wrong shape or dtype, NaN, infinity, a largest number outside 1e-75..1e75 (within which squares
-        keep their bits), and, with `normalize`, a vector of zeros. The message names the first such label.
+        For a wrong shape or dtype; for NaN or infinity; if the largest absolute value is outside 1e-75..1e75
+        (within this range squares keep their bits); and, with `normalize`, for a vector of zeros. The message
+        names the first label with such a vector.
 
     Notes
     -----
     A distance is the square root of the sum of squared differences, added in the order of the dimensions, in
-    float64. It is symmetric, and does not depend on the other distances that the call computes. Fréchet
-    variances are sums of the squares of these distances. Two labels may have the same vector; then they
-    always tie.
+    float64. It is the same in both directions, and does not depend on the other distances that are computed
+    in the same call. Fréchet variances are weighted sums of the squares of these distances. Two labels may
+    have the same vector; then they always tie.
 
     Examples
     --------
@@ -76,10 +78,10 @@ class EuclideanSpace(MetricSpace):
         super().__init__(points, allowed)
         vectors = given_array("embeddings", embeddings, SpaceError)
         if vectors.dtype.kind not in "iuf" or vectors.dtype.itemsize > 8:
-            raise SpaceError(f"embeddings: dtype {vectors.dtype}; give real numbers of at most 64 bits")
+            raise SpaceError(f"embeddings: dtype {vectors.dtype} given; give real numbers of at most 64 bits")
         if vectors.ndim != 2 or len(vectors) != len(points) or not vectors.size:
             raise SpaceError(
-                f"embeddings: shape {vectors.shape} for {len(points)} keys; give one row for each key, "
+                f"embeddings: shape {vectors.shape} given for {len(points)} keys; give one row for each key, "
                 "with at least one label and one dimension"
             )
         step = max(1, _BLOCK_ENTRIES // vectors.shape[1])
@@ -103,7 +105,7 @@ class EuclideanSpace(MetricSpace):
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
         return np.dtype(np.float64)
 
     def diameter(self) -> float:
@@ -111,11 +113,12 @@ class EuclideanSpace(MetricSpace):
 
         Notes
         -----
-        O(n_labels^2 n_dimensions) time at the speed of a matrix product, with one block of rows in memory at
-        a time. A matrix product finds the label farthest from each label; then the distance between the two
-        is measured. So the result is the distance of a pair. Rounding may hide a pair that is farther apart;
-        its squared distance is larger by at most ``8 (n_dimensions + 8) 2**-53`` of the squared radius of the
-        allowed labels.
+        This takes O(n_labels^2 n_dimensions) time at the speed of a matrix product, with one block of rows in
+        memory at a time. The matrix product finds, for each label, the label farthest from it; then the
+        distance between the two is measured. So the result is the distance between two labels. Rounding may
+        hide a pair of labels that are farther apart. Their squared distance is larger by at most
+        ``8 (n_dimensions + 8) 2**-53 r^2``, where r is the largest distance of an allowed label from the mean
+        of their vectors.
         """
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
         vectors = self.embeddings[among].astype(np.float64)
@@ -131,7 +134,7 @@ class EuclideanSpace(MetricSpace):
         return largest
 
     def _paired(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distance of each of `first` to its partner in `second`."""
+        """Return the distance from each point of `first` to the point of `second` with the same index."""
         return _root_of_sum(
             self.embeddings[first].T.astype(np.float64) - self.embeddings[second].T.astype(np.float64)
         )
@@ -153,10 +156,10 @@ class EuclideanSpace(MetricSpace):
 
 
 def _root_of_sum(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the root of the sum of squares of each column, added row by row; `difference` is overwritten.
+    """Return the square root of the sum of squares of each column, added row by row; overwrite `difference`.
 
     A numpy reduction over the first axis adds whole rows one after the other. For a single column numpy would
-    add pairwise, so the column is doubled first.
+    add pairs instead, so a second, equal column is added first.
     """
     n_columns = difference.shape[1]
     if n_columns == 1:

@@ -21,9 +21,9 @@ class GraphSpace(MetricSpace):
 
     If every edge has length 1, numba or scipy must be installed (numba is faster, the results are the same).
     For other lengths whose sums floats represent exactly, such as whole numbers, scipy must be installed. All
-    other lengths need neither, but numba makes them fast. The dtype is float64 if lengths are not whole
-    numbers; store distances as float32 where that is enough. A distance is the exact sum of lengths rounded
-    once, so it is the same in both directions.
+    other lengths need neither, but numba makes measuring them fast. Distances are float64 if lengths are not
+    whole numbers; store them as float32 if this precision is enough. A distance is the exact sum of edge
+    lengths, rounded once, so it is the same in both directions.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class GraphSpace(MetricSpace):
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
         return self.paths.dtype
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        """Whether all distances are free of rounding (`ontology.geometry.paths.wholenumbers.are_short`)."""
         return self.paths.has_short_distances
 
     def diameter(self) -> float:

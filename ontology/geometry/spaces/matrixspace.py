@@ -25,10 +25,11 @@ class MatrixSpace(MetricSpace):
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_points)
-        Each distance is zero or within 1e-75..1e150, where squares keep their bits. The array is kept as it
-        is (also a memory map), in uint8, uint16, float32 or float64. A label that is also a point must be at
-        distance 0 from itself, and two labels that are points must have the same distance in both directions.
-        The triangle inequality is not checked, because that is cubic in the number of labels.
+        Each distance must be zero or within 1e-75..1e150; in this range squares keep their bits. The array
+        (or memory map) is not copied; its dtype must be uint8, uint16, float32 or float64. A label that is
+        also a point must be at distance 0 from itself, and two labels that are points must have the same
+        distance in both directions. The triangle inequality is not checked, because the time for that is
+        cubic in the number of labels.
     keys : Keys or iterable of str, length n_labels
         The allowed labels, one for each row.
     points : Keys or iterable of str, length n_points, optional
@@ -37,7 +38,7 @@ class MatrixSpace(MetricSpace):
     Raises
     ------
     SpaceError
-        For a matrix that breaks a rule; the message names the first entry that does.
+        For a matrix that breaks one of these rules; the message names the first wrong entry.
 
     Examples
     --------
@@ -57,11 +58,13 @@ class MatrixSpace(MetricSpace):
         self.n_labels = len(rows)
         self._matrix = given_array("distances", distances, SpaceError)
         if self._matrix.dtype not in (np.uint8, np.uint16, np.float32, np.float64):
-            raise SpaceError(f"distances: dtype {self._matrix.dtype}; give uint8, uint16, float32 or float64")
+            raise SpaceError(
+                f"distances: dtype {self._matrix.dtype} given; give uint8, uint16, float32 or float64"
+            )
         if self._matrix.shape != (len(rows), len(columns)) or not self._matrix.size:
             raise SpaceError(
                 f"distances: shape {self._matrix.shape} for {len(rows)} keys and {len(columns)} points; "
-                "give one row for each key and one column for each point, at least one of each"
+                "give one row for each key and one column for each point, at least one key and one point"
             )
         self._column = np.full(len(rows), -1, dtype=np.int64)
         for column, key in enumerate(columns):  # usually few columns, many rows
@@ -95,16 +98,16 @@ class MatrixSpace(MetricSpace):
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
         return self._matrix.dtype
 
     @cached_property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        """Whether all distances are free of rounding (`ontology.geometry.paths.wholenumbers.are_short`)."""
         return are_short(self._matrix)
 
     def diameter(self) -> float:
-        """Return the largest distance between two labels; every label must be a point (`SpaceError`)."""
+        """Return the largest distance between two labels; raise `SpaceError` if a label is not a point."""
         absent = np.flatnonzero(self._column < 0)
         if len(absent):
             raise SpaceError(

@@ -69,7 +69,7 @@ class MetricSpace(ABC):
 
     @cached_property
     def keys(self) -> Keys:
-        """The allowed labels in canonical order."""
+        """The keys of the allowed labels in canonical order."""
         allowed = self.allowed
         return self.points if allowed is None else self.points.subset(allowed)
 
@@ -102,7 +102,7 @@ class MetricSpace(ABC):
         cols : array_like of int, optional
             Indices among the points; all by default.
         out : ndarray of shape (n_rows, n_cols), dtype `distance_dtype`, optional
-            Where to write the distances, for instance a memory map; a new array by default.
+            Array to write the distances to, for instance a memory map; a new array by default.
 
         Returns
         -------
@@ -131,20 +131,20 @@ class MetricSpace(ABC):
     @property
     @abstractmethod
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
 
     @property
     def has_short_distances(self) -> bool | None:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding.
+        """Whether all distances are free of rounding (`ontology.geometry.paths.wholenumbers.are_short`).
 
-        When loci are decided, sums of short numbers tie only if they are equal; sums of other distances tie
+        When loci are computed, sums of such distances tie only if they are equal; sums of other distances tie
         by the tie rule. None means that the space does not know; then each matrix of distances is checked.
         """
         return None
 
     @abstractmethod
     def diameter(self) -> float:
-        """Return the largest distance between two allowed labels, exactly."""
+        """Return the exact largest distance between two allowed labels."""
 
     @abstractmethod
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:

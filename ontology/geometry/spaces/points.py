@@ -59,12 +59,12 @@ def observed_points(
 
 
 def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
-    """Return the point index of each allowed label, in canonical order: the labels that may be observed.
+    """Return the point index of each allowed label, in canonical order.
 
     Raises
     ------
     SpaceError
-        If a label of a matrix is not among its points.
+        If the space is a matrix and an allowed label is not among its points, so that it cannot be observed.
 
     Examples
     --------

@@ -17,7 +17,7 @@ __all__ = ["TreeSpace"]
 
 
 class TreeSpace(MetricSpace):
-    """Path lengths on a tree, in O(n_points) memory: exact sums of edge lengths, rounded once.
+    """Path lengths on a tree, in O(n_points) memory; each is the exact sum of edge lengths, rounded once.
 
     Build it with `ontology.geometry.metric_space` or, from stored arrays, with `from_arrays`.
 
@@ -26,12 +26,12 @@ class TreeSpace(MetricSpace):
     points : Keys
         All labels in canonical order.
     tree : RootedTree
-        The tree over them.
+        The tree over all labels.
     allowed : array_like of int or bool, optional
         Labels that may be an answer, as for `MetricSpace`; all by default.
     is_hierarchy : bool, default=True
-        Whether the parents are those of a hierarchy. False where a tree with undirected edges or several
-        roots was rooted at its first label in order to measure distances.
+        Whether the parents are those of a hierarchy. False if a tree with undirected edges or several roots
+        was rooted at its first label only to measure distances.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class TreeSpace(MetricSpace):
         *,
         is_hierarchy: bool = True,
     ) -> TreeSpace:
-        """Build a space from canonical arrays.
+        """Build a space from arrays in canonical order.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class TreeSpace(MetricSpace):
 
     @property
     def parent(self) -> NDArray[np.int32]:
-        """Canonical index of each point's parent, -1 for the root, as for `from_arrays`. Read-only."""
+        """Canonical index of each point's parent, -1 for the root, as for `from_arrays`; read-only."""
         return self.tree.by_point()[0]
 
     @property
@@ -103,12 +103,12 @@ class TreeSpace(MetricSpace):
 
     @property
     def distance_dtype(self) -> np.dtype[Any]:
-        """The dtype of `distances`."""
+        """The dtype of the result of `distances`."""
         return self.tree.dtype
 
     @property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        """Whether all distances are free of rounding (`ontology.geometry.paths.wholenumbers.are_short`)."""
         return self.tree.has_short_distances
 
     def diameter(self) -> float:

@@ -1,5 +1,5 @@
 """Summaries of large graphs as small graphs of supernodes.
 
-`summary` builds them, `distortion` bounds the error of their distances, `expand` goes from labels to
-supernodes and back.
+The module `summary` builds summaries, `distortion` bounds the error of their distances, and `expand` goes
+from labels to supernodes and back.
 """

@@ -1,8 +1,9 @@
 """Bounds on the difference between distances of supernodes and distances of their labels.
 
-A path between labels of the source graph becomes a walk between their supernodes that is not longer. A path
-between supernodes becomes a path between labels of the source by crossing each supernode on it, including
-both ends. Hence, for labels u and v,
+The source is the graph that was summarized, and the quotient graph is the graph between supernodes. A path
+between two labels of the source becomes a walk between their supernodes that is not longer. Conversely, a
+path between supernodes becomes a path between labels if each supernode on it is crossed, including the first
+and the last. So, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
 
@@ -26,13 +27,15 @@ _PURPOSE = "measuring the distortion of a summary"
 class Distortion:
     """Bounds of the distances between labels of supernodes, in edge-length units of the source.
 
+    The rows are the supernodes to measure from.
+
     Attributes
     ----------
     lower : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The distance between the supernodes; 0 within a supernode, infinite if no path joins them.
+        The distance between the two supernodes; 0 from a supernode to itself, infinite if no path joins them.
     upper : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The smallest sum, over all paths between the supernodes, of the length of the path and the diameters
-        along it.
+        The smallest value, over all paths between the two supernodes, of the length of the path plus the
+        diameters of the supernodes on it.
     """
 
     lower: NDArray[np.float64]
@@ -48,8 +51,8 @@ def path_bounds(
     """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
 
     For the upper bounds, each edge is lengthened by half the diameters of the two supernodes that it joins.
-    So the length of a path includes the diameter of every supernode between its ends, and half the diameters
-    of its ends; the other halves are added afterwards.
+    So the length of a path includes the diameter of every supernode between its ends, and half the diameter
+    of each end. The other halves are added afterwards.
     """
     half = diameters / 2
     lower = _distances_from(len(diameters), edges.T, weights, sources)
@@ -68,23 +71,28 @@ def supernode_diameters(
     assignment : ndarray of shape (n_labels,)
         Supernode of each label.
     sizes : ndarray of shape (n_supernodes,)
+        Number of labels of each supernode.
 
     Returns
     -------
     diameters : ndarray of shape (n_supernodes,), dtype=float64
-        For any center c, no two members are farther apart than the sum of the two largest distances from c to
-        members. Centers are members, or labels next to two members; distances are measured only over edges at
-        members. Two sweeps to the ends of a long path and one from its middle find good centers. If the edges
-        at the members form a tree (such as a star or a path), the first two sweeps find the ends of its
-        longest path, and its length is the bound; only a path over other labels could be shorter. If these
-        edges do not connect the members, the lowest member is the center, and distances are measured over
-        paths with the fewest edges in the whole graph. The bound is infinite if no path joins the members.
+        The bound of each supernode; infinite if no path joins its members.
 
     Notes
     -----
-    Four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all their
-    neighborhoods are placed side by side in one graph. Then, for each supernode that is left, a breadth-first
-    search until all its members are found.
+    For any center c, no two members of a supernode are farther apart than the sum of the two largest
+    distances from c to members. So each center gives a bound, and the smallest bound is returned. A center is
+    a member, or a label with edges to two members; distances from it are measured only over edges with a
+    member at one end. The centers tried are the lowest member, the two ends of a long path, and its middle.
+
+    If these edges form a tree (such as a star or a path), the ends are those of its longest path, and its
+    length is the bound; only a path over other labels could be shorter. If these edges do not connect the
+    members, the lowest member is the center, and distances are measured over paths with the fewest edges in
+    the whole graph.
+
+    This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all
+    their neighborhoods are separate parts of one graph. Then each supernode whose members are not connected
+    takes a breadth-first search, until all its members are found.
     """
     n_supernodes = len(sizes)
     owner, length, ends = _neighborhoods(graph, assignment)
@@ -96,7 +104,7 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Measure from one vertex of each neighborhood; lower `bound` where the result is smaller."""
+        """Return the distances from one center in each neighborhood; lower `bound` if they give less."""
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
         )  # labels come first among the vertices
@@ -125,11 +133,11 @@ def supernode_diameters(
 def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Place the supernodes side by side, each with the outside labels that touch two of its members.
+    """Build a graph of separate parts: each supernode, with the outside labels next to two of its members.
 
-    The vertices are first the labels, as members of their supernodes, then one vertex for each pair of a
-    supernode and an outside label. Returns the supernode of each vertex, the lengths of the edges, and their
-    ends (2, n_edges).
+    The first vertices are the labels, as members of their supernodes. Then there is one vertex for each pair
+    of a supernode and an outside label that has edges to at least two of its members. Returns the supernode
+    of each vertex, the lengths of the edges, and the ends of the edges, as an array of shape (2, n_edges).
     """
     n = graph.n_labels
     child, parent = graph.edge_child.astype(np.int64), graph.edge_parent.astype(np.int64)
@@ -157,7 +165,7 @@ def _neighborhoods(
 def _two_largest(
     distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest distances of each group; the largest if it has one member."""
+    """Return the sum of the two largest distances of each group; a single distance is returned as it is."""
     order = np.lexsort((distance, group))
     last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
     largest = distance[order[last]]
@@ -169,7 +177,7 @@ def _two_largest(
 def _extreme(
     value: NDArray[np.float64], by_group: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the first position of the largest value of each group; `by_group` sorts positions by group."""
+    """Return the index of the largest value of each group (ties: the first); `by_group` sorts by group."""
     ordered = value[by_group]
     largest = np.repeat(np.maximum.reduceat(ordered, begin), np.diff(begin, append=len(ordered)))
     at = np.flatnonzero(ordered == largest)
@@ -179,7 +187,7 @@ def _extreme(
 def _over_any_labels(
     graph: LabelGraph, assignment: NDArray[np.int32], sizes: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest distances from each start to the members of its supernode.
+    """Return the sum of the two largest distances from each label of `starts` to members of its supernode.
 
     Distances are measured over paths with the fewest edges, which may leave the supernode.
     """
@@ -212,9 +220,10 @@ def _distances_from(
     *,
     nearest: bool = False,
 ) -> NDArray[np.float64]:
-    """Return the distances from each source, a row for each; with `nearest` only those to the nearest source.
+    """Return the distances from each source to all vertices, one row for each source.
 
-    A distance is infinite where no path exists. The rows of `ends` are the two ends of each edge.
+    If `nearest` is True, return a single row: the distance of each vertex from its nearest source. A distance
+    is infinite if no path exists. The two rows of `ends` are the two ends of each edge.
     """
     matrix = _matrix(n, ends, length)
     from scipy.sparse.csgraph import dijkstra

@@ -1,4 +1,4 @@
-"""From labels to supernodes and back: push labels or votes, expand a supernode."""
+"""Go from labels to supernodes and back: push labels or votes to supernodes, or expand a supernode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["expand", "push", "push_index"]
 
 
 def push(summary: Summary, labels: Iterable[str] | Iterable[Iterable[str]]) -> NDArray[np.int64]:
-    """Return the supernode of each label, or of each row of labels by majority.
+    """Return the supernode of each label, or for each row of labels the supernode with the most votes.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = N
 
     Notes
     -----
-    O(n_votes log n_votes).
+    This takes O(n_votes log n_votes) time.
     """
     votes = index_array("index", index, len(summary.assignment))
     supernode = summary.assignment[votes].astype(np.int64)
@@ -92,7 +92,7 @@ def push_index(summary: Summary, index: ArrayLike, offsets: ArrayLike | None = N
         return supernode
     begin = index_array("offsets", offsets, len(votes) + 1)
     if len(begin) == 0 or begin[0] != 0 or begin[-1] != len(votes):
-        raise InputError(f"offsets: must rise from 0 to the number of votes ({len(votes)})")
+        raise InputError(f"offsets: must start with 0 and end with the number of votes ({len(votes)})")
     per_row = np.diff(begin)
     empty = np.flatnonzero(per_row <= 0)
     if len(empty):
@@ -133,7 +133,8 @@ def expand(summary: Summary, supernode: int | str) -> tuple[str, ...]:
         number = int(summary.assignment[lowest])
         if summary.representatives[number] != lowest:
             raise InputError(
-                f"supernode: {supernode!r} is a label of the supernode {summary.keys[number]!r}, not its key"
+                f"supernode: {supernode!r} is a label of the supernode {summary.keys[number]!r}, not its "
+                "key; give the key of the supernode"
             )
         return summary.source.keys.take(summary.members(number))
     return summary.source.keys.take(summary.members(supernode))

@@ -1,9 +1,10 @@
 """summarize: turn a large label graph into a small graph whose vertices (supernodes) are sets of labels.
 
-There are four methods of choosing the sets. The published process repeatedly draws a vertex and merges its
-neighbors into it. Its text merges whole neighborhoods (``"neighbourhood"``); its code stops in the middle of
-a neighborhood when the target is reached (``"node"``). On a graph with hubs both end with nearly all labels
-in one supernode. Therefore there are also ``"capped"``, in which no supernode exceeds a cap, and
+There are four methods of choosing the sets. Two are published by the source paper: they repeatedly draw a
+vertex and merge its neighbors into it. The text of the paper merges whole neighborhoods
+(``"neighbourhood"``); the code of the paper stops in the middle of a neighborhood when the target, a number
+of supernodes, is reached (``"node"``). On a graph with hubs both methods end with nearly all labels in one
+supernode. So there are two other methods: ``"capped"``, in which no supernode exceeds a cap, and
 ``"subtree"``, which cuts a hierarchy into subtrees.
 
 `ontology.geometry.summaries.distortion` bounds the error of distances in the small graph.
@@ -36,10 +37,10 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 
 
 class DegenerateSummaryWarning(UserWarning):
-    """One supernode contains more than half of all labels, although there are more than two supernodes.
+    """Warns that one supernode contains more than half of all labels, although there are at least three.
 
-    Then distances between supernodes say little about labels, and errors measured on supernodes are small
-    even for bad predictions.
+    Then distances between supernodes say little about distances between labels, and errors measured on
+    supernodes are small even for bad predictions.
     """
 
 
@@ -47,8 +48,9 @@ class DegenerateSummaryWarning(UserWarning):
 class Summary:
     """A partition of labels into supernodes, and the graph between them.
 
-    Supernodes are numbered by their lowest member in canonical order. Two supernodes are joined if any of
-    their labels are. The length of their edge is that of the shortest edge between their labels.
+    Supernodes are numbered by their lowest member in canonical order. Two supernodes are joined by an edge if
+    the source has an edge between a label of one and a label of the other. The length of the new edge is that
+    of the shortest such edge.
 
     Attributes
     ----------
@@ -69,9 +71,9 @@ class Summary:
     edges : ndarray of shape (n_edges, 2), dtype=int32
         Pairs of joined supernodes, the smaller number first, in ascending order.
     weights : ndarray of shape (n_edges,), dtype=float64
-        Smallest length of the edges of the source between the two supernodes.
+        Smallest length of an edge of the source between the labels of the two supernodes.
     counts : ndarray of shape (n_edges,), dtype=int64
-        Number of edges of the source between the two supernodes.
+        Number of edges of the source between the labels of the two supernodes.
     picks : ndarray of shape (n_rounds,), dtype=int32
         For methods that draw, a member of the supernode that was drawn in each round.
     entries_scanned : int
@@ -103,9 +105,9 @@ class Summary:
 
     @property
     def doubt(self) -> str | None:
-        """Why distances between supernodes say little about labels, and what to do.
+        """Text on why distances between supernodes say little about labels, and what to do about it.
 
-        It is None if the distances are usable.
+        It is None if these distances are usable.
         """
         n_supernodes, share = self.n_supernodes, self.largest_share
         if n_supernodes <= 2 or share <= _DEGENERATE_SHARE:
@@ -135,8 +137,8 @@ class Summary:
     def graph(self) -> LabelGraph:
         """Return the graph between supernodes as an undirected `LabelGraph`, keyed by `keys`.
 
-        Its canonical order differs from the order of the supernodes: ``graph().keys.index(summary.keys[s])``
-        finds supernode ``s``.
+        The canonical order of this graph may differ from the order of the supernodes. Find supernode ``s`` by
+        ``graph().keys.index(summary.keys[s])``.
         """
         names = self.source.names.take(self.representatives)
         keys = self.keys
@@ -177,7 +179,7 @@ class Summary:
 
         Notes
         -----
-        Two Dijkstra runs over the edges between supernodes for each of `supernodes`.
+        This takes two Dijkstra runs over the edges between supernodes for each entry of `supernodes`.
 
         Examples
         --------
@@ -213,18 +215,19 @@ def summarize(
         Largest number of supernodes, positive. If it is at least the number of labels, every label is a
         separate supernode.
     method : {"capped", "neighbourhood", "node", "subtree"}, default="capped"
-        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it, until
-        at most `target` are left. ``"node"``: the same, but stop at exactly `target`, possibly in the middle
-        of a neighbourhood. ``"capped"``: like ``"node"``, but skip a neighbor if the union would exceed
-        `cap`. If nothing can be merged in this way any more before `target` is reached, pack supernodes that
-        are neighbors or share a neighbor (siblings under a hub) together within the cap. ``"subtree"``: cut
-        the tree of primary parents into at most `target` pieces, with the smallest possible limit on their
-        size. A piece is a subtree without the parts cut off below it, or some adjacent siblings with such
-        subtrees. Nothing is drawn.
+        ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it;
+        repeat until at most `target` supernodes are left. ``"node"``: the same, but stop at exactly `target`
+        supernodes, possibly in the middle of a neighborhood. ``"capped"``: like ``"node"``, but skip a
+        neighbor if merging it would exceed `cap`. If no more neighbors can be merged and `target` is not
+        reached, pack supernodes together, up to the cap, that are neighbors or share a neighbor (such as
+        siblings under a hub). ``"subtree"``: cut the tree of primary parents into at most `target` pieces, so
+        that the largest piece is as small as possible. A piece is a subtree without the parts cut off below
+        it, or several such subtrees of adjacent siblings. Nothing is drawn.
     cap : int or float, optional
-        For ``"capped"``: the largest number of labels in a supernode, or, as a float between 0 and 1, their
-        largest share of all labels. By default 1.5, 2 and 4 times ``n / (target - c + 1)`` are tried in this
-        order, for n labels in c components, until `target` is reached; the last always reaches it.
+        For ``"capped"``: the largest number of labels in a supernode or, if it is a float between 0 and 1,
+        the largest share of all labels. By default 1.5, 2 and 4 times ``n / (target - c + 1)`` are tried in
+        this order, for n labels in c components, until `target` is reached. The last of these caps always
+        reaches it.
     seed : int, default=0
         From 0 to 2^63 - 1. The draws come from SplitMix64 and are the same on every platform and version.
 
@@ -235,10 +238,10 @@ def summarize(
     Raises
     ------
     InputError
-        If `target` is below 1 or below the number of components (for ``"subtree"``, of roots), which no
-        merging joins; if `cap` is too small for `target`, or the packing ends above `target`; if
-        ``"subtree"`` is requested for an undirected graph; or if `cap` is given to a method other than
-        ``"capped"``.
+        If `target` is below 1, or below the number of components (for ``"subtree"``, of roots), because
+        different components are never merged; if `cap` is too small for `target`, or the packing ends above
+        `target`; if ``"subtree"`` is requested for an undirected graph; or if `cap` is given with a method
+        other than ``"capped"``.
     MissingExtraError
         If numba is not installed.
 
@@ -249,10 +252,11 @@ def summarize(
 
     Notes
     -----
-    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. After a
-    round, at most one of the supernodes in and around each old supernode is not larger than half the cap,
-    because two of that size would have been merged. So if ``cap >= 4 n / target``, each round halves the
-    number of supernodes in excess of the target. ``"subtree"`` takes O(n log n).
+    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. Consider
+    a supernode before a round together with its neighbors. After the round, at most one of the supernodes
+    that contain their labels has half the cap or less, because two of that size would have been merged. So if
+    ``cap >= 4 n / target``, each round halves the number of supernodes in excess of the target. ``"subtree"``
+    takes O(n log n) time.
 
     Examples
     --------
@@ -275,7 +279,7 @@ def merged(
     seed: int = 0,
     cap: int | float | None = None,
 ) -> Summary:
-    """Return the result of `summarize` without the warning; the text of the warning is in `Summary.doubt`."""
+    """Return the result of `summarize`, but do not warn; `Summary.doubt` has the text of the warning."""
     refuse_other_than(LabelGraph, "graph", graph, "from LabelGraph.from_edges or read(path).graph")
     n = graph.n_labels
     target = min(whole_number("target", target, 1), n)
@@ -313,7 +317,7 @@ def _kernels() -> Any:
 
 @dataclass(frozen=True)
 class _Forest:
-    """The result of a method: the union-find forest, and data on the draws."""
+    """The result of a method: the sets as a union-find forest, the cap, and what was drawn and read."""
 
     above: NDArray[np.int32]
     cap: int | None = None
@@ -322,7 +326,7 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random; if too many sets are left, pack them, and else try the next cap."""
+    """Merge neighborhoods at random, and pack the sets if too many are left; try caps until this succeeds."""
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes requested for a graph with {graph.n_components} parts, which are "
@@ -350,7 +354,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
 
 
 def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[int, ...]:
-    """Return the caps to try, ascending: the given cap, or multiples of the mean size."""
+    """Return the caps to try, ascending: the given cap, or by default multiples of the mean size."""
     n = graph.n_labels
     if cap is None:
         mean = n / max(target - graph.n_components + 1, 1)
@@ -364,7 +368,7 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
     if most * target < n:
         raise InputError(
             f"cap: {target} supernodes of at most {most} labels hold only {most * target} of "
-            f"{n}; give a cap of at least {math.ceil(n / target)}"
+            f"{n} labels; give a cap of at least {math.ceil(n / target)}"
         )
     return (most,)
 
@@ -396,7 +400,7 @@ def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
 def _quotient(
     graph: LabelGraph, assignment: NDArray[np.int32], n_supernodes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the edges between supernodes, their smallest weights and their counts."""
+    """Return the edges between supernodes, and the smallest length and number of the edges they replace."""
     ends = assignment[graph.edge_child], assignment[graph.edge_parent]
     between = np.flatnonzero(ends[0] != ends[1])
     first, second = ends[0][between], ends[1][between]

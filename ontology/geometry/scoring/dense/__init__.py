@@ -1,1 +1,1 @@
-"""Fréchet means from plain sums over all labels."""
+"""Scorers that find Fréchet means by computing a value for every allowed label."""

@@ -1,9 +1,10 @@
 """DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
 
-A float32 matrix product over blocks of rows serves only as a filter. All terms are non-negative, so its
-relative rounding error has a proven bound, and every row that could be tied with the best within that bound
-becomes a finalist. The plain sum decides among the finalists (see `ontology.geometry.ties`). Only a few
-blocks are in memory at any time, never a value for each sample and label.
+Each allowed label has one row of distances. A float32 matrix product over blocks of rows serves only as a
+filter: all terms are non-negative, so its relative rounding error has a proven bound, and every row that may
+be best or tied with the best within this bound becomes a finalist. The plain sum decides among the finalists
+(see `ontology.geometry.ties`). Only a few blocks are in memory at any time, never the values of all samples
+for all labels.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _MOST_SINGLE = 1 << 20  # above it, the error bound of a float32 sum is useless
 
 
 class Rows(Protocol):
-    """Input of a `DenseScorer`: a matrix, or an object whose rows are sliced and indexed like a matrix."""
+    """Input of a `DenseScorer`: a matrix, or an object whose rows are sliced and indexed as in a matrix."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,7 +60,7 @@ class Rows(Protocol):
 
 
 class RowsOnDemand:
-    """The distances of a space to some of its points, measured when they are read.
+    """The distances from the allowed labels of a space to some of its points, measured when they are read.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class RowsOnDemand:
         self.shape = (space.n_labels, len(points))
 
     def __getitem__(self, rows: slice | NDArray[np.int64], /) -> NDArray[Any]:
-        """Measure the distances of `rows`."""
+        """Measure the distances from the labels `rows` to all the points."""
         index = np.arange(*rows.indices(self.shape[0])) if isinstance(rows, slice) else rows
         return self._space.distances(index, self._points)
 
@@ -109,13 +110,13 @@ class DenseScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights are not checked yet."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         checked = sound_weights(given)
         batches = self.decided(checked, candidates, top)
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row; only its values are not checked yet."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
@@ -125,12 +126,12 @@ class DenseScorer(Scorer):
         Raises
         ------
         WeightError, InputError
-            If weights break a rule of `check_weights`, or the power of a distance is beyond 1e157.
+            If weights break a rule of `check_weights`, or a distance to the power of `beta` exceeds 1e157.
 
         Notes
         -----
-        A float64 matrix product. It equals the plain sums for whole numbers below 2^53; otherwise the
-        relative difference is about ``n_observed * 2**-53``.
+        The values come from a float64 matrix product. They equal the plain sums if these are whole numbers
+        below 2^53; otherwise the relative difference is about ``n_observed * 2**-53``.
         """
         checked = check_weights(weights, self.n_observed)
         out = np.empty((len(checked), self.n_labels))
@@ -144,16 +145,16 @@ class DenseScorer(Scorer):
     def decided(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the samples and the finalists of each batch; a batch with too many finalists is halved."""
+        """Yield the samples (a slice) and finalists of each batch; split batches with too many finalists."""
         sifted = in_halves(len(weights), _BATCH, lambda of: self.sifted(weights[of], rows, top))
         return ((of, (*pairs, self.totals(weights[of], *pairs))) for of, pairs in sifted)
 
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the finalists as sorted (sample, row) pairs, or None if there are too many.
+        """Return the finalists as sorted (sample, row) pairs, or None if there are too many for memory.
 
-        They include the `top` best rows of each sample, and all rows tied with them.
+        The finalists include the `top` best rows of each sample, and all rows tied with them.
         """
         sieve = _Sieve(weights, top)
         n_rows = self.n_labels if rows is None else len(rows)
@@ -186,26 +187,31 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` unless `distances` are valid rows; the distances of a space always are."""
+    """Raise `SpaceError` for a wrong shape, dtype or value; `RowsOnDemand` can only have a wrong shape."""
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
-        raise SpaceError(f"distances: shape {shape}; give (n_labels, n_observed), at least one of each")
+        raise SpaceError(
+            f"distances: shape {shape} given; expected (n_labels, n_observed), with at least 1 label and "
+            "1 observed label"
+        )
     if not isinstance(distances, np.ndarray):
         return
     if isinstance(distances, np.ma.MaskedArray) or distances.dtype not in _DTYPES:
         raise SpaceError(
-            f"distances: {type(distances).__name__} of dtype {distances.dtype}; give an array of uint8, "
-            "uint16, float32 or float64"
+            f"distances: {type(distances).__name__} of dtype {distances.dtype} given; give an array of "
+            "uint8, uint16, float32 or float64"
         )
     if distances.dtype.kind == "f" and not (distances.min() >= 0 and distances.max() < np.inf):
-        raise SpaceError("distances: NaN, infinity or a negative number; all must be finite, not negative")
+        raise SpaceError(
+            "distances: contain NaN, infinity or a negative number; each must be finite and at least 0"
+        )
 
 
 class _Sieve:
     """Keeps the (sample, row) pairs that a matrix product cannot rule out.
 
-    With u the rounding unit, a sum of n non-negative products in any order lies within a factor of
-    ``1 +- (n + 8) u`` of the true value, except for products too small for the format.
+    Let u be the rounding unit. A sum of n non-negative products, added in any order, lies within a factor of
+    ``1 +- (n + 8) u`` of the true value, except for products too small for the floating-point format.
 
     Parameters
     ----------
@@ -231,7 +237,7 @@ class _Sieve:
         self._product = np.empty((0, len(weights)), dtype=np.float32)
 
     def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
-        """Add the pairs of a block of rows that cannot be ruled out, given the distances of these rows."""
+        """Compare a block of rows, given their distances, and keep the pairs that cannot be ruled out."""
         n_observed = distances.shape[1]
         largest = largest_power(distances, beta)
         approximate: NDArray[Any]
@@ -253,9 +259,9 @@ class _Sieve:
         self._n_pairs += len(at)
 
     def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
-        """Return the weighted sums of powers, divided by the total weights, in float32.
+        """Return, for each row and sample, the weighted sum of powered distances over the total weight.
 
-        They have shape (n_rows, n_samples), and the next call overwrites them.
+        The result is float32 of shape (n_rows, n_samples); the next call overwrites it.
         """
         if len(self._powered) < len(distances):
             self._powered = np.empty(distances.shape, dtype=np.float32)
@@ -269,7 +275,10 @@ class _Sieve:
         return np.matmul(powered, self._single_share.T, out=self._product[: len(distances)])
 
     def bound(self) -> NDArray[np.float64]:
-        """Return the largest value, per unit of weight, that a finalist can have; shape (n_samples,)."""
+        """Return, for each sample, the largest sum per unit of weight that a finalist can have.
+
+        The shape is (n_samples,).
+        """
         bound: NDArray[np.float64] = self._best.max(axis=0) * self._tolerance
         return bound
 
@@ -288,7 +297,7 @@ class _Sieve:
         return sample[by], row[by]
 
     def _shrink(self) -> None:
-        """Drop the pairs that better rows have ruled out since."""
+        """Drop the kept pairs that are ruled out by better rows that were added later."""
         sample, row, least = (np.concatenate(column) for column in zip(*self._pairs, strict=True))
         kept = least <= self.bound()[sample]
         self._pairs = [(sample[kept], row[kept], least[kept])]
@@ -298,7 +307,7 @@ class _Sieve:
 def _rounded_down(limit: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return, for each limit, the largest number of `dtype` that is not above it.
 
-    Numbers of `dtype` can be compared with the result without a conversion to float64.
+    Numbers of `dtype` can be compared with the result directly, without converting them to float64.
     """
     nearest = limit.astype(dtype)
     return np.where(nearest > limit, np.nextafter(nearest, dtype.type(0)), nearest)

@@ -1,9 +1,10 @@
 """EuclideanScorer: exact Fréchet means (beta = 2) of labels that are vectors, without a matrix of distances.
 
-The weighted sum of squared distances from y to l_1, ..., l_K expands to
-``W |y|^2 - 2 <y, sum_i w_i l_i> + const``, so one inner product with each label finds the Fréchet mean.
-Expanded sums lose digits by cancellation, so they serve only as a filter with a proven bound. The plain sum
-over the distances of the finalists decides, as everywhere (`ontology.geometry.ties`).
+Let y be the vector of an allowed label, l_1, ..., l_K the observed vectors, w_i their weights and W the sum
+of the weights. The weighted sum of squared distances from y to the observed vectors expands to
+``W |y|^2 - 2 <y, sum_i w_i l_i> + const``, so one inner product for each label finds the Fréchet mean.
+Expanded sums lose digits by cancellation. So they serve only as a filter with a proven error bound, and the
+plain sum decides among the finalists, as in every scorer (`ontology.geometry.ties`).
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _MOST_PAIRS = 1 << 22
 
 
 class EuclideanScorer(DenseScorer):
-    """Exact Fréchet means (beta = 2) in O(n_labels * n_dimensions) for each sample.
+    """Finds exact Fréchet means (beta = 2) of vectors in O(n_labels * n_dimensions) time for each sample.
 
-    Answers, values and numbers of ties equal those of `DenseScorer` over the same distances, to the last bit;
-    only the way to the finalists differs.
+    Answers, values and numbers of ties equal those of `DenseScorer` with the same distances, to the last bit.
+    Only the method of finding the finalists differs.
 
     Parameters
     ----------
     space : EuclideanSpace
-        The labels.
+        The space, whose allowed labels are scored.
     observed : array_like of shape (n_observed,), dtype=int
         Point indices of the observed labels, in the order of the columns of the weights.
 
@@ -42,9 +43,9 @@ class EuclideanScorer(DenseScorer):
     and ``g(y) = |y'|^2 - 2 <y', m>``: the Fréchet variance divided by W, minus a constant. Let u be the
     rounding unit and d the number of dimensions. The rounding of x', of p and m, and of the products in g
     changes g by at most ``4 (d + K + 16) u (|y'| + r)^2``. The plain sum, divided by W, is at most
-    ``(|y'| + r)^2`` and has a relative error of ``(d + K + 16) u``. Let z be the label with the smallest g.
-    Any label y that may be tied with the best has therefore ``g(y) <= g(z) + E(y) + E(z)``, where
-    ``E(y) = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
+    ``(|y'| + r)^2`` and has a relative error of at most ``(d + K + 16) u``. Let z be the label with the
+    smallest g. Therefore ``g(y) <= g(z) + E(y) + E(z)`` for any label y that may be tied with the best label,
+    where ``E(y) = (8 (d + K + 16) u + 2 TIE_RELATIVE) (|y'| + r)^2``.
 
     Examples
     --------
@@ -71,7 +72,7 @@ class EuclideanScorer(DenseScorer):
         self._slack = relative * (np.sqrt(self._square) + radius) ** 2
 
     def _vectors(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the vectors of allowed labels, relative to the mean of the observed vectors."""
+        """Return the vectors of the allowed labels `labels`, minus the mean of the observed vectors."""
         at = labels if self._space.allowed is None else self._space.allowed[labels]
         moved: NDArray[np.float64] = self._space.embeddings[at].astype(np.float64)
         moved -= self._origin
@@ -80,9 +81,9 @@ class EuclideanScorer(DenseScorer):
     def sifted(
         self, weights: NDArray[np.float64], rows: NDArray[np.int64] | None, top: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-        """Return the finalists as sorted (sample, row) pairs, or None if there are too many.
+        """Return the finalists as sorted (sample, row) pairs, or None if there are too many for memory.
 
-        They include the `top` best rows of each sample, and all rows tied with them.
+        The finalists include the `top` best rows of each sample, and all rows tied with them.
         """
         labels = np.arange(self.n_labels) if rows is None else rows
         mean = -2 * ((weights / weights.sum(axis=1, keepdims=True)) @ self._observed).T

@@ -26,7 +26,7 @@ def sums_of_positions(
 ) -> None:
     """Write the plain sum of each (sample, position) pair on a tree to `out`.
 
-    `by` is an order of the pairs in which equal positions are adjacent.
+    `by` lists the indices of the pairs in an order in which pairs with equal positions are adjacent.
     """
     step = max(1, _BLOCK_ENTRIES // len(observed.at))
     for start in range(0, len(by), step):

@@ -15,14 +15,14 @@ __all__ = ["Hull"]
 
 @dataclass(frozen=True)
 class Hull:
-    """The hull as a separate tree, in preorder; vertex 0 is the lowest common ancestor of observed labels.
+    """The hull as a separate tree, in preorder; vertex 0 is the observed labels' lowest common ancestor.
 
     Attributes
     ----------
     vertex : ndarray of shape (n_hull,), dtype=int64
         Position of each hull vertex in the whole tree, ascending.
     depth : ndarray of shape (n_hull,)
-        Distance from vertex 0.
+        Distance of each vertex from vertex 0.
     parent : ndarray of shape (n_hull,), dtype=int64
         The parent of each vertex; vertex 0 is its own parent.
     low, high : ndarray of shape (n_hull,), dtype=int64
@@ -30,7 +30,7 @@ class Hull:
     begin, child : ndarray, dtype=int64
         Children of v: ``child[begin[v]:begin[v + 1]]``, ascending.
     steps : int
-        Largest number of edges on a path down from vertex 0.
+        Largest number of edges on a path from vertex 0 down to another vertex.
     """
 
     vertex: NDArray[np.int64]
@@ -44,7 +44,10 @@ class Hull:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
-        """Build the hull of `labels`, given as ascending positions, from their skeleton; O(n_points)."""
+        """Build the hull of `labels`, given as ascending positions in `tree`, from their skeleton.
+
+        This takes O(n_points) time.
+        """
         vertex = skeleton.chain
         parent = np.searchsorted(vertex, tree.parent[vertex])
         parent[0] = 0

@@ -1,4 +1,4 @@
-"""Observed labels in a tree, with the data that every search reads, each part built on first use."""
+"""Observed labels in a tree, with the tables that all searches on trees read."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Observed"]
 
 @dataclass(frozen=True)
 class Observed:
-    """Observed labels in a tree, with everything prepared for them.
+    """Observed labels in a tree, and the tables prepared for them; most tables are built on first use.
 
     Attributes
     ----------
     tree : RootedTree
     at : ndarray of shape (n_observed,), dtype=int64
-        Positions of the labels, in the order of the columns of the weights.
+        Position in `tree` of each observed label, in the order of the columns of the weights.
     by_preorder : ndarray of shape (n_observed,), dtype=int64
-        The columns of the weights, in the preorder of their labels.
+        The columns of the weights, sorted by the positions of their labels.
     ascending : ndarray of shape (n_observed,), dtype=int64
-        The positions `at`, in preorder.
+        The positions `at`, sorted.
     skeleton : Skeleton
 
     Examples
@@ -52,7 +52,7 @@ class Observed:
 
     @cached_property
     def columns_moved(self) -> bool:
-        """Whether the labels of the columns are in an order other than preorder."""
+        """Whether the columns of the weights are in another order than the preorder of their labels."""
         return bool((np.diff(self.by_preorder) < 0).any())
 
     @cached_property
@@ -62,17 +62,17 @@ class Observed:
 
     @cached_property
     def factors(self) -> Factors:
-        """The factors that turn weights into running sums."""
+        """The factors that turn weights into running sums of weights and moments."""
         return Factors.of(self.skeleton.label_depth)
 
     @cached_property
     def label_depth(self) -> NDArray[np.float64]:
-        """Depth in the tree of each label, in preorder; shape (n_observed,)."""
+        """Depth in the tree of each observed label, with the labels in preorder; shape (n_observed,)."""
         return self.tree.depth_at(self.ascending)
 
     @cached_property
     def turn(self) -> NDArray[np.int64]:
-        """Position of the lowest common ancestor of each label and the next one in preorder.
+        """Position of the lowest common ancestor of each observed label and the next one in preorder.
 
         The shape is (n_observed - 1,).
         """
@@ -85,5 +85,5 @@ class Observed:
 
     @cached_property
     def gap(self) -> NDArray[np.float64]:
-        """Depth in the tree of each vertex of `turn`; shape (n_observed - 1,)."""
+        """Depth in the tree of each of the common ancestors in `turn`; shape (n_observed - 1,)."""
         return self.tree.depth_at(self.turn)

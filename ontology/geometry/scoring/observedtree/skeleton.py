@@ -1,7 +1,8 @@
 """The skeleton of observed labels in a tree, and the descent over it to the Fréchet mean.
 
-`ontology.geometry.scoring.tree.treescorer` explains the algorithm. This module has its two parts: the running
-sums over the observed labels in preorder, and the reduced tree that all samples descend together.
+`ontology.geometry.scoring.tree.treescorer` explains the algorithm. This module contains its two parts:
+running sums over the observed labels in preorder, and the skeleton, a smaller tree that all samples descend
+together.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ _BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
 
 @dataclass(frozen=True)
 class Factors:
-    """Factors that turn weights into running weights and moments; they depend only on the labels.
+    """Factors that turn weights into running weights and moments; they depend only on the observed labels.
 
     Attributes
     ----------
     block : ndarray of shape (n_blocks, 2, _BLOCK)
-        For each label of a block, in preorder: 1 (for the weight) and its depth (for the moment). The last
-        block is padded.
+        The labels in preorder, in blocks of `_BLOCK` labels. For each label there are two factors: 1 for the
+        weight, and the depth of the label for the moment. The last block is padded.
     depth : ndarray of shape (n_blocks * _BLOCK,)
-        Depth of each label.
+        Depth of each label, padded with zeros.
     """
 
     block: NDArray[np.float64]
@@ -51,9 +52,9 @@ class Factors:
 class RunningMoments:
     """Weight and first moment (sum of weights times depths) of the first k observed labels, for any k.
 
-    Labels are in preorder. Running sums are stored after every block of columns; the few columns within a
-    block are added when needed. This reads each weight once. Running sums after every column would take
-    longer than the rest of the search.
+    Labels are in preorder. The running sums after every block of labels are stored; the few labels within a
+    block are added when needed. This reads each weight once. Storing a running sum after every label would
+    take longer than the rest of the search.
 
     Parameters
     ----------
@@ -86,9 +87,10 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return, for each position and its sample, the weight and moment of the labels before the position.
+        """Return the weight (real) and moment (imaginary) of the first ``position[i]`` labels, for each i.
 
-        `position` and `sample` have the same shape; positions count the labels in preorder.
+        The weights are those of sample ``sample[i]``. `position` and `sample` have the same shape; labels are
+        in preorder.
         """
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
@@ -120,8 +122,8 @@ class Skeleton:
     chain : ndarray of shape (n_hull,), dtype=int64
         Every vertex on a path between observed labels, as a position in the tree, ascending.
     chain_first, chain_last : ndarray of shape (n_nodes,), dtype=int64
-        First and last place in `chain` of the vertices on the path from the parent node to the node, without
-        the parent node itself.
+        Index in `chain` of the first and of the last vertex on the path from the parent node to the node; the
+        path does not include the parent node.
     chain_depth : ndarray of shape (n_hull,)
         Distance of each vertex of `chain` from the first node.
     label_depth : ndarray of shape (n_observed,)
@@ -145,7 +147,7 @@ class Skeleton:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64]) -> Skeleton:
-        """Build the skeleton of `labels`, given as ascending positions."""
+        """Build the skeleton of the observed `labels`, given as ascending positions in `tree`."""
         nodes = np.unique(labels)
         nodes = np.unique(np.concatenate([nodes, _meeting(tree, nodes)]))
         parent = np.searchsorted(nodes, _meeting(tree, nodes))  # of every node except the first
@@ -187,19 +189,20 @@ class Skeleton:
     def descend(
         self, running: RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Find the best vertex of each sample, and the next best vertex on the edge where the descent ended.
+        """Find the best vertex of each sample, and the next best vertex on the edge where the search ended.
 
-        F is the Fréchet variance, and W the total weight of the sample.
+        The search descends the skeleton: it starts at the first node of the skeleton and ends at a node or
+        within an edge. F is the Fréchet variance, and W the total weight of the sample.
 
         Returns
         -------
         place, other : ndarray of shape (n_samples,), dtype=int64
-            The best and the next best vertex, as places in `chain`. `other` equals `place` where the descent
+            The best and the next best vertex, as indices in `chain`. `other` equals `place` if the search
             ended at a node instead of within an edge.
         gain : ndarray of shape (n_samples,)
-            F / W at `other` minus F / W at `place`; infinite where the descent ended at a node.
+            F / W at `other` minus F / W at `place`; infinite if the search ended at a node.
         moment : ndarray of shape (n_samples,)
-            First moment about the vertex `place`: the weighted sum of distances from it.
+            First moment about the vertex `place`: the weighted sum of its distances to the observed labels.
         """
         total = running.total.real.copy()
         moment = running.total.imag.copy()  # about the current node
@@ -246,11 +249,12 @@ class Skeleton:
         start: NDArray[np.complex128],
         end: NDArray[np.complex128],
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-        """Return the child of each node that contains the half-moment, and the running sums before it.
+        """Return, for each node, the only child that can pull the mean towards it, and the sums before it.
 
-        Add up the moments about the node label by label, in preorder, over all labels below the node: the
-        child contains the half-moment if the sum passes half its final value among the labels of this child.
-        Observed labels at the node itself come first and have no moment about it.
+        Go through the observed labels below the node in preorder, and add up their moments about the node.
+        The sum passes half of its final value at some label; the child with this label in its subtree is
+        returned. Observed labels at the node itself come first and have no moment about it. The sums are the
+        running weight and moment before the first label of the child.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)
@@ -267,10 +271,11 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the best vertex of each edge, the next best, and the difference of F / W between them.
+        """Return the best vertex of each skeleton edge, the next best, and by how much their F / W differ.
 
-        They are the two vertices around the lowest point of F on the edge, the nearer one first, as places in
-        `chain`. `offset` is the distance of the lowest point from the upper end of the edge, node `upper`.
+        They are the two vertices around the lowest point of F on the edge, the nearer one first, as indices
+        in `chain`. `offset` is the distance from the upper end of the edge, node `upper`, to the lowest
+        point.
         """
         wanted = self.depth[upper] + offset
         low, high = self.chain_first[edge], self.chain_last[edge]
@@ -290,7 +295,7 @@ class Skeleton:
 
 
 def _meeting(tree: RootedTree, ascending: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of each position in `ascending` and the position that follows it."""
+    """Return the lowest common ancestor of each position in `ascending` and the next position in it."""
     if len(ascending) < 2:
         return ascending[:0]
     first, last = int(ascending[0]), int(ascending[-1])

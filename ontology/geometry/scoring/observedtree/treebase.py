@@ -20,7 +20,7 @@ __all__ = ["OnTree"]
 
 
 class OnTree(Scorer):
-    """A scorer that searches a tree, compiled where that is worth it.
+    """A scorer that searches a tree, with a compiled search if loading numba is worth it.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class OnTree(Scorer):
         Point indices of the observed labels, in the order of the columns of the weights. A label listed twice
         counts twice.
     compiled : bool, optional
-        Whether to search with numba. By default numba is used where it is installed, as soon as the process
-        has loaded it or this scorer has had enough work to repay loading it. The answers are the same.
+        Whether to search with numba; the answers are the same without it. By default numba is used if it is
+        installed, as soon as the process has loaded it or this scorer has done enough work to repay loading.
     """
 
     compiled_module: ClassVar[str]
@@ -49,23 +49,23 @@ class OnTree(Scorer):
         self._compilation = Compilation(self.compiled_module, compiled, self.n_observed)
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
-        """Return the Fréchet variance of every allowed label, from distance rows computed on the fly."""
+        """Return the Fréchet variance of every allowed label, measuring one block of distances at a time."""
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a function that finds the same labels as `score` for unchecked rows.
+        """Return a function that finds the same labels as `score` for rows of weights that are not checked.
 
         Parameters
         ----------
         order : ndarray of shape (n_observed,), dtype=int64, optional
-            For each observed label, its column in those rows; by default the columns are in the order of the
-            observed labels, as for `score`.
+            For each observed label, its column in the rows of weights; by default the columns are in the
+            order of the observed labels, as for `score`.
 
         Returns
         -------
         decision : callable, or None
-            See `ontology.geometry.scoring.compilation.Decision`. None as long as this scorer does not use the
-            compiled search.
+            See `ontology.geometry.scoring.compilation.Decision`. None if this scorer does not use the
+            compiled search, or not yet.
         """
         module = self._compilation.module(0)
         return None if module is None else self._decision(module, order)

@@ -31,8 +31,8 @@ class _Prepared:
     ----------
     tables : Tables
     depth, meet : ndarray of shape (n_groups,)
-        Depth in the tree of the labels of each group, and of the vertex where the path from them to the hull
-        turns downwards.
+        `depth`: the depth of each group's labels in the tree. `meet`: the depth of the vertex where the path
+        from these labels to the hull turns downwards.
     low, high : ndarray of shape (n_groups,), dtype=int32
         Observed labels are numbered in preorder. Those at or below the hull vertex of group g are
         ``low[g], ..., high[g] - 1``.
@@ -74,7 +74,7 @@ class CompiledBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype; float32 and float64 are read as they are.
     first : int
-        The number that messages give to row 0.
+        Number of row 0 in error messages.
     """
 
     def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
@@ -83,7 +83,7 @@ class CompiledBatch:
         self._rows = np.ascontiguousarray(given, dtype=dtype)
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return the result of `find_finalists` of `numpysearch`.
+        """Return the same finalists as `numpysearch.find_finalists`.
 
         Raises
         ------
@@ -126,8 +126,8 @@ class CompiledBatch:
 class SearchDecision:
     """A `Decision` for trees on which only some labels are allowed.
 
-    Most rows have one finalist, a group of labels with the same distances. The first label of the group is
-    the answer, and no distance has to be measured. Rows with several finalists are scored.
+    Most rows have one finalist, a group of labels with the same distances. Then the first label of the group
+    is the answer, and no distance has to be measured. Rows with several finalists are passed to `score`.
 
     Parameters
     ----------
@@ -157,7 +157,8 @@ class SearchDecision:
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
         """Return the same label for each row as `RestrictedTreeScorer.score`, or None instead of the array.
 
-        It is None if any row may be invalid as weights (see `Decision`), or there are too many finalists.
+        The result is None if any row may be invalid as weights (see `Decision`), or if there are too many
+        finalists for memory.
         """
         index = np.empty(len(rows), dtype=np.int64)
         step = max(1, _BATCH_ENTRIES // rows.shape[1])
@@ -186,7 +187,7 @@ class SearchDecision:
 def _searched(
     rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
-    """Return the finalists of the rows (None if too many for memory) and the total weight of each row."""
+    """Return the finalists of the rows (None: too many for memory) and the total weight of each row."""
     margin = search_margin(observed.hull, len(observed.at))
     most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
     while True:
@@ -202,7 +203,7 @@ def _searched(
 
 
 def _fair(total: NDArray[np.float64]) -> bool:
-    """Return whether the total weight of every row is within limits; other rows were not searched."""
+    """Return whether the total weight of every row is within `TOTALS`; rows outside are not searched."""
     return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
 
 

@@ -1,9 +1,9 @@
-"""The allowed labels of a tree, grouped by the vertex of the observed labels' hull that they hang on.
+"""Hanging: the allowed labels of a tree, in groups that a scorer scores once.
 
-All paths from an allowed label to the observed labels pass through one vertex of the hull. The label *hangs*
-on this vertex, and its distance to the vertex is its *height*. Labels that hang on the same vertex at the
-same height have the same distances to every observed label, to the last bit. They form a *group*, and a group
-is scored once, however many labels it has.
+All paths from an allowed label to the observed labels pass through one vertex of the observed labels' hull.
+The label *hangs* on this vertex, and its distance to the vertex is its *height*. Labels that hang on the same
+vertex at the same height have the same distances to every observed label, to the last bit. They form a
+*group*. However many labels a group has, it is scored once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ __all__ = ["Hanging"]
 
 @dataclass(frozen=True, eq=False)
 class Hanging:
-    """The allowed labels, grouped by the hull vertex that they hang on; instances are compared by identity.
+    """The allowed labels, grouped by the hull vertex that they hang on and by their height.
+
+    Two instances are equal only if they are the same object.
 
     Attributes
     ----------
@@ -34,15 +36,17 @@ class Hanging:
     position : ndarray of shape (n_groups,), dtype=int32
         Position in the tree of one label of each group.
     turn : ndarray of shape (n_groups,), dtype=int32
-        Position in the tree of the vertex where the path from that label to the hull turns downwards.
+        Position in the tree of the vertex where the path from the label at `position` to the hull turns
+        downwards.
     first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int32
-        The number that the caller gave to each label, group after group.
+        The numbers that the caller gave to the labels, group after group.
     nearest, below, above : ndarray of shape (n_hull,)
-        Distances for each vertex of the hull, infinite where there is no such label. `nearest`: from the
-        vertex to the nearest allowed label. `below`: from the vertex to the nearest label that hangs on this
-        vertex or on one below it. `above`: from the parent of the vertex to the nearest of all other labels.
+        Distances for each vertex of the hull. `nearest`: from the vertex to the nearest allowed label.
+        `below`: from the vertex to the nearest label that hangs on this vertex or on a hull vertex below it.
+        `above`: from the parent of the vertex to the nearest label that is not counted for `below`. A
+        distance is infinite if there is no such label.
     prepared : dict
         Tables that a compiled search builds from this object, once.
     """
@@ -62,7 +66,7 @@ class Hanging:
     def of(
         cls, tree: RootedTree, hull: Hull, positions: NDArray[np.int64], numbers: NDArray[np.int64]
     ) -> Hanging:
-        """Hang the labels at `positions` on the hull; `numbers` are the caller's numbers of these labels.
+        """Group the labels at `positions` by where they hang; `numbers` are the caller's numbers for them.
 
         Notes
         -----
@@ -97,10 +101,11 @@ class Hanging:
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the hull vertex that each position hangs on, and the position where the path to it turns.
 
-    Below the top of the hull, let a position hang on vertex v, through the child c of v. In preorder the
-    position comes after c, and no hull vertex is between the two. So all hull vertices and their children are
-    marked, and each position takes the vertex of the last mark at or before it. All other positions hang on
-    the top of the hull, vertex 0.
+    A path turns where it stops going up and starts going down. Let a position below the top of the hull hang
+    on hull vertex v, so that the path from v to the position begins with a child c of v. In preorder the
+    position is at or after c, and no hull vertex, nor a child of one, is between the two. So all hull
+    vertices and their children are marked with their hull vertex, and each position takes the last mark at or
+    before it. Positions that are not below the top of the hull hang on the top, which is hull vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])
@@ -121,7 +126,7 @@ def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArra
 def _nearest(
     hull: Hull, begin: NDArray[np.int64], height: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return `nearest`, `below` and `above` of `Hanging`, by one sweep up the hull and one down."""
+    """Return `nearest`, `below` and `above` of `Hanging`, by one pass up the hull and one pass down."""
     n_hull = len(hull.vertex)
     hanging = np.full(n_hull, np.inf)
     some = begin[1:] > begin[:-1]

@@ -1,14 +1,15 @@
 """The search for the best allowed labels on a tree, in numpy: all samples of a batch walk the hull together.
 
-At a vertex of the hull, let f be F / W (Fréchet variance over total weight) and s be S / W (mean distance to
-the observed labels). A label that hangs on the vertex at height h has F / W equal to ``f + 2hs + h^2``. On a
-path that leaves the lowest vertex of the hull, F / W never falls from one vertex to the next. Suppose that
-such a path arrives at a vertex with slope g of F / W, and that the nearest allowed label ahead is at distance
-r. Then F / W is at least ``f + gr + r^2`` for every label ahead. So the search starts at the lowest vertex of
-the hull, and walks on only where a label with this value would beat the labels found so far, or tie with
+For a sample, let F be the Fréchet variance of a vertex, W the total weight, and S the weighted sum of
+distances to the observed labels. At a vertex of the hull, let f be F / W and s be S / W. A label that hangs
+on the vertex at height h has F / W equal to ``f + 2hs + h^2``. The *lowest* vertex of the hull is the one
+with the smallest F / W. On a path that starts there, F / W never falls from one vertex to the next. Suppose
+that such a path arrives at a vertex where F / W has slope g, and that the nearest allowed label ahead is at
+distance r. Then F / W is at least ``f + gr + r^2`` for every label ahead. So the search starts at the lowest
+vertex, and follows a path only while a label with this value would beat the labels found so far, or tie with
 them.
 
-The search finds *finalists*: a margin covers rounding and the tie rule, and the plain sum decides.
+The search finds *finalists*: it allows for rounding and the tie rule by a margin, and the plain sum decides.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 
 class Batch(Protocol):
-    """Some rows of weights that are being decided."""
+    """Rows of weights whose best allowed labels are searched together."""
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return the result of `find_finalists`."""
+        """Return the result of `find_finalists` for the rows of the batch."""
         ...
 
     def sums(
@@ -65,7 +66,7 @@ class NumpyBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        The number that messages give to row 0.
+        Number of row 0 in error messages.
 
     Raises
     ------
@@ -82,7 +83,7 @@ class NumpyBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
-        """Return the result of `find_finalists`."""
+        """Return the result of `find_finalists` for the rows of the batch."""
         return find_finalists(self._observed.skeleton, self._observed.hull, hanging, self._running, top)
 
     def sums(
@@ -90,7 +91,7 @@ class NumpyBatch:
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair, reading each group's distances once.
 
-        Columns without weight in the whole batch add nothing to the sums and are not read.
+        Observed labels without weight in all rows of the batch add nothing, so their distances are not read.
         """
         tree, at, columns = self._observed.tree, self._observed.at[self._listed], self._columns[self._listed]
         total = np.empty(len(group))
@@ -107,12 +108,12 @@ class NumpyBatch:
 def search_margin(hull: Hull, n_observed: int) -> float:
     """Return the margin m: the computed F / W of a label at height h may be off by ``m (reach^2 + h^2)``.
 
-    `reach` is `Skeleton.reach`. The margin also covers the differences that the tie rule ignores. Running
-    sums have an error of n rounding units, of W for weights and of W * reach for moments, where n is the
-    number of observed labels. A slope is computed from two running sums and has four times that error. f is
-    a sum of slopes times lengths along a path: its error is at most the error of the slopes times the reach,
-    plus one unit for each step. The plain sums that decide have an error of n units. 128 n covers all of this
-    with room to spare.
+    `reach` is `Skeleton.reach`. The margin also covers the differences that the tie rule ignores. Let n be
+    the number of observed labels. The error of a running sum of weights is at most n rounding units of W;
+    that of a running sum of moments is at most n rounding units of W * reach. A slope is computed from two
+    running sums and has four times this error. f is a sum of slopes times lengths along a path: its error is
+    at most the error of the slopes times the reach, plus one unit for each edge. The plain sums that decide
+    have an error of n units. 128 n units cover all of this with room to spare.
     """
     return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
 
@@ -120,15 +121,16 @@ def search_margin(hull: Hull, n_observed: int) -> float:
 def find_finalists(
     skeleton: Skeleton, hull: Hull, hanging: Hanging, running: RunningMoments, top: int
 ) -> Pairs | None:
-    """Return (sample, group) pairs that include the `top` best labels of each sample and all ties.
+    """Return (sample, group) pairs that include the `top` best labels of each sample and all labels tied.
 
     The pairs are sorted by sample. Returns None if there are too many for memory and a smaller batch would
     help.
 
     Notes
     -----
-    The search takes one round for each step away from the lowest vertices. The cost of a round is
-    proportional to the number of children of the vertices that are still searched.
+    The search starts at the lowest vertex of each sample. In each round, all samples move one edge further
+    away from it. The cost of a round is proportional to the number of children of the vertices that are still
+    searched.
     """
     margin = search_margin(hull, len(skeleton.label_depth))
     room = margin * skeleton.reach**2
@@ -177,9 +179,10 @@ def find_finalists(
 def _ahead(
     hull: Hull, hanging: Hanging, running: RunningMoments, walk: _Walk, margin: float
 ) -> tuple[_Walk, NDArray[np.float64]]:
-    """Return the next steps of `walk`, and a lower bound of F / W for the allowed labels ahead of each.
+    """Return the next steps of `walk`, and for each step a lower bound of F / W of the allowed labels ahead.
 
-    Steps without any allowed label ahead are left out.
+    A step moves along one edge, away from where the walk came from. Steps without any allowed label ahead are
+    left out.
     """
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
@@ -211,10 +214,11 @@ def _ahead(
 def _pooled(
     pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
 ) -> tuple[_Pool, NDArray[np.int64]]:
-    """Add the lowest groups at the current vertices of `walk` to the pool.
+    """Add the groups with the smallest heights at the current vertices of `walk` to the pool.
 
-    A group is dropped if groups with smaller bounds have `top` labels for its sample. Returns the new pool,
-    and the place in it of the last group of each sample that has `top` labels or more.
+    A group is dropped if other groups of its sample have smaller bounds and `top` or more labels together.
+    Returns the new pool. If the groups of a sample have `top` or more labels together, the second result
+    contains the index of the sample's last group in the pool.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

@@ -5,9 +5,9 @@ decides among them here (see `ontology.geometry.ties`), so the answers equal tho
 the last bit.
 
 An observed label without weight adds nothing to a sum, so labels that differ only in their distances to such
-observed labels tie. With a hundred thousand observed labels, tens of thousands of labels may tie. If only few
-observed labels have weight in any sample of a batch, the batch is therefore scored as if no other labels were
-observed, provided that this saves more time than its preparation takes.
+observed labels tie. With a hundred thousand observed labels, tens of thousands of labels may tie. So if only
+few observed labels have weight in a batch, the batch is scored as if no other labels were observed, provided
+that this saves more time than the preparation for these few labels takes.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class RestrictedTreeScorer(OnTree):
     -----
     Preparation takes O(n_points + n_labels log n_labels) time. It needs 4 bytes of memory for each label, 40
     for each group of labels that hang on one vertex at one height, and 300 for each vertex of the hull. The
-    search for a sample visits a few vertices. Where thousands of distances are too close for float64 to tell
-    apart, it visits all of these vertices and is still exact. If many labels are observed, each observed
-    label that has no weight in a batch of samples costs one comparison.
+    search for a sample usually visits a few vertices. If the values of thousands of vertices are too close
+    for float64 to tell apart, the search visits all of them and is still exact. If many labels are observed,
+    an observed label without weight in a whole batch costs only one comparison for each sample.
 
     Examples
     --------
@@ -73,15 +73,15 @@ class RestrictedTreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights are not checked yet.
+        """Return the result of `score`; the caller has checked everything but the values of the weights.
 
-        Each call hangs the candidates on the hull, O(n_points).
+        Each call with candidates groups them again (see `Hanging`), in O(n_points) time.
         """
         batches = self._decided(given, candidates, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row; only its values are not checked yet."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
@@ -103,7 +103,7 @@ class RestrictedTreeScorer(OnTree):
     def _decided(
         self, given: NDArray[Any], labels: NDArray[np.int64] | None, top: int
     ) -> Iterator[tuple[slice, _Found]]:
-        """Yield the finalists among `labels` (None: all labels), batch by batch."""
+        """Yield the samples (a slice) of each batch, and its finalists among `labels` (None: all labels)."""
         if given.size >= _ENTRIES_SEARCHED * self._space.n_points:
             narrowed = self._narrowed(given)
             if narrowed is not None:
@@ -114,7 +114,10 @@ class RestrictedTreeScorer(OnTree):
         return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
 
     def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
-        """Return the finalists of a batch, or None if there are too many; messages call row 0 `first`."""
+        """Return the finalists of a batch, or None if there are too many for memory.
+
+        Error messages number the rows from `first`.
+        """
         batch = self._batch(rows, first)
         pairs = batch.finalists(hanging, top)
         if pairs is None:
@@ -128,9 +131,9 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return a scorer for only the observed labels that have weight in some row, and their columns.
+        """Return a scorer for the observed labels with weight in some row, and the columns of only these.
 
-        Returns None if more than an eighth of the columns have weight, or none has.
+        Returns None if more than an eighth of the columns have weight, or no column has weight.
         """
         if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # the usual case, and one row shows it
             return None
@@ -149,7 +152,7 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`, faster if most samples have one finalist, as is usual."""
+    """Return the result of `ranked_groups`; this is faster if most samples have only one finalist."""
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

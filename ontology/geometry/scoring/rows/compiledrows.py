@@ -24,7 +24,7 @@ _SPARE_PAIRS = 1 << 16
 def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
     """Return the finalists as (sample, row) pairs, sorted by sample.
 
-    They include the `top` best rows of each sample, and all rows tied with them.
+    The finalists include the `top` best rows of each sample, and all rows tied with them.
 
     Parameters
     ----------

@@ -43,15 +43,15 @@ class GraphScorer(Scorer):
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
     compiled : bool, optional
-        Whether to search with numba. By default numba is used where it is installed, as soon as the process
-        has loaded it or this scorer has had enough work to repay loading it. The answers are the same.
+        Whether to search with numba; the answers are the same without it. By default numba is used if it is
+        installed, as soon as the process has loaded it or this scorer has done enough work to repay loading.
 
     Notes
     -----
-    A `DenseScorer` scores the first few hundred rows of weights. Then the rows of distances are grouped once.
-    This takes a few passes over `distances`, and the memory of the distinct rows plus up to a third. Without
-    numba, a request for several labels (`top`) skips only rows that equal another row. A request with
-    candidates reads the distances of every candidate.
+    A `DenseScorer` scores the first few hundred rows of weights. After that, the rows of distances are
+    grouped once. Grouping takes a few passes over `distances`. It needs the memory of the distinct rows, plus
+    up to a third of that memory. Without numba, a request for several labels (`top`) skips only rows that
+    equal another row. A request with candidates reads the distances of every candidate.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class GraphScorer(Scorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights are not checked yet."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         self._n_rows += len(given)
         if candidates is not None or self._n_rows < _WORTH_REDUCING:
             return self._dense.score_rows(given, top, candidates)
@@ -82,7 +82,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row; only its values are not checked yet."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)
@@ -95,7 +95,7 @@ class GraphScorer(Scorer):
         return self._dense.variance(weights)
 
     def reduce(self) -> tuple[int, int, int]:
-        """Group the rows now; return the numbers of rows, of distinct rows and of groups of distinct rows."""
+        """Group the rows now; return how many rows, distinct rows and groups of distinct rows there are."""
         self._n_rows += _WORTH_REDUCING
         tree = self._prepared[1]
         return len(self._distances), len(self._classes.row), 0 if tree is None else tree.n_groups
@@ -106,7 +106,7 @@ class GraphScorer(Scorer):
 
     @cached_property
     def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
-        """Classes of equal rows, the tree of the distinct rows, and a scorer of the distinct rows.
+        """The classes of equal rows, a `RowTree` of the distinct rows, and a scorer of the distinct rows.
 
         The tree is None if float32 sums over the distances would be too inexact (`RowTree.fits`).
         """
@@ -118,7 +118,7 @@ class GraphScorer(Scorer):
         return classes.taken(tree.order), tree, DenseScorer(tree.rows)
 
     def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
-        """Yield the samples of each batch and its finalists: classes that may be among the `top` or tied."""
+        """Yield the samples (a slice) of each batch and its finalists, which are classes of equal rows."""
         _, tree, distinct = self._prepared
         compiled = None if tree is None else self._compilation.module(len(given))
         wanted = min(top, distinct.n_labels)

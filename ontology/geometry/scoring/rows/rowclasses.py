@@ -1,4 +1,4 @@
-"""Classes of labels with equal rows of distances: their values are equal for all weights."""
+"""Classes of labels with equal rows of distances: under any weights they have the same Fréchet variance."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Classes:
 
     @classmethod
     def of(cls, distances: NDArray[Any]) -> Classes:
-        """Find the classes of the rows of `distances`: rows are equal if their 128-bit digests are."""
+        """Group the rows of `distances` into classes of equal rows, by 128-bit digests of the rows."""
         known: dict[bytes, int] = {}
         step = max(1, _BLOCK_ENTRIES // distances.shape[1])
         of_row = np.empty(len(distances), dtype=np.int64)
@@ -49,7 +49,7 @@ class Classes:
         return cls(label[first[:-1]], first, label)
 
     def taken(self, order: NDArray[np.int64]) -> Classes:
-        """Return the same classes in another order; `order` lists the numbers of the classes."""
+        """Return the same classes in the order `order`, which lists their numbers."""
         count = np.diff(self.first)[order]
         first = np.append(0, np.cumsum(count))
         return Classes(self.row[order], first, self.label[spans(self.first[order], count)])

@@ -49,25 +49,25 @@ class RowTree:
         Indices of the given rows, in the order that makes the rows of each group adjacent. All other
         attributes and methods number the rows in this order.
     items : ndarray of shape (n_groups + n_rows, n_observed)
-        The smallest distances of each group, largest groups first, then the rows; in the dtype of
-        `distances`.
+        First one item for each group, the smallest distance in each column, with the largest groups first;
+        then the rows. The dtype is that of `distances`.
     begin : ndarray of shape (n_groups + 1,), dtype=int64
         The items of group g (smaller groups, or rows) are ``begin[g], ..., begin[g + 1] - 1``. The items
         before ``begin[0]`` are the largest groups.
     relative, absolute : float
-        The error of a float32 value is at most `relative` times the value plus `absolute`.
+        The error of a weighted sum in float32 is at most `relative` times the sum plus `absolute`.
     tolerance : float
-        Factor by which the values of tied rows may differ: the tie rule, plus the rounding error of the two
-        plain sums that it compares.
+        Factor by which the plain sums of tied rows may differ: the factor of the tie rule, plus the rounding
+        error of the two plain sums that the rule compares.
 
     Notes
     -----
-    Preparation: O(n_rows log n_rows) time on a sample of columns, and a few passes over `distances`. Memory:
-    a copy of the rows, and an eighth to a third as much again for the groups.
+    Preparation takes O(n_rows log n_rows) time on a sample of columns, and a few passes over `distances`. It
+    needs memory for a copy of the rows, and an eighth to a third of that for the groups.
 
-    A sum of n non-negative float32 products, each of a few roundings, lies within a factor of
-    ``1 +- (n + 8) u`` of the true value, where u is the rounding unit, except for products too small for the
-    format.
+    Let u be the rounding unit. A sum of n non-negative float32 products, each with a few roundings, lies
+    within a factor of ``1 +- (n + 8) u`` of the true value, except for products too small for the
+    floating-point format.
     """
 
     def __init__(self, distances: NDArray[Any]) -> None:
@@ -107,11 +107,11 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return the number of single values that take as long to compute as a product with all rows."""
+        """Return how many values, computed one by one, take as long as a matrix product with all items."""
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return valid weights divided by their sums `total`; shape (n_samples, n_observed)."""
+        """Return valid weights divided by their sums `total`, in float32; shape (n_samples, n_observed)."""
         share: NDArray[np.float32] = np.multiply(weights, 1 / total[:, None], dtype=np.float64).astype(
             np.float32
         )
@@ -122,7 +122,7 @@ class RowTree:
     def find(self, share: NDArray[np.float32]) -> Pairs | None:
         """Return the finalists as (sample, row) pairs, sorted by sample.
 
-        They include the best row of each sample and all rows tied with it.
+        The finalists include the best row of each sample and all rows tied with it.
 
         Parameters
         ----------
@@ -137,8 +137,8 @@ class RowTree:
         Notes
         -----
         A matrix product with the largest groups comes first. Then each sample descends, level by level, into
-        the group with the smallest sum; the value of the row at the end is an upper bound of the best value.
-        A second descent opens every group that this bound does not rule out.
+        the group with the smallest sum. The sum of the row at the end of this descent is an upper bound of
+        the smallest sum. A second descent opens every group that this bound does not rule out.
         """
         start, stop = 0, int(self.begin[0])
         while stop < self.n_groups and self.begin[stop] - stop <= _MOST_IN_PRODUCT:
@@ -166,7 +166,7 @@ class RowTree:
         return sample, item - self.n_groups
 
     def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return an upper bound of the computed values of all rows tied with a row of computed `value`."""
+        """Return the largest float32 sum that a row can have if it is tied with a row of sum `value`."""
         above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
         return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
 
@@ -187,11 +187,11 @@ class RowTree:
 
 
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Return an order of the rows, and the places in it where the groups of each level begin.
+    """Return an order of the rows and, for each level, the indices in this order where its groups begin.
 
-    The levels come with the smallest groups first. A group is split in two, again and again, until its parts
-    are small. The two sides of a split gather around two centers, which are far from each other at first and
-    then become the means of their sides.
+    The first level has the smallest groups. Starting with all rows, a group is split in two, again and again,
+    until its parts are small. The two sides of a split gather around two centers, which are far from each
+    other at first and then become the means of their sides.
     """
     n_rows, n_observed = distances.shape
     columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
@@ -219,7 +219,7 @@ def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[n
 
 
 def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return whether each point is on the second of two sides; neither side is empty."""
+    """Split points into two sides, neither empty; return for each point whether it is on the second side."""
     one = points[np.square(points - points[0]).sum(axis=1).argmax()]
     other = points[np.square(points - one).sum(axis=1).argmax()]
     far = np.arange(len(points)) >= len(points) // 2
@@ -234,7 +234,7 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
-    """Return the number of the first item of each group, largest groups first.
+    """Return the number of the first item of each group, largest groups first, and the number of all items.
 
     Items are numbered in the order of `RowTree.items`: all groups, then the rows.
     """

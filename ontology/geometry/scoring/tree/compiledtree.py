@@ -27,7 +27,7 @@ _BATCH_ENTRIES = 1 << 20
 
 
 class CompiledTree:
-    """The input of the compiled search: a skeleton, and the column of each label.
+    """The compiled search for the best vertices, with the tables that it reads.
 
     Parameters
     ----------
@@ -67,12 +67,13 @@ class CompiledTree:
     def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the best vertex of each row, its rival, and the number of rows whose rival is not `CLEAR`.
 
-        Vertices are places in ``Skeleton.chain``. A rival is the place of a vertex that may be tied with the
-        best one, or one of three marks: `CLEAR` if there is no such vertex, `CROWDED` if there may be
-        several, and `REFUSED` if the row may be invalid as weights; then its best vertex is undefined.
+        Vertices are given as indices in ``Skeleton.chain``. The rival is a vertex that may be tied with the
+        best vertex, or one of three marks: `CLEAR` if there is no such vertex, `CROWDED` if there may be
+        several, and `REFUSED` if the row may be invalid as weights. The best vertex of a refused row is
+        undefined.
 
-        `rows` are float32 or float64, C-contiguous, aligned and writable: numba would compile the loops again
-        for every other kind of array.
+        `rows` are float32 or float64, C-contiguous, aligned and writable, because numba would compile the
+        loops again for every other kind of array.
         """
         place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
         return place, rival, find_lowest(rows, *self._tables, place, rival)
@@ -84,9 +85,9 @@ class TreeDecision:
     Parameters
     ----------
     search : CompiledTree
-        The search for the columns of the model.
+        The search, built for the order of the columns of the rows.
     label : ndarray of shape (n_chain,), dtype=int64
-        Index of the label at each place of ``Skeleton.chain``.
+        Index of the label at each vertex of ``Skeleton.chain``.
     order : ndarray of shape (n_observed,), dtype=int64, or None
         For each observed label, its column in the rows; None if the columns are in the order of the observed
         labels.
@@ -106,8 +107,8 @@ class TreeDecision:
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
         """Return the same label for each row as `TreeScorer.score`, or None instead of the array.
 
-        It is None if any row may be invalid as weights: not finite, negative, all zero, or with a sum beyond
-        the limits of `check_weights`.
+        The result is None if any row may be invalid as weights: not finite, negative, all zero, or with a sum
+        beyond the limits of `check_weights`.
 
         Parameters
         ----------
@@ -146,9 +147,9 @@ class CompiledTreeBatch:
         self._rows = np.require(given, dtype, ["C", "A", "W"])
 
     def lowest(self) -> Lowest | None:
-        """Return the result of `TreeBatch.lowest`.
+        """Return the result of `TreeBatch.lowest`, or None if any row may be invalid as weights.
 
-        Returns None if any row may be invalid as weights; `NumpyTreeBatch` then checks the rows.
+        After None, the caller lets `NumpyTreeBatch` check and search the rows.
         """
         place, rival, n_marked = self._search.lowest(self._rows)
         if not n_marked:
@@ -156,7 +157,7 @@ class CompiledTreeBatch:
         return None if (rival == REFUSED).any() else (place, np.maximum(rival, CLEAR), rival == CROWDED)
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
+        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
         observed, total = self._observed, np.empty(len(place))
         sample = np.arange(len(place)) if sample is None else sample
         by = np.argsort(place, kind="stable")

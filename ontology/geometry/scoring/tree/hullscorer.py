@@ -1,11 +1,12 @@
-"""HullScorer: exact minimizers of any power of the distances on a tree, from the rows of the hull only.
+"""HullScorer: exact minimizers of F(y) = sum_i w_i d(y, l_i)^beta on a tree, for any exponent beta.
 
-The hull of the observed labels is every vertex on a path between two of them. A vertex y outside it hangs on
-some hull vertex x at a height h: its distance to every observed label is larger by h than that of x. Let R be
-the largest distance between a hull vertex and an observed label. For each distance d from x,
-``(d + h)^beta >= d^beta (1 + h / R)^beta``, and so ``F(y) >= F(x) (1 + h / R)^beta``. Hence y is worse than x
-and does not tie with it, unless rounding hides this factor (because edges are very short or beta is very
-small) or powers underflow. In these cases, and if more than one label is requested, every label is scored.
+The hull of the observed labels is every vertex on a path between two of them. A vertex y outside the hull
+hangs on some hull vertex x at a height h: the distance of y to every observed label is that of x plus h. Let
+R be the largest distance between a hull vertex and an observed label. For each distance d from x to an
+observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta``, and so ``F(y) >= F(x) (1 + h / R)^beta``. So y is
+worse than x and does not tie with it, and only the labels of the hull have to be scored. There are two
+exceptions: rounding may hide this factor (because edges are very short or beta is very small), or powers may
+underflow. In these cases, and if more than one label is requested, every label is scored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class HullScorer(DenseScorer):
     Parameters
     ----------
     space : TreeSpace
-        The tree; if some labels are not allowed, every allowed label is scored.
+        The tree. If some of its labels are not allowed, all allowed labels are scored, not only the hull.
     observed : array_like of shape (n_observed,), dtype=int
         Point indices of the observed labels, in the order of the columns of the weights.
     beta : float
@@ -42,9 +43,9 @@ class HullScorer(DenseScorer):
 
     Notes
     -----
-    Finding the best label takes O(n_hull * n_observed) time for each sample. To rank several labels, to rank
-    candidates, and for variances, the distances of all labels are measured again for each batch of about a
-    thousand samples.
+    Finding the best label takes O(n_hull * n_observed) time for each sample. Ranking several labels, ranking
+    candidates and computing variances take longer: the distances of all labels are measured again for each
+    batch of about a thousand samples.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class HullScorer(DenseScorer):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights are not checked yet."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         if top != 1 or candidates is not None or self._inside is None:
             return super().score_rows(given, top, candidates)
         labels, scorer = self._inside
@@ -71,7 +72,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row; only its values are not checked yet."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside
@@ -79,7 +80,7 @@ class HullScorer(DenseScorer):
 
     @cached_property
     def _inside(self) -> tuple[NDArray[np.int64], DenseScorer] | None:
-        """The labels of the hull and their scorer; None if other labels may be best or tied."""
+        """The labels of the hull and their scorer; None if labels outside the hull may be best or tied."""
         if self._space.allowed is not None:
             return None
         tree = self._space.tree

@@ -1,4 +1,4 @@
-"""Batches of rows of weights on a tree with every label allowed: search for the best vertex, plain sums."""
+"""Find the best vertex for each row of weights in a batch, on a tree with every label allowed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ class TreeBatch(Protocol):
     """Rows of weights whose best vertices are searched on a tree with every label allowed."""
 
     def lowest(self) -> Lowest | None:
-        """Return the best vertices and their rivals, or None if `NumpyTreeBatch` has to search these rows."""
+        """Return the best vertices and their rivals, as in `Lowest`.
+
+        Returns None if `NumpyTreeBatch` has to search these rows instead.
+        """
         ...
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
+        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
         ...
 
 
@@ -55,7 +58,7 @@ class NumpyTreeBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        Number of the first row in error messages.
+        Number of row 0 in error messages.
 
     Raises
     ------
@@ -75,7 +78,7 @@ class NumpyTreeBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def lowest(self) -> Lowest:
-        """Return the best vertices and their rivals."""
+        """Return the best vertices and their rivals (see `Lowest`)."""
         place, other, gain, _ = self._observed.skeleton.descend(self._running)
         slack = tie_slack(self._observed)
         rival = np.where(gain <= slack, other, -1)
@@ -84,7 +87,7 @@ class NumpyTreeBatch:
         return place, rival, near * near <= slack
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sum of each sample in `sample` (by default all, in order) at its place."""
+        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
         observed = self._observed
         distinct, which = np.unique(place, return_inverse=True)
         powered = powers(observed.tree.distances(observed.at, observed.skeleton.chain[distinct]), 2)

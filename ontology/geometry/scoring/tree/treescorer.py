@@ -1,18 +1,18 @@
 """TreeScorer: exact Fréchet means (beta = 2, every label allowed) on a tree, without a distance matrix.
 
-Write F for the Fréchet variance, W for a sample's total weight and S for its first moment about a vertex v,
-the weighted sum of distances to the observed labels. Let B be the part of S that comes from below a child c.
-Then moving by t from v towards c changes F by ``2t(S - 2B) + W t^2``, as long as the move passes no observed
-label and no branching. On such a stretch F is a parabola with its lowest point ``(2B - S) / W`` beyond v.
-Hence:
+For a sample, let F be the Fréchet variance, W the total weight, and S the first moment about a vertex v: the
+weighted sum of distances from v to the observed labels. Let B be the part of S that comes from the observed
+labels at or below a child c of v. Then moving by t from v towards c changes F by ``2t(S - 2B) + W t^2``,
+until the move passes an observed label or a branching of the paths to observed labels. Up to there F is a
+parabola in t with its lowest point at ``t = (2B - S) / W``. This has four consequences:
 
 * only observed labels and their lowest common ancestors matter: they form the *skeleton*, with at most
   ``2 * n_observed - 1`` nodes;
-* in preorder, the labels below a node are an interval, so the weight below a child and its B are differences
+* in preorder, the labels at or below a child are an interval, so their weight and their B are differences
   of running sums;
-* at most one child has ``B > S / 2`` and pulls the mean towards it; bisection finds it;
-* the descent stops at a node or within one skeleton edge; the best vertex is then the node, or the vertex of
-  that edge nearest to the lowest point.
+* at most one child has ``B > S / 2`` and pulls the mean towards it; bisection finds this child;
+* the descent stops at a node or within one skeleton edge; the best vertex is then this node, or the vertex of
+  this edge nearest to the lowest point.
 
 Rounding can leave two candidates, or more where edges are extremely short. A proven bound detects both cases,
 and the plain sum decides (see `ontology.geometry.ties`).
@@ -69,7 +69,7 @@ class TreeScorer(OnTree):
         super().__init__(space, observed, compiled=compiled)
         if space.allowed is not None:
             raise InputError(
-                "space: some labels are not allowed; make_scorer picks the scorer for such a space"
+                "space: some labels are not allowed; call make_scorer, which picks a scorer for such a space"
             )
         self._label = space.tree.points(self._observed.skeleton.chain)
         self._search: Any = None
@@ -77,7 +77,7 @@ class TreeScorer(OnTree):
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
-        """Return the result of `score`; only the values of the weights are not checked yet."""
+        """Return the result of `score`; the caller has checked everything but the values of the weights."""
         if top != 1 or candidates is not None:
             return self._restricted.score_rows(given, top, candidates)
         result = FrechetResult(
@@ -92,7 +92,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row; only its values are not checked yet."""
+        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighbourhood(given[0], int(place[0]))
@@ -131,7 +131,7 @@ class TreeScorer(OnTree):
         result.index[of], result.value[of], result.n_tied[of] = index, value, n_tied
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
-        """Return the rows as a batch, and their best vertices; error messages call row 0 `first`."""
+        """Return the rows as a batch, and their best vertices; messages number the rows from `first`."""
         module = self._compilation.module(len(given))
         if module is not None:
             if self._search is None:
@@ -145,9 +145,10 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
-        """Length of the shortest edge at each vertex of the chain, or a lower bound of it.
+        """Length of the shortest edge at each vertex of `Skeleton.chain`, or a lower bound of this length.
 
-        If no edge of the tree is so short that rows can be crowded, it is the same bound for all vertices.
+        If all edges of the tree are so long that no row can be crowded (see `Lowest`), the length of the
+        shortest edge of the tree is the bound for all vertices.
         """
         chain, parent = self._observed.skeleton.chain, self._space.tree.parent
         length = self._space.tree.length
@@ -160,10 +161,11 @@ class TreeScorer(OnTree):
         return nearest[chain]
 
     def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return vertices that include all tied ones, as positions in the tree, and their plain sums.
+        """Return a set of vertices that contains all tied vertices, and the plain sums of the set.
 
-        F is convex along paths, so the vertices whose F is below a limit are connected. The walk begins at
-        `place` and goes on to neighbors as long as their sums are within the tolerance of the best sum seen.
+        The vertices are positions in the tree. F is convex along paths, so the vertices whose F is below a
+        limit are connected. The search begins at `place`, and continues to the neighbors of every vertex
+        whose sum is within the tolerance of the best sum so far.
         """
         column = row.astype(np.float64)[:, None]
         tree, at = self._space.tree, self._observed.at
@@ -191,9 +193,9 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The parent of each vertex, where the children of each vertex begin, and all children.
+        """The parent of each vertex, where its children begin in the list of all children, and this list.
 
-        They are built only when a row is crowded.
+        They are built when a row is crowded (see `Lowest`) for the first time.
         """
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
