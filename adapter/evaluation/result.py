@@ -69,8 +69,8 @@ class Evaluation:
     ----------
     n_samples, n_labels, n_observed : int
     n_effective : int
-        Number of samples that count as evidence: copies, with the same outputs and the same truth, count as
-        one.
+        Number of samples that count as evidence. Samples with the same outputs and the same truth are copies
+        and count as one.
     diameter : float
         Diameter of the allowed labels, in edge-weight units.
     bundle : str
@@ -93,14 +93,14 @@ class Evaluation:
     resamples, seed : int
         Draws and seed of the bootstrap.
     severity_edges : tuple of float
-        Edges of the bins of the histograms. Bins are closed below and open above (the last: closed), and have
-        width 1 if all distances are whole numbers.
+        Edges of the bins of the histograms. A bin includes its lower edge and excludes its upper edge; the
+        last bin includes both. Bins have width 1 if all distances are whole numbers.
     calibration : Reliability
         Reliability of the model's argmax, over the samples whose truth is observed.
     rules : tuple of RuleResult
     verdict : Verdict
     notes : tuple of str
-        Remarks for the user, such as a rule that could not be applied.
+        Remarks for the user, such as that a rule could not be applied.
     """
 
     n_samples: int
@@ -129,7 +129,7 @@ class Evaluation:
         for result in self.rules:
             if result.rule == rule:
                 return result
-        raise InputError(f"rule {rule!r} is not among {', '.join(r.rule for r in self.rules)}")
+        raise InputError(f"rule: {rule!r} given; choose one of {', '.join(r.rule for r in self.rules)}")
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{r.rule}={r.all.mean_squared_distance:.4g}" for r in self.rules)
@@ -139,7 +139,7 @@ class Evaluation:
         return self.render()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the evaluation as dicts, lists and numbers that JSON can represent."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
     def render(self, named: Callable[[str], str] = str) -> str:

@@ -62,7 +62,7 @@ class Reliability:
     def of(
         cls, confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, scheme: BinScheme = "width"
     ) -> Reliability:
-        """Sort samples into bins.
+        """Return the bins of a reliability diagram for some samples.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Reliability:
             raise InputError(f"confidence, correct: cannot be read as numbers and flags ({error})") from None
         if sure.ndim != 1 or sure.shape != right.shape:
             raise InputError(
-                f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each for a sample"
+                f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each per sample"
             )
         outside = np.flatnonzero(~((sure >= 0) & (sure <= 1)))
         if len(outside):
@@ -110,7 +110,7 @@ class Reliability:
 
 
 class WidthBins:
-    """Bins of equal width, to which samples are added in blocks."""
+    """Bins of equal width that count samples; samples are added in blocks."""
 
     def __init__(self, bins: int = BINS) -> None:
         self._counts, self._confidence, self._correct = np.zeros((3, bins))
@@ -125,7 +125,7 @@ class WidthBins:
         self._correct += np.bincount(at, correct, minlength=bins)
 
     def reliability(self) -> Reliability:
-        """Return the current bins."""
+        """Return the bins of all samples added so far."""
         return _reliability("width", self._edges, self._counts, self._confidence, self._correct)
 
 
@@ -150,7 +150,7 @@ def check_bins(bins: int, scheme: str = "width") -> None:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins: {bins!r} given; it must be a positive whole number (15 by default)")
     if bins > _MOST_BINS:
-        raise InputError(f"bins: {bins} given, at most {_MOST_BINS}; more bins than samples show nothing")
+        raise InputError(f"bins: {bins} given; it must be at most {_MOST_BINS} (15 by default)")
     if scheme not in ("width", "mass"):
         raise InputError(f"scheme: {scheme!r} given; choose 'width' or 'mass'")
 

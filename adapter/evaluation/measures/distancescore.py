@@ -69,7 +69,7 @@ def expected_sq_distance(
 
 
 def mean_over_samples(values: NDArray[np.generic], sample_weight: ArrayLike | None) -> float:
-    """Return the mean over samples, weighted if weights are given."""
+    """Return the mean of one value per sample, weighted by `sample_weight` if it is given."""
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     return float(np.average(values.astype(np.float64), weights=weights))
 

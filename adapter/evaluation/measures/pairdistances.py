@@ -35,8 +35,8 @@ def pair_distances(
 
     Notes
     -----
-    Distances are measured from each distinct row or each distinct column, whichever are fewer, to their
-    partners, 256 at a time.
+    Distances are measured from each distinct label of `row` or from each distinct point of `column`,
+    whichever are fewer, to the others of their pairs. At most 256 of them are measured at once.
 
     Examples
     --------
