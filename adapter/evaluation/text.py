@@ -161,9 +161,9 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 
 def price(found: Evaluation) -> str:
-    """Return a phrase on what gets worse where the Fréchet mean has a smaller E[d²] than argmax.
+    """Return a phrase that says what gets worse, compared with argmax, if the Fréchet mean is used.
 
-    The text is empty if nothing gets worse, or if E[d²] is not smaller.
+    The text is empty if nothing gets worse, or if the Fréchet mean does not have the smaller E[d²].
     """
     mean, argmax = found["frechet_mean"], found["argmax"]
     if not mean.interval.mean < argmax.interval.mean:

@@ -88,7 +88,7 @@ class LabelDistances:
 def resolved(
     source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
 ) -> tuple[Adapter, MetricSpace]:
-    """Return the adapter of `source`, and the space that measures between all labels of the adapter."""
+    """Return the adapter of `source`, and the space that contains all distances between its labels."""
     for name, given in (("source", source), ("space", space)):
         if given is not None and not isinstance(given, Adapter | MetricSpace):
             raise InputError(
