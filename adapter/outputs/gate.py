@@ -71,8 +71,8 @@ def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: 
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(
-        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one label per row, "
-        "and at least one"
+        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one label per "
+        "row, and at least one"
     )
 
 

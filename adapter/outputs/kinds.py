@@ -1,4 +1,7 @@
-"""The kinds of outputs: probabilities, log-probabilities and logits; whether numbers look like their kind."""
+"""Probabilities, log-probabilities and logits: the kinds of outputs.
+
+`KindSeen` notices numbers that do not look like the kind that the caller stated.
+"""
 
 from __future__ import annotations
 

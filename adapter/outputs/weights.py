@@ -1,4 +1,4 @@
-"""Check outputs and convert them to weights in float64, a chunk of rows at a time."""
+"""Check the outputs of a model and convert them to weights in float64, in chunks of rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["OutputReader", "as_logits"]
 
 
 class OutputReader:
-    """Reads the outputs of one kind of model.
+    """Checks the outputs of a model, and converts them to weights or logits.
 
     Parameters
     ----------
     kind : {"probabilities", "log_probabilities", "logits"}
-        ``"probabilities"`` are used as given, and rows need not sum to one. For the other kinds the softmax
-        of each row divided by `temperature` is used.
+        ``"probabilities"`` are used as weights without change, and a row need not sum to one. For the other
+        kinds each row is divided by `temperature`, and its softmax is used.
     temperature : float
-        Positive; above 1 flattens, below 1 sharpens.
+        A positive number; values above 1 make the weights of a row more equal, values below 1 less equal.
     n_columns : int
         Number of columns of the model.
 
@@ -62,20 +62,20 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the number of the first row, and the weights, of each chunk of rows.
+        """Yield the weights of each chunk of rows, after the number of the chunk's first row.
 
-        Column i of the weights is made from column ``order[i]`` of the model.
+        Column i of the weights is computed from column ``order[i]`` of the model.
 
         Parameters
         ----------
         rows : OutputRows
-            Result of `rows`.
+            Result of the method `rows`.
         order : ndarray of shape (n_columns,), dtype=int64, optional
-            By default the order of the model.
+            Columns of the model in the order of the weights; by default the model's own order.
         independent : bool, default=False
-            Whether each number is a separate probability, as in a model that gives a row several labels:
-            logits then go through the logistic function, no probability is above 1, and a row may be all
-            zero.
+            Whether each number is a separate probability, as in a model that gives a row several labels. If
+            true, logits are converted by the logistic function, no probability may be above 1, and a row may
+            be all zero.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class OutputReader:
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
+        """Yield logits instead of the weights of `chunks`; they are not divided by the temperature."""
         return self._read(rows, order, self._logits, False)
 
     def _read(
@@ -97,7 +97,10 @@ class OutputReader:
         convert: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
         independent: bool,
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield each chunk converted by `convert`, which returns None for a chunk that breaks a rule."""
+        """Yield the number of each chunk's first row, and the chunk converted by `convert`.
+
+        If `convert` returns None, a row of the chunk breaks a rule, and the error is raised.
+        """
         # without conversion, values are only moved: rounding does not depend on the order of columns
         step = rows_at_once(self.n_columns)
         for start in range(0, len(rows), step):
@@ -110,7 +113,10 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Raise or return the error for rows that break a rule, with columns in the order of the model."""
+        """Raise the error for rows that break a rule; return it if only their sums are too large.
+
+        Messages count columns in the order of the model.
+        """
         refuse_faults(
             self.kind,
             rows.part(of, None, self.absent),
@@ -121,7 +127,7 @@ class OutputReader:
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
         return WeightError(
-            f"{rows.name}: the weights of a row sum to a number at the limit of float64; scale them"
+            f"{rows.name}: the weights of a row have a sum at the limit of float64; scale them down or up"
         )
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -143,7 +149,7 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether rows may be logits or log-probabilities, given the largest number of each row."""
+        """Return whether the largest numbers of rows are possible for logits or log-probabilities."""
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -152,7 +158,7 @@ class OutputReader:
         return part if self._are_logs(part.max(axis=1)) else None
 
     def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return a separate probability for each number; None if a number breaks a rule."""
+        """Return a separate probability for each number in `part`; None if a number breaks a rule."""
         if self.kind == "probabilities":
             return part if part.min() >= 0 and part.max() <= 1 else None
         largest = part.max()
@@ -174,10 +180,10 @@ class OutputReader:
 def as_logits(
     kind: OutputKind, rows: NDArray[Any], order: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return rows that passed the checks as logits, columns in `order`.
+    """Return outputs as logits, with columns in `order`; the rows must already have passed the checks.
 
-    Logits and log-probabilities are returned as given. Probabilities are replaced by their logarithms, 0 by
-    minus infinity.
+    Logits and log-probabilities are returned without change. Probabilities are replaced by their logarithms,
+    and 0 by minus infinity.
     """
     logits = (rows if order is None else rows.take(order, axis=1)).astype(np.float64)
     if kind != "probabilities":
