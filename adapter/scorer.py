@@ -41,10 +41,10 @@ MAX_VALUES = 1 << 27
 class Adapter:
     """Lets a classifier that was trained on n_observed labels answer with any of n_labels labels.
 
-    The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest ``sum_i
-    p_i d(y, l_i)^beta``. Sums are computed in float64, and p is not normalized first. Labels whose sum is
-    within a relative 1e-12 of the smallest are tied, and the first tied label in canonical order is the
-    answer.
+    The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest
+    ``sum_i p_i d(y, l_i)^beta``, where l_i are the observed labels and d is the distance. Sums are computed
+    in float64, and p is not normalized first. Labels whose sum is within a relative 1e-12 of the smallest are
+    tied, and the first tied label in canonical order is the answer.
 
     Threads may share an adapter. Only `refresh` changes its state, which it replaces as a whole: each call of
     another method uses the state from the beginning of the call.
@@ -247,8 +247,9 @@ class Adapter:
 
             - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
               some weights make best (see `ontology.geometry.locus`);
-            - ``Subtree(key)``: a label of a tree and all labels below it; - keys, in any order; - a list with
-            one entry for each row: a ``Subtree``, keys, or None for all.
+            - ``Subtree(key)``: a label of a tree and all labels below it;
+            - keys, in any order;
+            - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
 
             The adapter keeps the scorers of the 16 sets of candidates that were used last.
 
@@ -393,9 +394,11 @@ class Adapter:
         Parameters
         ----------
         P, candidates
-            As for `predict`; one set of candidates. margin : float A number that is not negative, in
-            edge-weight units to the power of beta. On a tree whose edges have length 1, a margin of 1 or more
-            returns at least the parent of a label, even for a row whose whole weight is on this label.
+            As for `predict`; one set of candidates.
+        margin : float
+            A number that is not negative, in edge-weight units to the power of beta. On a tree whose edges
+            have length 1, a margin of 1 or more gives the parent of a label or a higher label, even for a row
+            whose whole weight is on this label.
 
         Raises
         ------

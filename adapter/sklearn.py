@@ -65,9 +65,10 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         The labels and their distances:
 
         - an address as for `adapter.open_bundle`, or a `Bundle`: every class of the estimator must be one of
-        its observed labels. An observed label that is not a class has probability 0; - a `LabelGraph` or
-        `MetricSpace`: the classes become the observed labels; each must be a label in it; - None: the labels
-        are the classes themselves, and all their distances are equal. The answer is then argmax.
+          its observed labels. An observed label that is not a class has probability 0;
+        - a `LabelGraph` or `MetricSpace`: the classes become the observed labels; each must be a label in it;
+        - None: the labels are the classes themselves, and all their distances are equal. The answer is then
+          argmax.
     columns : mapping of class to str, default=None
         The label of each class of the estimator, by key or by name. It is needed if the classes are not keys:
         ``{0: "n02084071", 1: "n02121808"}`` or the ``id2label`` of a model.
@@ -154,8 +155,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         X : array_like
             Input of the estimator.
         y : array_like of shape (n_samples,)
-            The class of each sample. A frozen estimator uses neither `X` nor `y`, so call ``fit(None,
-            None)``.
+            The class of each sample. A frozen estimator uses neither `X` nor `y`: ``fit(None, None)`` works.
         **params
             Passed to the ``fit`` of the estimator; if metadata routing is enabled, only those that it
             requests.

@@ -294,10 +294,10 @@ def open_bundle(
         - ``ontology/bundle`` or ``ontology/bundle@latest``: the bundle that the store's index has under that
           name;
         - ``ontology/bundle@DIGEST``: with 64 digits, the artifact with this digest, even if the name now
-        refers to another bundle; with 8 or more, the bundle that the name refers to now, if its digest begins
-        with these digits.
+          refers to another bundle; with 8 to 63, the bundle that the name refers to now, if its digest
+          begins with these digits.
 
-        Which of these forms a text has never depends on which files exist.
+        How an address is read never depends on which files exist.
     artifacts_url : str, optional
         The artifact store; by default the store in the settings (``GROVE_ARTIFACTS_URL``).
     offline : bool, optional

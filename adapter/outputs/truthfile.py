@@ -54,8 +54,9 @@ def read_truth_keys(
     Parameters
     ----------
     path : Path
-        File as for `read_truth`. A ``.csv`` file may also begin with a header. It must contain no label and
-        must call one column ``truth``, ``label`` or ``y``; the truths are then read from that column.
+        File as for `read_truth`. A ``.csv`` file may also begin with a header. The header must contain no
+        label and must call one column ``truth``, ``label`` or ``y``; the truths are then read from this
+        column.
     bundle : Bundle
         Bundle that has the labels.
     by : {"auto", "key", "name"}, default="auto"
