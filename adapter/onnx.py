@@ -73,8 +73,8 @@ def decision_model(
         may also be an output of a ``ZipMap`` node, which scikit-learn's converter adds and which turns such
         columns into maps. The decision then reads the columns, not the maps.
     dtype : {"float64", "float32"}, default="float64"
-        Dtype of the sums. With float64 the labels are the same as from `Adapter`; with float32 their Fréchet
-        variances are within the bound that `adapter.engines.arrays` states.
+        Dtype of the sums. With float64 the labels are the same as from `Adapter`. With float32 they may
+        differ, but their Fréchet variances are within the bound that `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
         Dtype of the input of a standalone graph; it must be the dtype of the outputs that will be given to
         it. By default it is `dtype`.
@@ -82,20 +82,20 @@ def decision_model(
     Raises
     ------
     BindingError
-        If no output of the model fits, or more than one does, or if a ``ZipMap`` names the observed labels in
-        an order other than `Adapter.observed`.
+        If no output of the model has n_observed columns, or more than one has and `output` is not given, or
+        if a ``ZipMap`` names the observed labels in an order other than `Adapter.observed`.
     InputError
         For an argument that breaks a rule, a model that cannot be converted to opset 18, and a file larger
         than 2 GB.
 
     Notes
     -----
-    ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
-    (n_samples,). A graph cannot raise errors: for a row that `Adapter.predict_indices` refuses, it returns -1
-    and an empty string, and the other rows are answered as usual. For a batch without rows the outputs are
-    empty. The metadata of the model name the bundle, the ontology and the observed labels. The distances of a
-    block are stored in their own dtype; when the model runs, they are converted to n_labels * n_observed
-    numbers of `dtype`.
+    ``frechet_index`` (int64) contains the answers as indices into `Adapter.keys`, and ``frechet_label``
+    (string) contains their keys; both have shape (n_samples,). A graph cannot raise errors: for a row that
+    `Adapter.predict_indices` refuses, it returns -1 and an empty string, and the other rows are answered as
+    usual. For a batch without rows the outputs are empty. The metadata of the model name the bundle, the
+    ontology and the observed labels. The distances of a block are stored in their own dtype; when the model
+    runs, they are converted to n_labels * n_observed numbers of `dtype`.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def decoded(file: BinaryIO) -> str:
     `ValueError` is raised for bytes that are not UTF-8 text.
 
     The file is decoded while it is read, and a NUL byte is an error, so only the beginning of ``/dev/zero``
-    or of a sparse terabyte is read.
+    or of a sparse file of a terabyte is read.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     parts = []

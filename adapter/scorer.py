@@ -456,7 +456,7 @@ class Adapter:
             Least probability of an active label; above 0 and at most 1.
         within : float, default=2
             Largest distance that links two active labels, in edge-weight units. On a tree whose edges have
-            length 1, the value 2 links siblings. With 0 no labels are linked.
+            length 1, the value 2 links siblings. With 0 each active label is answered separately.
 
         Returns
         -------
@@ -560,7 +560,7 @@ class Adapter:
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the checked weights of each chunk of rows of P, after the number of the chunk's first row.
+        """Yield, for each chunk of rows of P, the number of its first row and its checked weights.
 
         The columns are in the order of the bundle.
 
@@ -572,7 +572,10 @@ class Adapter:
         return self._reader.chunks(self.rows(P), self._state.order)
 
     def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield logits instead of the weights of `chunks`; they are not divided by the temperature."""
+        """Yield the same as `chunks`, but logits instead of weights.
+
+        The logits are not divided by the temperature.
+        """
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:

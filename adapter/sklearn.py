@@ -1,4 +1,4 @@
-"""FrechetClassifier lets a scikit-learn classifier answer with any label of a bundle; scorers measure it."""
+"""Let a scikit-learn classifier answer with any label of a bundle, and score the answers by distance."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """Warns that all true labels in a score are learned classes, although other labels are possible."""
+    """Warns that all samples of a score have learned classes, although other labels are possible answers."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -106,7 +106,8 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     Notes
     -----
     Of tied labels, `predict` returns the first in canonical order. This is not the order of `classes_`, so
-    the answer may be another one of the tied labels than the first in `decision_function`.
+    `predict` may return another one of the tied labels than the first with the largest number in
+    `decision_function`.
 
     If `bundle` is an address, a pickle of the classifier contains only the address and the digest, and the
     loaded classifier opens the bundle when it first needs it. Any other `bundle` is pickled with its content.
@@ -459,7 +460,7 @@ def neg_expected_sq_distance(
     ObservedTruthsWarning
         If every truth is a class that the classifier learned, although there are other labels. Such a score
         says nothing about samples of the other labels, and a parameter search that uses it chooses parameters
-        that make their answers worse: hold out classes with ``cv=ClassKFold()``.
+        that make the answers to such samples worse. To avoid this, hold out classes with ``cv=ClassKFold()``.
     """
     within = _classifier_within(estimator)
     if within is None:

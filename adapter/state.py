@@ -191,7 +191,7 @@ class State:
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the indices of the chosen labels among the allowed labels; keys keep their order."""
+        """Return the chosen labels as indices among the allowed labels; if keys are given, in their order."""
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:

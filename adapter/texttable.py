@@ -46,7 +46,7 @@ class Table:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as reports show it.
+    """Return the text that reports show for a cell.
 
     Whole numbers are shown with all digits. Other numbers are shown with four significant digits, or with one
     decimal from 1,000 on.

@@ -190,9 +190,9 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         """
         if state != self.get_extra_state():
             raise BundleError(
-                f"state_dict: saved with bundle {state['bundle'][:12]}, but this head has "
-                f"{self._digest[:12]} (or other columns); build the head from that bundle, with "
-                "the same columns, and load again"
+                f"state_dict: saved with bundle {state['bundle'][:12]}, but this head was made from bundle "
+                f"{self._digest[:12]} or with other columns; make the head from the saved bundle, with the "
+                "same columns, and load again"
             )
 
     def _weights(self, rows: torch.Tensor) -> torch.Tensor:

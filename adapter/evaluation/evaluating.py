@@ -59,7 +59,7 @@ def evaluate(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Evaluation:
-    """Measure the answers to `P` against the truth, next to the baselines.
+    """Measure how far the answers to `P` are from the truth, and compare them with the baselines.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ def evaluate(
         Tree in which the common ancestors and the branches of labels are found; by default the space, if it
         is the tree of a hierarchy.
     branch_level : int, optional
-        Level of the tree whose labels are the branches; level 1 has the children of the root. By default the
-        first level at which no branch contains more than half of the samples.
+        Level of the tree, counted in edges from the root: each label at this level is the top of a branch. By
+        default the first level, from 1 on, at which no branch contains more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
-        Level of the bootstrap intervals.
+        Confidence level of the bootstrap intervals.
     resamples, seed : int
         Number of bootstrap draws, and the seed of all random choices.
 
@@ -233,7 +233,7 @@ class _Run:
         self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
     def add(self, rows: DenseRows) -> None:
-        """Answer each row of a block by every rule, and add the distances from the answers to the truth."""
+        """Answer each row of a block by every rule, and add the distances to the truth to the sums."""
         start, stop = rows.first, rows.first + len(rows)
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)

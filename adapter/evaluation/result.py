@@ -1,4 +1,4 @@
-"""The result of an evaluation, as records for JSON and all reports."""
+"""The classes of an evaluation's result, from which its JSON form and all reports are made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RuleResult:
     severity : tuple of int
         Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
     interval : Interval
-        Interval of E[d^2].
+        Interval of E[d^2], the mean squared distance to the truth.
     difference : Interval
         Interval of E[d^2] minus E[d^2] of the Fréchet mean, on paired samples; above 0 if the Fréchet mean is
         better.
@@ -87,11 +87,11 @@ class Evaluation:
     top_k : int
         The k of top-k accuracy.
     branch_level : int or None
-        Level of the tree whose labels are the branches; None without a tree.
+        Level of the tree at which branches begin, in edges from the root; None without a tree.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples, seed : int
-        Draws and seed of the bootstrap.
+        Number of bootstrap draws, and the seed of all random choices.
     severity_edges : tuple of float
         Edges of the bins of the histograms. A bin includes its lower edge and excludes its upper edge; the
         last bin includes both. Bins have width 1 if all distances are whole numbers.
@@ -148,6 +148,6 @@ class Evaluation:
         Parameters
         ----------
         named : callable, default=str
-            Turns the key of a label into the text to write for it.
+            Turns the key of a label into the text that the report shows for it.
         """
         return as_text(self, named)

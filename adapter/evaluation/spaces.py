@@ -33,7 +33,7 @@ class SpaceComparison:
 
     @property
     def best(self) -> str | None:
-        """Name of the space with the smallest E[d^2] / diameter^2 of the Fréchet mean; of ties the first.
+        """Name of the space with the smallest E[d^2] / diameter^2 of the Fréchet mean; the first if tied.
 
         None if no space has a diameter above 0.
         """

@@ -37,7 +37,7 @@ class FetchedFile:
         return self._cache.local_path(digest)
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the content of the file, or raise if it does not have the requested digest."""
+        """Return the content of the file, or raise an error if it does not have the requested digest."""
         return self._cache.content(digest, lambda: self._fetched(digest))
 
     def _fetched(self, digest: str) -> bytes:

@@ -61,8 +61,8 @@ class OfflineStore:
         if document is None:
             known = ", ".join(map(repr, self.index_names())) or "none"
             raise NotFoundError(
-                f"offline: ontology {name!r} of {self.where} was never requested from this machine (seen: "
-                f"{known}); load a bundle of it once while online, or give the digest of a bundle"
+                f"offline: ontology {name!r} of {self.where} was never requested from this machine (known "
+                f"here: {known}); load a bundle of it once while online, or give the digest of a bundle"
             )
         return document
 

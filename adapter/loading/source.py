@@ -284,7 +284,8 @@ def open_bundle(
     Parameters
     ----------
     uri : str or path
-        - a path object, or text that is absolute, begins with ``.`` or ``~``, or ends in ``.safetensors``:
+        - a path object, or text that is an absolute path, begins with ``.`` or ``~``, or ends in
+        ``.safetensors``:
           a file;
         - ``file:///...``: the same;
         - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. If ``#sha256=DIGEST``
@@ -367,12 +368,15 @@ def _look_up(store: ArtifactStore | OfflineStore, document: dict[str, Any], onto
     bundles = _bundles(document)
     if bundles.get(name) is None:
         raise NotFoundError(
-            f"bundle {ontology}/{name}: ontology {ontology!r} has no bundle {name!r}; "
-            f"{_known(name, sorted(bundles))}; build one with: grove bundle build (index of {store.where})"
+            f"bundle {ontology}/{name}: ontology {ontology!r} has no bundle {name!r} in the index of "
+            f"{store.where}; {_known(name, sorted(bundles))}; build one with: grove bundle build"
         )
     digest = _entry(document, name).get("sha256")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise ArtifactError(f"{store.where}/index/{ontology}.json: bundle {name!r} has sha256 {digest!r}")
+        raise ArtifactError(
+            f"{store.where}/index/{ontology}.json: bundle {name!r} has sha256 {digest!r}, not 64 hexadecimal "
+            "digits; publish the bundle again"
+        )
     return digest
 
 

@@ -49,10 +49,11 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file that states a header length of more than 10,000 bytes.
+    """Raise `ValueError` for a ``.npy`` file that states a header length above 10,000 bytes.
 
     Any other file is left at its beginning. Without this check numpy would read a header of the stated
-    length, up to 4 GiB, before it refuses it.
+    length, up to 4 GiB, before it refuses it. Files of format version 1 always pass, because their headers
+    cannot be longer than 65,535 bytes.
     """
     head = file.read(12)
     file.seek(0)

@@ -136,7 +136,7 @@ def refuse_faults(
     name : str
         Name of the source; messages begin with it.
     first : int
-        Number that the first row of the block has in the source; messages count rows from it.
+        Row number, in the source, of the first row of the block. Messages state row numbers in the source.
     columns : tuple of str
         Keys of the columns.
     independent : bool

@@ -3,9 +3,9 @@
 =================  ==================================================================================
 ``.npy``           one array of two axes, memory-mapped
 ``.npz``           one array of two axes (or one of several, by name), read as it is unpacked
-``.safetensors``   the same, memory-mapped
-``.parquet``       a number column for each label, row group after row group (needs pyarrow)
-``.csv``           a header with the names of the columns, then numbers, line after line
+``.safetensors``   one array of two axes (or one of several, by name), memory-mapped
+``.parquet``       a column of numbers for each label, read one row group at a time (needs pyarrow)
+``.csv``           a header with the names of the columns, then lines of numbers, read line by line
 =================  ==================================================================================
 
 In ``.parquet`` and ``.csv`` files one column may contain the names of the samples instead (``id_column``).
@@ -71,12 +71,12 @@ class OutputFile:
         Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
         anything.
     labels : container of str, optional
-        Names that columns of outputs may have. If given, and a column with none of these names is called
-        ``id`` or has the name that pandas gives an index, this column is read as the names of the samples.
+        Names that columns of outputs may have. If `labels` is given, a column that has none of these names is
+        read as the names of the samples if it is called ``id`` or has the name that pandas gives an index.
     keys : collection of str, optional
         Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
-        first line of numbers is read as a header only if it consists of exactly these keys, and if they
-        cannot be probabilities.
+        first line of numbers is read as a header only if it consists of exactly these keys and not all of
+        them are between 0 and 1.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class OutputFile:
             yield from self._csv_blocks(n_rows)
 
     def ids(self) -> Iterator[str] | None:
-        """Yield the names of the samples, which are read from the file again; None if no column has them."""
+        """Return an iterator over the samples' names, read from the file; None if no column has them."""
         if self._id is None:
             return None
         return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()
@@ -192,7 +192,7 @@ class OutputFile:
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
     def _refuse_what_is_no_file(self) -> None:
-        """Raise for a path that cannot be read twice or would block, such as a pipe."""
+        """Raise an error for a path that cannot be read twice or would block, such as a pipe."""
         try:
             open_plain(self.path).close()
         except FileNotFoundError:

@@ -73,7 +73,7 @@ class DenseRows:
     name : str
         Name of the source of the rows in error messages.
     first : int
-        Number that the first of these rows has in the source.
+        Row number, in the source, of the first of these rows.
     """
 
     values: NDArray[Any]
@@ -127,7 +127,7 @@ class SparseRows:
             at = int(np.flatnonzero((column < 0) | (column >= self.n_columns))[0])
             raise WeightError(
                 f"P: row {row[at] + of.start + self.first} lists column {column[at]}; a column must be "
-                f"within 0..{self.n_columns - 1}, or -1 for none"
+                f"within 0..{self.n_columns - 1}, or -1 for an unused entry"
             )
         if order is not None:
             column = np.argsort(order)[column]

@@ -62,7 +62,7 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the weights of each chunk of rows, after the number of the chunk's first row.
+        """Yield, for each chunk of rows, the number of its first row and its weights.
 
         Column i of the weights is computed from column ``order[i]`` of the model.
 
@@ -87,7 +87,10 @@ class OutputReader:
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield logits instead of the weights of `chunks`; they are not divided by the temperature."""
+        """Yield the same as `chunks`, but logits instead of weights.
+
+        The logits are not divided by the temperature.
+        """
         return self._read(rows, order, self._logits, False)
 
     def _read(
@@ -97,7 +100,7 @@ class OutputReader:
         convert: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
         independent: bool,
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the number of each chunk's first row, and the chunk converted by `convert`.
+        """Yield, for each chunk of rows, the number of its first row and the result of `convert`.
 
         If `convert` returns None, a row of the chunk breaks a rule, and the error is raised.
         """
@@ -113,9 +116,10 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Raise the error for rows that break a rule; return it if only their sums are too large.
+        """Raise the error for rows that break a rule, or return it if only rounding shows the fault.
 
-        Messages count columns in the order of the model.
+        The rule is checked again with columns in the order of the model, because messages count columns in
+        it. In this order the sum of a row may be rounded differently and just stay within the limits.
         """
         refuse_faults(
             self.kind,
@@ -127,7 +131,7 @@ class OutputReader:
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
         return WeightError(
-            f"{rows.name}: the weights of a row have a sum at the limit of float64; scale them down or up"
+            f"{rows.name}: the weights of a row sum to a number at the limit of float64; scale them"
         )
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -149,7 +153,7 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether the largest numbers of rows are possible for logits or log-probabilities."""
+        """Return whether the largest number of each row is possible for this kind of outputs."""
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -92,9 +92,10 @@ class Gain:
     Attributes
     ----------
     interval : Interval
-        E[d^2] of the rule minus that of the Fréchet mean: positive if the Fréchet mean is better.
+        E[d^2], the mean squared distance to the truth, of the rule minus that of the Fréchet mean; positive
+        if the Fréchet mean is better.
     n_differing : int
-        Number of samples in which the two are not equally far from the truth.
+        Number of samples in which the rule and the Fréchet mean are not equally far from the truth.
     deviation : float
         Standard deviation over samples of the difference in d^2.
     extremes : tuple of two floats
@@ -132,7 +133,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Mended:
-    """A better temperature, with E[d^2] of the Fréchet mean at the current one and at this one.
+    """A better temperature, with E[d^2] of the Fréchet mean at the current temperature and at this one.
 
     Both are measured on samples that were not used to choose the temperature.
     """
@@ -185,7 +186,7 @@ def judged(
                 CALIBRATE,
                 f"its E[d²] is {loses}{doubt}; at temperature {found.temperature:.4g} it falls from "
                 f"{found.before:.4g} to {found.after:.4g} on samples that were not used to choose it, "
-                "surely less than that of argmax and of a constant answer",
+                "significantly less than that of argmax and of a constant answer",
                 found.temperature,
             )
         if guesses:  # no temperature is tried: it would be fitted to rows or columns in a wrong order
@@ -196,7 +197,8 @@ def judged(
             )
         if lost:
             return Verdict(
-                REFUSE, f"its E[d²] is {loses}{doubt}, and no temperature tried makes it surely smaller"
+                REFUSE,
+                f"its E[d²] is {loses}{doubt}, and no temperature tried makes it significantly smaller",
             )
     unsure = [rule for rule, gain in gains.items() if not gain.interval.low > 0]
     if not unsure:
@@ -205,7 +207,7 @@ def judged(
     for rule in unsure:
         interval = gains[rule].interval
         if interval.low == interval.high == 0:
-            return Verdict(UNDECIDED, f"it answers every sample as {_NAMES[rule]} does")
+            return Verdict(UNDECIDED, f"for every sample it gives the same answer as {_NAMES[rule]}")
         if _within_chance(gains[rule], evidence):
             said = f"its E[d²] is {_beside(rule, interval)}, which may be due to chance{doubt}"
             return Verdict(UNDECIDED, f"{said}; more samples may tell")
@@ -312,19 +314,22 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 
 
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
-    """Return whether chance may explain a gain: at most the normal quantile times its standard error."""
+    """Return whether a gain may be due to chance.
+
+    This is so if it is at most its standard error times the quantile of the normal distribution.
+    """
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
 
 
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
-    """Return about how many samples like these the interval would need to exclude zero.
+    """Estimate how many samples like these would be enough for an interval that excludes zero.
 
     The number is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
     would be enough. The sum of the gains must exceed two parts: its margin of error under the normal
     distribution, and ``log(2 / (1 - level))`` times the worst possible loss. The second part is needed
-    because a loss that n samples do not show may, at this level, still occur at a rate of up to ``log(2 / (1
-    - level)) / n``.
+    because a loss that n samples do not show may, at this level, still occur at a rate of up to
+    ``log(2 / (1 - level)) / n``.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:
@@ -338,7 +343,7 @@ def _enough(gain: Gain, evidence: Evidence) -> int | None:
 
 
 def _beside(rule: str, interval: Interval) -> str:
-    """Return a phrase that compares E[d^2] of the Fréchet mean with that of a rule, with the interval."""
+    """Return a phrase that compares E[d^2] of the Fréchet mean with a rule's, and states the interval."""
 
     def side(value: float) -> str:
         return f"{abs(value):.4g} {'smaller' if value > 0 else 'larger'}"

@@ -64,7 +64,7 @@ class Ancestry:
             point = np.arange(len(keys)) if keys == space.points else space.points.indices(keys)
         except UnknownLabelError as error:
             raise SpaceError(
-                f"hierarchy: the tree lacks labels of the bundle ({error}); give the tree of all of them: "
+                f"hierarchy: the tree lacks labels of the bundle ({error}); give a tree with all of them: "
                 "hierarchy=metric_space(graph, 'tree')"
             ) from None
         tree = space.tree

@@ -38,11 +38,12 @@ class Reliability:
     counts : tuple of int
         Number of samples in each bin.
     confidence, accuracy : tuple of float or None
-        Mean confidence and share of right answers in each bin; None in an empty one.
+        Mean confidence and share of right answers in each bin; None in an empty bin.
     mean_confidence, mean_accuracy : float or None
         Means over all samples.
     ece : float or None
-        Expected calibration error: the mean over samples of ``|accuracy - confidence|`` of their bin.
+        Expected calibration error: the mean, over samples, of ``|accuracy - confidence|`` of the sample's
+        bin.
     largest_gap : float or None
         The largest difference ``|accuracy - confidence|`` of a bin.
     """
@@ -67,11 +68,12 @@ class Reliability:
         Parameters
         ----------
         confidence : array_like of shape (n,)
-            Between 0 and 1.
+            Confidence of each sample, between 0 and 1.
         correct : array_like of shape (n,), dtype=bool
         bins : int, default=15
         scheme : {"width", "mass"}, default="width"
-            With ``"mass"``, samples of equal confidence share a bin, so there may be fewer bins.
+            ``"width"``: bins of equal width. ``"mass"``: bins with nearly equal numbers of samples; but
+            samples of equal confidence are never separated, so there may be fewer bins than `bins`.
 
         Raises
         ------

@@ -35,8 +35,8 @@ def pair_distances(
 
     Notes
     -----
-    Distances are measured from each distinct label of `row` or from each distinct point of `column`,
-    whichever are fewer, to the others of their pairs. At most 256 of them are measured at once.
+    If `row` has fewer distinct values than `column`, distances are measured from these labels, otherwise from
+    the points in `column`; from 256 of them at a time.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class TruthAndAnswer:
 class RuleSums:
     """Sums of one rule's measures over each group of samples.
 
-    The memory does not grow with the number of samples.
+    Its memory does not grow with the number of samples.
     """
 
     def __init__(self, n_groups: int, diameter: float, tree: Ancestry | None) -> None:
@@ -144,12 +144,12 @@ class RuleSums:
 
 
 class Severity:
-    """One histogram for each rule of the distances from its answers to the truth; all have the same bins.
+    """Histograms of the distances from answers to the truth, one for each rule, all with the same bins.
 
     Parameters
     ----------
     diameter : float
-        Largest distance between two answers.
+        Largest distance between two allowed labels.
     whole : bool
         Whether all distances are whole numbers. In this case bins have width 1, unless there would be too
         many.
