@@ -433,7 +433,7 @@ LOADING = {
     "a pin without a version": (
         loaded("{unversioned}", pin=True),
         BundleError,
-        "names no ontology version .*leave pin",
+        "names no ontology version .*leave out pin",
     ),
     "offline, never asked": (
         loaded(artifacts_url="memory://elsewhere", offline=True),
