@@ -55,8 +55,8 @@ class Adapter:
         Label space and observed labels.
     columns : iterable of str, mapping or Binding, length n_observed, optional
         Names of the model's columns, which `bind` matches with the observed labels: a list of text, an
-        ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels in the
-        order in which the bundle was built.
+        ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels, in the
+        order that was given when the bundle was built.
     by : {"auto", "key", "name", "position"}, default="auto"
         How to read `columns`.
     outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
@@ -307,7 +307,7 @@ class Adapter:
         P
             As for `predict`.
         candidates : optional
-            One set of candidates as for `predict`. If keys are given, the columns are returned in their
+            As for `predict`, but one set for all rows. If keys are given, the columns are returned in their
             order.
         out : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), optional
             Array to write to, in float64 or float32, for example a memory map.
@@ -394,7 +394,7 @@ class Adapter:
         Parameters
         ----------
         P, candidates
-            As for `predict`; one set of candidates.
+            As for `predict`, but `candidates` is one set for all rows.
         margin : float
             A number that is not negative, in edge-weight units to the power of beta. On a tree whose edges
             have length 1, a margin of 1 or more gives the parent of a label or a higher label, even for a row
@@ -451,7 +451,7 @@ class Adapter:
         Parameters
         ----------
         P, candidates
-            As for `predict`; one set of candidates.
+            As for `predict`, but `candidates` is one set for all rows.
         threshold : float, default=0.5
             Least probability of an active label; above 0 and at most 1.
         within : float, default=2
@@ -496,7 +496,7 @@ class Adapter:
         row
             One row of outputs, as for `predict`.
         candidates : optional
-            One set as for `predict`.
+            As for `predict`, but one set for the row.
 
         Returns
         -------

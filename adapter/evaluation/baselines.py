@@ -3,12 +3,12 @@
 ====================  =====================================================================================
 ``argmax``            the observed label with the largest probability, that is, with the least expected 0-1
                       loss; of labels tied in that loss, the first in canonical order. It is the Fréchet mean
-                      in a complete graph
+                      in a space where all distances are equal
 ``constant``          one label for every sample: the Fréchet mean of the training labels
-``observed_only``     the Fréchet mean among the observed labels, with the exponent of the adapter
+``observed_only``     the observed label with the smallest Fréchet variance; the exponent is the adapter's
 ``crm``               the observed label with the smallest expected distance (not squared)
-``nearest_observed``  an oracle: the observed label nearest to the truth; no rule that answers with observed
-                      labels only can do better
+``nearest_observed``  an oracle: the observed label nearest to the truth; no rule that answers only with
+                      observed labels can do better
 ====================  =====================================================================================
 
 ``observed_only`` and ``crm`` choose among the observed labels that are allowed answers.
@@ -89,11 +89,11 @@ class Baselines:
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the best k columns of each row by ``observed_only`` and by ``crm``, best first.
+        """Rank the columns of each row by ``observed_only`` and by ``crm``, and return the best k of each.
 
-        A rule that cannot be applied is left out. If fewer than k observed labels are allowed, the columns of
-        all of them are returned. `ranking`, of shape (m, k), contains the k best allowed labels of each row
-        by Fréchet variance.
+        The best column comes first. A rule that cannot be applied is left out. If fewer than k observed
+        labels are allowed, the columns of all of them are returned. `ranking`, of shape (m, k), contains the
+        k best allowed labels of each row by Fréchet variance.
         """
         chosen = {}
         top = min(ranking.shape[1], self._n_inside)

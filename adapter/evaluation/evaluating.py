@@ -70,7 +70,7 @@ def evaluate(
         Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. If `source` is a space:
         probabilities, columns as in `observed`.
     truth : iterable of str, length n_samples
-        Key of each sample's label; it must be an allowed label.
+        Key of each sample's true label, which must be an allowed label.
     observed : iterable of str, optional
         Keys of the observed labels; only if `source` is a space.
     space : MetricSpace, optional

@@ -1,4 +1,4 @@
-"""Write an evaluation as tables, and the tables as text for a terminal."""
+"""Make the tables of an evaluation, and the text that a terminal shows."""
 
 from __future__ import annotations
 

@@ -184,6 +184,7 @@ def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.
             return space.point_index(space.keys.take(labels))
         except UnknownLabelError as error:
             raise SpaceError(
-                f"space: this matrix has no column for some answers or truths ({error})"
+                f"space: this matrix has no column for some answers or truths ({error}); give a space with "
+                "all of them"
             ) from None
     return labels if space.allowed is None else space.allowed[labels]

@@ -1,4 +1,4 @@
-"""Loading without a network: from copies and index documents that were kept earlier.
+"""Load bundles without a network, from copies and index documents that were kept earlier.
 
 Next to the artifacts, the cache keeps the index document of each ontology as it was last read from a store,
 in ``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.

@@ -56,8 +56,8 @@ def check_cache(settings: Settings) -> str:
     Raises
     ------
     SettingsError
-        In the cases of `cache_facts`; and if the Redis of ``GROVE_CACHE_URL`` has no memory limit, or if it
-        refuses new entries when it is full instead of dropping old ones. The message says how to fix it.
+        As for `cache_facts`. Also if the Redis of ``GROVE_CACHE_URL`` has no memory limit, or if it refuses
+        new entries when it is full instead of dropping old ones. The message says how to fix it.
     ServiceError
         If this Redis does not answer.
     """

@@ -127,7 +127,7 @@ class OutputFile:
         self._mapped: mmap.mmap | None = None
         ending = self.path.suffix
         if ending not in FORMATS:
-            raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
+            raise InputError(f"{self.path}: ends in {ending!r}; give a file in one of {', '.join(FORMATS)}")
         if array is not None and ending not in (".npz", ".safetensors"):
             raise InputError(
                 f"array: {array!r} given for {self.path}, which contains no named arrays; leave out array"

@@ -2,11 +2,11 @@
 
 A mean may look certain only because a rare sample is missing: a rule that gains a little on nearly every
 sample and loses much on a few shows no loss until one of the few occurs. So each draw weights the samples at
-random and adds one more sample, with the least possible value for the lower end and the largest possible
-value for the upper end [1]_ [2]_. If only these two values occur, the result is the exact interval of a share
-[3]_. For other values between these two, no distribution is known, however skewed, whose mean lies outside
-the interval more often than stated. With many samples the added one matters little, and the method is the
-Bayesian bootstrap.
+random and adds one more sample. For the lower end of the interval, the added sample has the least possible
+value; for the upper end, it has the largest possible value [1]_ [2]_. If every sample has one of these two
+values, the result is the exact interval of a share [3]_. For other values between these two, no distribution
+is known, however skewed, whose mean lies outside the interval more often than stated. With many samples the
+added one matters little, and the method is nearly the Bayesian bootstrap.
 
 References
 ----------
@@ -48,10 +48,10 @@ class Interval:
 class PairedBootstrap:
     """Bootstrap intervals from random weights of samples; all values of one sample get the same weight.
 
-    So the differences between the values of a sample stay paired. Up to 8,192 samples get one weight each. If
-    there are more, a hash of each sample's number assigns it to one of 8,192 groups, and each group gets one
-    weight. A mean is then a ratio of two weighted sums over groups, and its spread is the same as with one
-    weight for each sample.
+    So differences between the values are computed sample by sample, as for paired data. Up to 8,192 samples
+    get one weight each. If there are more, a hash of each sample's number assigns it to one of 8,192 groups,
+    and each group gets one weight. A mean is then a ratio of two weighted sums over groups, and its spread is
+    the same as with one weight for each sample.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Comparison:
         answers: Sequence[NDArray[np.int64]],
         squared: NDArray[np.float64],
     ) -> None:
-        """Add the samples with numbers ``start, start + 1, ...``.
+        """Add the answers to the samples with numbers ``start, start + 1, ...``.
 
         Parameters
         ----------

@@ -29,10 +29,10 @@ class Ancestry:
     position : ndarray of shape (n_keys,), dtype=int64
         Preorder position of each of `keys`.
     level : ndarray of shape (n_points,), dtype=int64
-        Number of edges up to the root, by position. It is also the number of ancestors of a vertex, including
-        the vertex and excluding the root.
+        For each position, the number of edges up to the root. This is also the number of ancestors of a
+        vertex, including the vertex and excluding the root.
     height : ndarray of shape (n_points,), dtype=int64
-        Number of edges down to the deepest vertex below, by position.
+        For each position, the number of edges down to the deepest vertex below it.
 
     Raises
     ------

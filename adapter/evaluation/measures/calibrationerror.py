@@ -89,7 +89,9 @@ class Reliability:
         try:
             sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
         except (TypeError, ValueError) as error:
-            raise InputError(f"confidence, correct: cannot be read as numbers and flags ({error})") from None
+            raise InputError(
+                f"confidence, correct: cannot be read as numbers and booleans ({error})"
+            ) from None
         if sure.ndim != 1 or sure.shape != right.shape:
             raise InputError(
                 f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each per sample"
