@@ -25,7 +25,7 @@ class Renewal:
     mark : tuple
         Mark of the bundle that was last found at the address; see `adapter.loading.source.Located`.
     pin : str
-        Digest of the ontology version to keep, or its first digits; empty for any version.
+        Digest of the ontology version to accept, or its first digits; empty for any version.
     lock : Lock
         Locked during a refresh.
     """
@@ -41,8 +41,8 @@ class Renewal:
         Raises
         ------
         GroveError
-            As `adapter.open_bundle`. `BundleError` is also raised if the bundle is not `held` and its version
-            is not the pinned one.
+            As `adapter.open_bundle`. `BundleError` is also raised if the bundle is not `held`, the current
+            bundle of the adapter, and its version is not the pinned one.
         """
         located = None if self.source is None else self.source.locate()
         if located is None or (located.mark and located.mark == self.mark):

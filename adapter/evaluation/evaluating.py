@@ -289,7 +289,7 @@ class _Run:
     def _measured_labels(
         self, truths: NDArray[np.int64], answers: NDArray[np.int64], in_top_k: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Measure answers of any allowed label; `truths` and `answers` are indices of allowed labels."""
+        """Return the measurements of answers; `truths` and `answers` are indices of allowed labels."""
         return self._with_positions(
             truths, self._allowed[answers], self.distance(truths, answers), answers == truths, in_top_k
         )
@@ -333,7 +333,7 @@ class _Run:
         return tuple(notes)
 
     def results(self, compared: Compared) -> tuple[RuleResult, ...]:
-        """Return the scores and intervals of each rule over all samples."""
+        """Return the scores and intervals of each rule, over all samples and over parts of them."""
         every = np.arange(2 * len(self._branches))
         found = []
         for rule in self.rules:

@@ -79,7 +79,10 @@ class _Caches(Copies):
         return self._folder.content(digest, fetch)
 
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep the index document of the ontology `name` for use without a network; None deletes it."""
+        """Keep the index document of the ontology `name` for use without a network.
+
+        If `document` is None, delete the one that was kept.
+        """
         try:
             if document is None:
                 self._names.delete_index(name)

@@ -82,7 +82,7 @@ def ragged(name: str, detail: object) -> WeightError:
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
-    """Raise `WeightError` if the numpy kind of a dtype is not one of `kinds` ("iuf": any real number)."""
+    """Raise `WeightError` if a dtype's numpy kind is not a letter of `kinds` ("iuf": any real number)."""
     if dtype.kind not in kinds:
         raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
 
@@ -90,7 +90,11 @@ def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
 def wrong_dtype(
     name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
 ) -> WeightError:
-    """Return the error for a wrong dtype; `wanted` are the expected numbers, ``"real"`` or ``"whole"``."""
+    """Return the error for a wrong dtype.
+
+    `wanted` says which numbers are expected: ``"real"`` or ``"whole"``. `boolean` is true if the dtype is
+    bool. `advice` is added to the message.
+    """
     if boolean:
         advice = "to use its values, convert it with .astype(float)"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
