@@ -187,7 +187,7 @@ class State:
         return DenseScorer(self.distances, beta=self.beta)
 
     def candidates(self, chosen: Chosen) -> CandidateSet:
-        """Return the set of candidates for `chosen`, with its scorer; it is kept for later calls."""
+        """Return the set of candidates for `chosen`, with its scorer; the set is kept for later calls."""
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:

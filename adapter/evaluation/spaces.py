@@ -35,7 +35,8 @@ class SpaceComparison:
     def best(self) -> str | None:
         """Name of the space with the smallest E[d^2] / diameter^2 of the Fréchet mean; the first if tied.
 
-        None if no space has a diameter above 0.
+        E[d^2] is the mean squared distance from the answers to the truth. None if no space has a diameter
+        above 0.
         """
         found = [(e["frechet_mean"].all.normalized, name) for name, e in self.evaluations]
         known = [(value, i) for i, (value, _) in enumerate(found) if value is not None]

@@ -85,7 +85,10 @@ def _summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return a table of each rule's E[d²] and its difference from the Fréchet mean's, with intervals."""
+    """Return a table of each rule's E[d²] and its difference from the Fréchet mean's, with intervals.
+
+    E[d²] is the mean squared distance from the answers to the truth.
+    """
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
@@ -119,7 +122,7 @@ def severity_table(found: Evaluation) -> Table:
 
 
 def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
-    """Return a table with one row per branch: E[d²] of each rule.
+    """Return a table with one row per branch: the mean squared error E[d²] of each rule.
 
     Only the `most` branches with the most samples are shown.
 

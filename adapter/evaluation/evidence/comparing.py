@@ -25,7 +25,7 @@ class Compared:
     Attributes
     ----------
     intervals : mapping of str to Interval
-        Interval of E[d^2] of each rule.
+        Interval of each rule's mean squared error E[d^2].
     gains : mapping of str to Gain
         Gain of the Fréchet mean over each rule; over itself it is 0.
     evidence : Evidence

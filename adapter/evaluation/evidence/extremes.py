@@ -15,11 +15,11 @@ _ENTRIES = 1 << 20  # differences held at a time: one for each label and pair of
 class Extremes:
     """Finds how far the squared errors of the Fréchet mean and of another rule may differ on one sample.
 
-    A pair is the two rules' answers to one sample. The truth of another sample may be any allowed label, so
-    every allowed label is tried as the truth of every pair that occurred. If there are too many pairs, this
-    is done only for those whose two answers are farthest apart. For any other pair, with answers at a
-    distance r from each other, the triangle inequality bounds the difference: by ``r (2 D - r)``, where D is
-    the diameter, or by ``r (2 D + r)`` if the other rule's answer is not an allowed label.
+    A pair is the two rules' answers to one sample. A future sample with the same pair may have any allowed
+    label as its truth, so every allowed label is tried as the truth of every pair that occurred. If there are
+    too many pairs, this is done only for those whose two answers are farthest apart. For any other pair, with
+    answers at a distance r from each other, the triangle inequality bounds the difference: by ``r (2 D -
+    r)``, where D is the diameter, or by ``r (2 D + r)`` if the other rule's answer is not an allowed label.
 
     Parameters
     ----------

@@ -57,10 +57,10 @@ class Trial:
         """Return a temperature at which the Fréchet mean is significantly better; None if none was found.
 
         Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
-        mean at the chosen temperature must have a smaller E[d^2] than each rule in `answers`, and than the
-        Fréchet mean at the current temperature: the intervals of these differences must be above 0. To be
-        better than at the current temperature is not enough, because a low temperature may only turn the
-        Fréchet mean into argmax.
+        mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in
+        `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
+        must be above 0. To be better than at the current temperature is not enough, because a low temperature
+        may only turn the Fréchet mean into argmax.
         """
         own = self.adapter.temperature
         labels = {

@@ -133,9 +133,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Mended:
-    """A better temperature, with E[d^2] of the Fréchet mean at the current temperature and at this one.
+    """A better temperature, with the mean squared error E[d^2] before and after the change.
 
-    Both are measured on samples that were not used to choose the temperature.
+    Both are errors of the Fréchet mean: `before` at the current temperature, `after` at the better one. They
+    are measured on samples that were not used to choose the temperature.
     """
 
     temperature: float
@@ -343,7 +344,10 @@ def _enough(gain: Gain, evidence: Evidence) -> int | None:
 
 
 def _beside(rule: str, interval: Interval) -> str:
-    """Return a phrase that compares E[d^2] of the Fréchet mean with a rule's, and states the interval."""
+    """Return a phrase that compares the mean squared errors E[d^2] of the Fréchet mean and of a rule.
+
+    It also states the interval of their difference.
+    """
 
     def side(value: float) -> str:
         return f"{abs(value):.4g} {'smaller' if value > 0 else 'larger'}"

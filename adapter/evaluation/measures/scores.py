@@ -1,4 +1,4 @@
-"""Scores of each rule, computed from sums; each block of samples is added to the sums."""
+"""Scores of each rule, computed from sums over blocks of samples."""
 
 from __future__ import annotations
 
