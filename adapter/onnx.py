@@ -1,6 +1,6 @@
-"""export_onnx: the adapter's decision as an ONNX graph, standalone or appended to a model.
+"""Export the decision of an adapter as an ONNX graph, standalone or appended to a model.
 
-The graph is a trace of `adapter.engines.tables.decide`: the function runs once on values that record each
+The graph is a trace of `adapter.engines.tables.decide`: the function is run once on objects that record each
 operation instead of computing it. The graph uses only operators of the standard domain, opset 18 or later.
 """
 
@@ -45,7 +45,7 @@ def export_onnx(
     dtype: _Sums = "float64",
     input_dtype: _Input | None = None,
 ) -> None:
-    """Write the model that `decision_model` returns for the same arguments to the file `path`."""
+    """Write to the file `path` the model that `decision_model` returns for the other arguments."""
     made = decision_model(adapter, model=model, output=output, dtype=dtype, input_dtype=input_dtype)
     onnx.save(made, os.fspath(path))
 
@@ -70,31 +70,32 @@ def decision_model(
         one input of shape (n_samples, n_observed), named by `Adapter.outputs`.
     output : str, optional
         The model's output that feeds the decision; by default the only one that has n_observed columns. It
-        may also be an output of maps that a ``ZipMap`` node makes from such columns, as scikit-learn's
-        converter adds: the columns are then read before they become maps.
+        may also be an output of a ``ZipMap`` node, which scikit-learn's converter adds and which turns such
+        columns into maps. The decision then reads the columns, not the maps.
     dtype : {"float64", "float32"}, default="float64"
-        Dtype of the sums. With float64 the labels are the same as from `Adapter`; with float32 their Fréchet
-        variances are within the bound that `adapter.engines.arrays` states.
+        Dtype of the sums. With float64 the labels are the same as from `Adapter`. With float32 they may
+        differ, but their Fréchet variances are within the bound that `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
-        Dtype of the input of a standalone graph: the dtype of the outputs that will feed it. By default
-        `dtype`.
+        Dtype of the input of a standalone graph; it must be the dtype of the outputs that will be given to
+        it. By default it is `dtype`.
 
     Raises
     ------
     BindingError
-        If no output of the model fits, or more than one does, or if a ``ZipMap`` names the observed labels in
-        an order other than `Adapter.observed`.
+        If no output of the model has n_observed columns, or more than one has and `output` is not given, or
+        if a ``ZipMap`` names the observed labels in an order other than `Adapter.observed`.
     InputError
         For an argument that breaks a rule, a model that cannot be converted to opset 18, and a file larger
         than 2 GB.
 
     Notes
     -----
-    ``frechet_index`` (int64) refers to `Adapter.keys`, ``frechet_label`` (string) is the key; both have shape
-    (n_samples,). A graph cannot raise errors: for a row that `Adapter.predict_indices` refuses, it returns -1
-    and an empty string, and the other rows are answered as usual. A batch without rows has no answers. The
-    metadata name the bundle, the ontology and the observed labels. The distances of a block are stored in
-    their dtype and converted when the model runs, to n_labels * n_observed numbers of `dtype`.
+    ``frechet_index`` (int64) contains the answers as indices into `Adapter.keys`, and ``frechet_label``
+    (string) contains their keys; both have shape (n_samples,). A graph cannot raise errors: for a row that
+    `Adapter.predict_indices` refuses, it returns -1 and an empty string, and the other rows are answered as
+    usual. For a batch without rows the outputs are empty. The metadata of the model name the bundle, the
+    ontology and the observed labels. The distances of a block are stored in their own dtype; when the model
+    runs, they are converted to n_labels * n_observed numbers of `dtype`.
 
     Examples
     --------
@@ -109,7 +110,8 @@ def decision_model(
             raise InputError(f"{name}: {value!r} given; choose {' or '.join(get_args(choices))}")
     if model is not None and input_dtype is not None:
         raise InputError(
-            f"input_dtype: {input_dtype!r} given with a model, whose output has a dtype; leave it out"
+            f"input_dtype: {input_dtype!r} given with a model, whose output has its own dtype; leave out "
+            "input_dtype"
         )
     adapter = adapter.pinned()
     real = np.dtype(dtype)
@@ -131,8 +133,8 @@ def decision_model(
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
         raise InputError(
-            f"the model takes {finished.ByteSize():,} bytes, but at most {_MOST_BYTES:,} fit into an ONNX "
-            "file; allow fewer labels"
+            f"model: it takes {finished.ByteSize():,} bytes with the decision, but an ONNX file can have at "
+            f"most {_MOST_BYTES:,}; build a bundle with fewer allowed labels"
         )
     checker.check_model(finished)
     return finished
@@ -182,9 +184,9 @@ def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ...]) -> str:
-    """Return the name of the value that feeds the decision.
+    """Return the name of the value in the model's graph that the decision reads.
 
-    It is an output of the model or, for an output of maps, the value from which the maps are made.
+    It is an output of the model. If that output comes from a ``ZipMap`` node, it is the input of the node.
     """
     maps = {node.output[0]: node for node in model.graph.node if node.op_type == "ZipMap"}
     shown, fitting = [], []
@@ -210,8 +212,8 @@ def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ..
     classes = _classes(maps[name])
     if sorted(classes) == sorted(observed) and classes != observed:
         raise BindingError(
-            f"output: the classes of {name!r} are {first_few(classes)}, and the columns of the adapter "
-            f"{first_few(observed)}; make the adapter with the columns of the model: "
+            f"output: the classes of {name!r} are {first_few(classes)}, but the columns of the adapter "
+            f"are {first_few(observed)}; make the adapter with the columns of the model: "
             "Adapter(bundle, list(classifier.classes_))"
         )
     return str(maps[name].input[0])
@@ -228,7 +230,7 @@ def _classes(zip_map: onnx.NodeProto) -> tuple[str, ...]:
 def _finished(
     graph: _Graph, model: onnx.ModelProto | None, source: str, fed: int, adapter: Adapter
 ) -> onnx.ModelProto:
-    """Return the complete model with metadata: `model` with the graph appended, or a standalone model."""
+    """Return the complete model with metadata: `model` with the graph appended, or the graph as a model."""
     read = {name for node in graph.nodes for name in node.input}
     constants = [constant for constant in graph.constants if constant.name in read]
     outputs = [
@@ -244,7 +246,9 @@ def _finished(
     else:
         taken = {name for node in model.graph.node for name in node.output} & {o.name for o in outputs}
         if taken:
-            raise InputError(f"model: it has values named {sorted(taken)} already; rename them")
+            raise InputError(
+                f"model: it already has values named {sorted(taken)}, which the decision adds; rename them"
+            )
         model.graph.node.extend(graph.nodes)
         model.graph.initializer.extend(constants)
         model.graph.output.extend(outputs)
@@ -262,21 +266,21 @@ def _finished(
 
 
 class _Graph:
-    """The nodes and constants recorded so far."""
+    """The ONNX nodes and constants recorded so far."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
     def constant(self, array: Any) -> _Value:
-        """Record a constant."""
+        """Record an array as a constant of the graph, and return its value."""
         array = np.asarray(array)
         name = f"{_PREFIX}constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array, name))
         return _Value(self, name, array.dtype, array.shape)
 
     def operation(self, kind: str, dtype: Any, *inputs: _Value, **attributes: Any) -> _Value:
-        """Record an operation and return its result."""
+        """Record an operation, and return a value that stands for its result."""
         name = f"{_PREFIX}{kind}_{len(self.nodes)}"
         self.named(kind, name, *(value.name for value in inputs), **attributes)
         return _Value(self, name, np.dtype(dtype))
@@ -289,7 +293,8 @@ class _Graph:
 class _Value:
     """A constant, or the result that an operation will have when the model runs.
 
-    The `shape` of a constant is a tuple. That of a result is not known yet: `shape` is the value itself.
+    The `shape` of a constant is a tuple. The shape of a result is not known yet, so its `shape` is the value
+    itself, and `reshape` records a node that reads the shape when the model runs.
     """
 
     def __init__(self, graph: _Graph, name: str, dtype: np.dtype[Any], shape: Any = None) -> None:
@@ -333,13 +338,13 @@ class _Value:
         return self._with("GreaterOrEqual", other, bool)
 
     def __getitem__(self, key: tuple[slice, slice]) -> _Value:
-        """Return rows of a constant."""
+        """Record a slice of rows; only the slice in ``key[0]`` is used."""
         ends = (self.graph.constant(np.array([end])) for end in (key[0].start, key[0].stop, 0))
         return self.graph.operation("Slice", self.dtype, self, *ends)
 
 
 class _Namespace:
-    """The part of the array API that `adapter.engines.tables` uses."""
+    """The functions of the array API that `adapter.engines.tables` uses; each records an ONNX operation."""
 
     int32 = np.dtype(np.int32)
     finfo = staticmethod(np.finfo)
@@ -390,7 +395,10 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
-        """Reshape like another value, or flatten to the computed size, because -1 fails without rows."""
+        """Reshape `x` like the value `shape`, or flatten it if `shape` is not a value.
+
+        The size of the flat array is computed, because a size of -1 fails for an array without elements.
+        """
         if isinstance(shape, _Value):
             wanted = self._graph.operation("Shape", np.int64, shape)
         else:
@@ -401,7 +409,7 @@ class _Namespace:
         return self._graph.operation("Unsqueeze", x.dtype, x, self._axis(axis))
 
     def full_like(self, x: _Value, value: float) -> _Value:
-        """Return an array of the shape of `x` if that is known, otherwise one number, which broadcasts."""
+        """Return an array of the shape of `x` if it is known, otherwise a single number, which broadcasts."""
         shape = () if isinstance(x.shape, _Value) else x.shape
         return self._graph.constant(np.full(shape, value, dtype=x.dtype))
 

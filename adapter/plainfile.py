@@ -1,4 +1,7 @@
-"""Read files at paths from users: only regular files, and text only up to the first byte that is not text."""
+"""Read files whose paths come from users.
+
+Only regular files are read, and reading text stops at the first byte that is not text.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ _BLOCK = 1 << 20
 
 
 def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file, or a link to one, for reading bytes; anything else raises `OSError` at once.
+    """Open a regular file, or a link to one, for reading bytes; for anything else raise `OSError` at once.
 
-    Reading a pipe or a device could wait forever, or never end.
+    Without this check, reading a pipe or a device could wait forever or never end.
     """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - closed by the caller
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -30,10 +33,12 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def decoded(file: BinaryIO) -> str:
-    """Return the UTF-8 text of a file, with its line ends unchanged; other bytes raise `ValueError`.
+    """Return the UTF-8 text of a file, with its line ends unchanged.
+
+    `ValueError` is raised for bytes that are not UTF-8 text.
 
     The file is decoded while it is read, and a NUL byte is an error, so only the beginning of ``/dev/zero``
-    or of a sparse terabyte is read.
+    or of a sparse file of a terabyte is read.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     parts = []
@@ -45,7 +50,10 @@ def decoded(file: BinaryIO) -> str:
 
 
 def read_plain(path: str | os.PathLike[str], most: int) -> bytes:
-    """Return the bytes of a regular file of at most `most` bytes; a larger one raises `OSError` unread."""
+    """Return the bytes of a regular file.
+
+    A file of more than `most` bytes is not read; it raises `OSError`.
+    """
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:

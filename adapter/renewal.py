@@ -1,4 +1,4 @@
-"""The address where an adapter looks for another bundle, and the ontology version that it keeps."""
+"""Where an adapter looks for a newer bundle when it is refreshed, and which ontology version it must keep."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Renewal", "refuse_other_version"]
 
 @dataclass
 class Renewal:
-    """The address and the pinned version that `adapter.Adapter.refresh` uses.
+    """The address from which `adapter.Adapter.refresh` loads a bundle, and the version that it must have.
 
     Attributes
     ----------
     source : BundleSource or None
-        The address; None for an adapter without one.
+        The address; None for an adapter that was not made from an address.
     mark : tuple
         Mark of the bundle that was last found at the address; see `adapter.loading.source.Located`.
     pin : str
-        Digest of the ontology version to keep, or its first digits; empty for any version.
+        Digest of the ontology version to accept, or its first digits; empty for any version.
     lock : Lock
         Locked during a refresh.
     """
@@ -36,13 +36,13 @@ class Renewal:
     lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def look(self, held: Bundle) -> tuple[Bundle, tuple[Any, ...]] | None:
-        """Return the bundle at the address with its mark; None if the mark has not changed.
+        """Return the bundle that is now at the address, and its mark; None if the mark is still the same.
 
         Raises
         ------
         GroveError
-            As `adapter.open_bundle`; `BundleError` for a bundle other than `held` whose version is not the
-            pinned one.
+            As `adapter.open_bundle`. `BundleError` is also raised if the bundle is not `held`, the current
+            bundle of the adapter, and its version is not the pinned one.
         """
         located = None if self.source is None else self.source.locate()
         if located is None or (located.mark and located.mark == self.mark):
@@ -61,8 +61,8 @@ def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
     bundle : Bundle
         The bundle to check.
     pin : bool or str
-        Digest of the version, or 8 or more of its first digits. True accepts any bundle that names a version;
-        False or empty text accepts every bundle.
+        Digest of the pinned version, or 8 or more of its first digits. True accepts any bundle that names a
+        version; False or empty text accepts every bundle.
     """
     if not pin:
         return
@@ -75,7 +75,7 @@ def refuse_other_version(bundle: Bundle, pin: bool | str) -> None:
     if not made_from:
         raise BundleError(
             f"bundle {bundle.digest[:12]}: it names no ontology version to pin; build it from a version "
-            "with: grove bundle build, or leave pin out"
+            "with: grove bundle build, or leave out pin"
         )
     if pin is not True and not made_from.startswith(pin):
         raise BundleError(

@@ -39,14 +39,15 @@ MAX_VALUES = 1 << 27
 
 
 class Adapter:
-    """Lets a classifier of n_observed classes answer with any of n_labels labels.
+    """Lets a classifier that was trained on n_observed labels answer with any of n_labels labels.
 
     The answer to a row p of probabilities is the Fréchet mean: the allowed label y with the smallest
-    ``sum_i p_i d(y, l_i)^beta``. Sums are taken in float64 from `p` as given; labels within a relative 1e-12
-    of the smallest are tied, and the first tied label in canonical order wins.
+    ``sum_i p_i d(y, l_i)^beta``, where l_i are the observed labels and d is the distance. Sums are computed
+    in float64, and p is not normalized first. Labels whose sum is within a relative 1e-12 of the smallest are
+    tied, and the first tied label in canonical order is the answer.
 
-    Threads may share an adapter. `refresh` replaces its whole state at once, and nothing else changes it:
-    each call uses the state that was there when the call began.
+    Threads may share an adapter. Only `refresh` changes its state, which it replaces as a whole: each call of
+    another method uses the state from the beginning of the call.
 
     Parameters
     ----------
@@ -54,25 +55,25 @@ class Adapter:
         Label space and observed labels.
     columns : iterable of str, mapping or Binding, length n_observed, optional
         Names of the model's columns, which `bind` matches with the observed labels: a list of text, an
-        ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels in the
-        order in which the bundle was built.
+        ``id2label`` dictionary, or a saved `Binding`. By default the columns are the observed labels, in the
+        order that was given when the bundle was built.
     by : {"auto", "key", "name", "position"}, default="auto"
         How to read `columns`.
     outputs : {"probabilities", "log_probabilities", "logits"}, default="probabilities"
-        Kind of the model's outputs. Probabilities are used as given, and rows need not sum to one; for the
-        other two kinds the softmax of each row is used.
+        Kind of the model's outputs. Probabilities are used as weights without change, and a row need not sum
+        to one. For the other two kinds the softmax of each row is used.
     temperature : float, default=1
         Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
-        Exponent of the distances. For a value other than 2, on a tree whose labels are all allowed, a single
-        answer is found among the vertices on paths between observed labels. In other cases on a tree (only
-        some labels allowed, several answers, or candidates) the distances of all these labels are measured
-        again for each batch of about a thousand rows.
+        Exponent of the distances. Values other than 2 cost more on a tree. If all labels are allowed and only
+        the best one is requested, it is found among the vertices on paths between observed labels. In other
+        cases (only some labels allowed, several answers, or candidates) the distances from all labels that
+        may be answers are measured again for each batch of about a thousand rows.
 
     Raises
     ------
     BindingError
-        For columns that are unknown, ambiguous, repeated or missing, all listed.
+        For columns that are unknown, ambiguous, repeated or missing; the message lists all of them.
     InputError
         For values of `outputs`, `temperature` and `beta` that break a rule.
 
@@ -133,13 +134,14 @@ class Adapter:
         columns, by, outputs, temperature, beta
             As for `Adapter`.
         pin : bool or str, default=False
-            Ontology version to keep: its digest, or 8 or more of its first digits; True means the version
-            that the bundle was made from. This method and `refresh` refuse bundles of another version.
+            Digest of the only ontology version to accept, or 8 or more of its first digits. True means the
+            version that the bundle was made from. This method and `refresh` refuse bundles of other versions.
 
         Raises
         ------
         GroveError
-            As `open_bundle` and `Adapter`; `BundleError` for a version other than the pinned one.
+            As `open_bundle` and `Adapter`. `BundleError` is also raised for a version other than the pinned
+            one.
         """
         source = BundleSource(uri, artifacts_url, offline, verify, stale)
         located = source.locate()
@@ -162,9 +164,10 @@ class Adapter:
         temperature: float = 1.0,
         beta: float = 2,
     ) -> Self:
-        """Build the bundle of `graph` in memory (see `build_bundle`); the columns are `observed`, in order.
+        """Build a bundle of `graph` in memory, and return its adapter; see `build_bundle`.
 
-        The adapter keeps the graph, on which an evaluation measures distances between labels.
+        The columns of the model are the labels `observed`, in this order. The adapter keeps the graph,
+        because an evaluation needs it to measure distances between labels.
         """
         bundle = build_bundle(graph, observed, metric=metric, labels=labels)
         made = cls(bundle, outputs=outputs, temperature=temperature, beta=beta)
@@ -185,12 +188,12 @@ class Adapter:
 
     @property
     def keys(self) -> Keys:
-        """Keys of the allowed labels, in canonical order; every index refers to this order."""
+        """Keys of the allowed labels, in canonical order; indices in results are positions in `keys`."""
         return self._state.keys
 
     @property
     def names(self) -> Texts:
-        """Names of the allowed labels, in the same order."""
+        """Names of the allowed labels, in the order of `keys`."""
         return self._state.names
 
     @property
@@ -205,7 +208,7 @@ class Adapter:
 
     @property
     def n_observed(self) -> int:
-        """Number of observed labels: the columns of P."""
+        """Number of observed labels, which is the number of columns of the model."""
         return self._state.bundle.n_observed
 
     @property
@@ -220,7 +223,7 @@ class Adapter:
 
     @property
     def temperature(self) -> float:
-        """Divisor of logits and log-probabilities before the softmax."""
+        """The number by which logits and log-probabilities are divided before the softmax."""
         return self._reader.temperature
 
     @property
@@ -236,18 +239,19 @@ class Adapter:
         Parameters
         ----------
         P : array_like of shape (n_samples, n_observed) or (n_observed,), SparseOutputs or scipy.sparse matrix
-            Outputs of the model, columns as in `observed`; any integer or floating dtype and memory order. A
-            table whose columns have the names in `observed` may have them in any order.
+            Outputs of the model, in any integer or floating dtype and memory order. The columns must be in
+            the order of `observed`; only a table whose columns are named by these keys may have them in any
+            order.
         candidates : optional
-            The labels from which to choose the answer; by default all:
+            The labels from which the answer is chosen; by default all allowed labels:
 
             - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
               some weights make best (see `ontology.geometry.locus`);
             - ``Subtree(key)``: a label of a tree and all labels below it;
             - keys, in any order;
-            - a list with a ``Subtree``, keys or None (all) for each row.
+            - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
 
-            The adapter keeps the scorers of the 16 sets used last.
+            The adapter keeps the scorers of the 16 sets of candidates that were used last.
 
         Raises
         ------
@@ -257,19 +261,19 @@ class Adapter:
         BindingError
             For a table in which some column names are in `observed` and others are not.
         InputError, UnknownLabelError, SpaceError
-            For candidates that are unknown, for an empty set of them, and for candidates that need the tree
-            that a block bundle lacks.
+            For candidates that are unknown, for an empty set of candidates, and for candidates that need a
+            tree if the bundle has none.
 
         Notes
         -----
-        Trees: O(n_samples * n_observed) time. Blocks: O(n_samples * n_observed * n_labels). Rows are taken in
-        chunks, so memory beyond P stays at a few hundred megabytes at most.
+        Time on a tree: O(n_samples * n_observed). Time on a block: O(n_samples * n_observed * n_labels). Rows
+        are scored in chunks, so at most a few hundred megabytes of memory are needed in addition to P.
         """
         state = self._state
         return state.decoded(best(state, self._reader, P, candidates))
 
     def predict_indices(self, P: Outputs, *, candidates: Candidates | None = None) -> NDArray[np.int64]:
-        """Return the answers of `predict` as indices into `keys`; shape (n_samples,), dtype=int64."""
+        """Return the answers of `predict` as indices into `keys`, with shape (n_samples,) and dtype int64."""
         return best(self._state, self._reader, P, candidates)
 
     def top_k(self, P: Outputs, k: int, *, candidates: Candidates | None = None) -> Ranking:
@@ -303,7 +307,8 @@ class Adapter:
         P
             As for `predict`.
         candidates : optional
-            One set as for `predict`; keys give the order of the returned columns.
+            As for `predict`, but one set for all rows. If keys are given, the columns are returned in their
+            order.
         out : ndarray of shape (n_samples, n_labels) or (n_samples, n_candidates), optional
             Array to write to, in float64 or float32, for example a memory map.
 
@@ -314,7 +319,8 @@ class Adapter:
         Raises
         ------
         InputError
-            For more than `MAX_VALUES` numbers without `out`; take fewer rows at a time, or name candidates.
+            If the result has more than `MAX_VALUES` numbers and `out` is not given; score fewer rows at a
+            time, or give candidates.
         WeightError, UnknownLabelError
             As for `predict`, and for a candidate that is not allowed.
         """
@@ -336,17 +342,17 @@ class Adapter:
     ) -> NDArray[Any]:
         """Return a softmax over labels: ``exp(-V / scale)``, divided by its sum over the columns.
 
-        V is the Fréchet variance of the label, divided by the sum of the row. These are scores between 0 and
-        1 that sum to one and rank labels as `decision_function` does. They are not calibrated: a score does
-        not say how often a label is the truth.
+        V is the Fréchet variance of the label, divided by the sum of the row's weights. The results are
+        between 0 and 1, sum to one in each row, and rank labels as `decision_function` does. They are not
+        calibrated: they do not say how often a label is the truth.
 
         Parameters
         ----------
         P, candidates, out
-            As for `decision_function`; the sum runs over the candidates only.
+            As for `decision_function`. If candidates are given, the sum is only over them.
         scale : float, default=1
-            Positive, in edge-weight units to the power of beta: a V that is larger by `scale` makes a label
-            less probable by a factor of e.
+            A positive number, in edge-weight units to the power of beta. If V of one label is larger by
+            `scale` than V of another, its probability is smaller by a factor of e.
 
         Returns
         -------
@@ -378,19 +384,21 @@ class Adapter:
         return out
 
     def back_off(self, P: Outputs, margin: float, *, candidates: OneSet | None = None) -> BackedOff:
-        """Return the lowest label of the tree that covers the best answer and all nearly as good ones.
+        """Return the lowest label that is an ancestor of the best answer and of all nearly as good labels.
 
-        A label is nearly as good if its Fréchet variance is at most the smallest plus `margin` times the sum
-        of the row, ties included. With `margin` 0 the result is the best label or, if labels are tied with
-        it, their lowest common ancestor.
+        A label counts as its own ancestor here. A label is nearly as good if its Fréchet variance is at most
+        the smallest one plus `margin` times the sum of the row's weights; labels tied with this limit are
+        included. With `margin` 0 the result is the best label or, if other labels are tied with it, the
+        lowest common ancestor of them all.
 
         Parameters
         ----------
         P, candidates
-            As for `predict`; one set of candidates.
+            As for `predict`, but `candidates` is one set for all rows.
         margin : float
-            Not negative, in edge-weight units to the power of beta. On a tree of unit edges, a margin of 1 or
-            more reaches the parent of a label even for a row that is certain of the label.
+            A number that is not negative, in edge-weight units to the power of beta. On a tree whose edges
+            have length 1, a margin of 1 or more gives the parent of a label or a higher label, even for a row
+            whose whole weight is on this label.
 
         Raises
         ------
@@ -401,7 +409,7 @@ class Adapter:
 
         Notes
         -----
-        Cost: as `top_k` with k the number of labels within the margin.
+        The cost is that of `top_k`, where k is the number of labels within the margin.
 
         Examples
         --------
@@ -431,36 +439,37 @@ class Adapter:
         within: float = 2.0,
         candidates: OneSet | None = None,
     ) -> list[tuple[str, ...]]:
-        """Return the keys of several labels for each row of independent probabilities.
+        """Return any number of labels for each row, for models that give a sample several labels.
 
-        For models that give a sample several labels: each column is a separate probability, so rows need not
-        sum to one, and logits go through the logistic function instead of the softmax. Observed labels whose
-        probability is at least `threshold` are active. Active labels at most `within` apart are linked, and
-        the answer for each connected group is the Fréchet mean under the probabilities of the group. A row
-        without an active label gets an empty tuple. This is a rule of thumb, not an estimate of the most
-        probable set.
+        Each column contains a separate probability, so a row need not sum to one, and logits are converted by
+        the logistic function instead of the softmax. Observed labels whose probability is at least
+        `threshold` are active. Two active labels are linked if their distance is at most `within`. For each
+        connected group of active labels, one label is returned: the Fréchet mean with the probabilities of
+        the group as weights. A row without an active label gets an empty tuple. This is a rule of thumb, not
+        an estimate of the most probable set.
 
         Parameters
         ----------
         P, candidates
-            As for `predict`; one set of candidates.
+            As for `predict`, but `candidates` is one set for all rows.
         threshold : float, default=0.5
-            Above 0, at most 1.
+            Least probability of an active label; above 0 and at most 1.
         within : float, default=2
-            In edge-weight units: on a tree of unit edges 2 links siblings; with 0 each active label is
-            answered separately.
+            Largest distance that links two active labels, in edge-weight units. On a tree whose edges have
+            length 1, the value 2 links siblings. With 0 each active label is answered separately.
 
         Returns
         -------
         sets : list of n_samples tuples of str
-            In canonical order, each key once.
+            For each row, the keys of the returned labels in canonical order, each key once.
 
         Raises
         ------
         WeightError
             For probabilities outside 0..1.
         InputError, SpaceError
-            For a `threshold` or `within` out of range, and for active labels whose distances a block lacks.
+            For a `threshold` or `within` out of range, and for active labels between which a block does not
+            have the distances.
 
         Examples
         --------
@@ -487,7 +496,7 @@ class Adapter:
         row
             One row of outputs, as for `predict`.
         candidates : optional
-            One set as for `predict`.
+            As for `predict`, but one set for the row.
 
         Returns
         -------
@@ -498,7 +507,7 @@ class Adapter:
         Raises
         ------
         WeightError
-            As for `predict`, and for any number of rows but one.
+            As for `predict`, and if the number of rows is not one.
 
         Examples
         --------
@@ -524,7 +533,10 @@ class Adapter:
     # ---- used by evaluation ------------------------------------------------------------------------
 
     def whole_space(self) -> MetricSpace | None:
-        """Return the space between all allowed labels; None for a block without its graph."""
+        """Return the metric space with the distances between all allowed labels.
+
+        None for a block if the adapter was not made by `from_graph`.
+        """
         if self.space is not None or self._graph is None:
             return self.space
         bundle = self.bundle
@@ -532,56 +544,62 @@ class Adapter:
         return metric_space(self._graph, cast("Any", bundle.metric), labels)
 
     def distances(self, indices: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the distances from allowed labels to observed ones, columns in the order of the bundle."""
+        """Return the distances from the allowed labels at `indices` to all observed labels.
+
+        Columns are in the order of the bundle.
+        """
         return self._state.distances[indices]
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Column of P for each observed label in the order of the bundle; None if the orders are the same."""
+        """Column of P for each observed label in the order of the bundle; None if both orders are equal."""
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
-        """Return P as rows of n_observed columns, with a length, whose values are not yet checked."""
+        """Return P as rows with a known length; only the number of columns and the dtype are checked."""
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the number of the first row, and the checked weights, of each chunk of rows of P.
+        """Yield, for each chunk of rows of P, the number of its first row and its checked weights.
 
         The columns are in the order of the bundle.
 
         Raises
         ------
         WeightError
-            As for `predict`; rows are counted over the whole of P.
+            As for `predict`; messages count rows from the beginning of P, not of the chunk.
         """
         return self._reader.chunks(self.rows(P), self._state.order)
 
     def logits(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
+        """Yield the same as `chunks`, but logits instead of weights.
+
+        The logits are not divided by the temperature.
+        """
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P as blocks of rows for `chunks` and `logits`; files and iterators may exceed memory."""
+        """Return P as blocks of rows for `chunks` and `logits`; a file or iterator may exceed memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(
         self, weights: NDArray[np.float64], k: int = 1, candidates: OneSet | None = None
     ) -> FrechetResult:
-        """Return the best `k` labels for rows of weights, such as those of `chunks`.
+        """Return the `k` best labels for rows of weights, which `chunks` yields.
 
-        The index and the value of the result have shape (n_samples, k), even for k = 1.
+        `index` and `value` in the result have shape (n_samples, k), even for k = 1.
         """
         return one_set(self._state, candidates).score(weights, k)
 
     # ---- renewal -----------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
-        """Look for a new bundle at the loaded address, and answer from it if there is one.
+        """Look for a new bundle at the address given to `load`, and answer from it if there is one.
 
-        If the address is a name, it is looked up first; nothing is opened if it still means the current
-        bundle. The columns of the model stay the same: each is matched by the key of its observed label.
-        Calls in other threads are not disturbed, and each uses either the old bundle or the new one; `pinned`
-        keeps one bundle for several calls.
+        If the address is a name, it is looked up first; if it still refers to the current bundle, nothing is
+        opened. The columns of the model stay the same: each is matched by the key of its observed label.
+        Calls in other threads are not disturbed: each uses either the old bundle or the new one. To use one
+        bundle for several calls, call them on the adapter that `pinned` returns.
 
         Returns
         -------
@@ -595,7 +613,7 @@ class Adapter:
         BundleError
             For a bundle of an ontology version other than the pinned one (``load(uri, pin=...)``).
         GroveError
-            As for `load`; the adapter then answers as before.
+            As for `load`. After an error the adapter answers from the old bundle.
         """
         renewal = self._renewal
         if renewal.source is None:
@@ -616,7 +634,7 @@ class Adapter:
             return changed
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
-        """Write the bundle, the columns and the settings to a folder, for `from_pretrained`.
+        """Write the bundle, the columns and the settings to a folder that `from_pretrained` can read.
 
         Parameters
         ----------
@@ -633,15 +651,15 @@ class Adapter:
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a folder that `save_pretrained` wrote, and check the sha256 of the bundle.
+        """Return the adapter in a folder that `save_pretrained` wrote, after a check of the bundle's sha256.
 
-        Neither a network nor unpickling is needed.
+        The method needs no network and unpickles nothing.
 
         Raises
         ------
         NotFoundError, ArtifactError, BundleError
-            For a folder that lacks a file or whose bytes do not match its configuration; for a configuration
-            of a newer format, or with a field that is missing, unknown or wrong.
+            For a folder without one of the files, or with a bundle that does not match the configuration; and
+            for a configuration of a newer format, or with a field that is missing, unknown or wrong.
         """
         bundle, config = read_folder(folder)
         try:
@@ -659,7 +677,7 @@ class Adapter:
             ) from error
 
     def pinned(self) -> Self:
-        """Return an adapter that keeps the current bundle, even after a `refresh` of this adapter."""
+        """Return an adapter that keeps the current bundle, even if this adapter is refreshed later."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._renewal = Renewal()

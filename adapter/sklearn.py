@@ -1,4 +1,4 @@
-"""FrechetClassifier: let any scikit-learn classifier answer with every label of a bundle, and score it."""
+"""Let a scikit-learn classifier answer with any label of a bundle, and score the answers by distance."""
 
 from __future__ import annotations
 
@@ -50,47 +50,48 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """Warns that a score covers only learned classes although the classifier can answer with other labels."""
+    """Warns that all samples of a score have learned classes, although other labels are possible answers."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Lets a classifier of a few labels answer with any label of a bundle.
+    """Lets a scikit-learn classifier of a few labels answer with any label of a bundle.
 
     Parameters
     ----------
     estimator : classifier
-        Classifier that gives probabilities or logits (see `response_method`). A clone of it is fitted; a
-        classifier wrapped in `sklearn.frozen.FrozenEstimator` is used as it is.
+        Classifier that returns probabilities or logits (see `response_method`). `fit` fits a clone of it; a
+        classifier in a `sklearn.frozen.FrozenEstimator` is used without fitting.
     bundle : str, path, Bundle, LabelGraph, MetricSpace or None, default=None
         The labels and their distances:
 
-        - an address as for `adapter.open_bundle`, or a `Bundle`: the classes of the estimator are among its
-          observed labels. An observed label that is not a class has probability 0;
-        - a `LabelGraph` or `MetricSpace`: the classes are the observed labels; each may be any label in it;
-        - None: the classes themselves, all at the same distance from each other. The answer is then argmax.
+        - an address as for `adapter.open_bundle`, or a `Bundle`: every class of the estimator must be one of
+          its observed labels. An observed label that is not a class has probability 0;
+        - a `LabelGraph` or `MetricSpace`: the classes become the observed labels; each must be a label in it;
+        - None: the labels are the classes themselves, and all their distances are equal. The answer is then
+          argmax.
     columns : mapping of class to str, default=None
-        The label of each class of the estimator, by key or by name, if the classes are not keys:
+        The label of each class of the estimator, by key or by name. It is needed if the classes are not keys:
         ``{0: "n02084071", 1: "n02121808"}`` or the ``id2label`` of a model.
     response_method : {"predict_proba", "decision_function"}, default="predict_proba"
-        Method of the estimator to call. A decision function needs one column for each class (one number for
-        two classes), and is read as logits. Margins of support vector machines are not logits:
-        `sklearn.calibration.CalibratedClassifierCV` turns them into probabilities.
+        Method of the estimator to call. A decision function must return one column for each class (a single
+        number for two classes); its values are read as logits. Margins of support vector machines are not
+        logits: `sklearn.calibration.CalibratedClassifierCV` turns them into probabilities.
     temperature : float, default=1.0
-        Logits, or the logarithms of probabilities, are divided by it before the softmax. To search for a
-        value, hold out classes (`ClassKFold`): on the learned classes alone, the best value tends to 0, which
-        turns the answer into argmax.
+        Logits, or the logarithms of probabilities, are divided by it before the softmax. To search for a good
+        value, hold out whole classes from training (`ClassKFold`). If all true labels are learned classes,
+        the best value tends to 0, which turns the answer into argmax.
     beta : float, default=2
         Exponent of the distances.
     scale : float, default=1.0
-        Scale of `predict_proba`; see `adapter.Adapter.predict_proba`.
+        The `scale` of `adapter.Adapter.predict_proba`, which `predict_proba` uses.
     artifacts_url : str, default=None
         The artifact store of an address; by default the store in the settings.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
-        The labels it can return, sorted: keys of the allowed labels in an array of objects. Without a bundle,
-        the classes of the estimator.
+        The labels that `predict` can return, sorted: keys of the allowed labels, in an array of objects.
+        Without a bundle, the classes of the estimator.
     source_classes_ : ndarray of shape (n_classes,)
         The classes of the estimator: the columns of its probabilities.
     estimator_ : classifier
@@ -98,17 +99,18 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     adapter_ : Adapter
         The adapter that gives the answers. Without a bundle its keys are positions in `classes_`.
     n_features_in_ : int
-        Number of features that the estimator saw, if it reports the number.
+        Number of features that the estimator was fitted on, if it has this attribute.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of these features, if the estimator reports them.
+        Names of these features, if the estimator has this attribute.
 
     Notes
     -----
-    Of tied labels the first in canonical order wins. Canonical order is not the order of `classes_`, so in a
-    tie `predict` need not return the first of the largest columns of `decision_function`.
+    Of tied labels, `predict` returns the first in canonical order. This is not the order of `classes_`, so
+    `predict` may return another one of the tied labels than the first with the largest number in
+    `decision_function`.
 
-    If `bundle` is an address, a pickle contains the address and the digest, and the bundle is opened when it
-    is first needed. Any other `bundle` is pickled with its content.
+    If `bundle` is an address, a pickle of the classifier contains only the address and the digest, and the
+    loaded classifier opens the bundle when it first needs it. Any other `bundle` is pickled with its content.
 
     Examples
     --------
@@ -156,12 +158,13 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         y : array_like of shape (n_samples,)
             The class of each sample. A frozen estimator uses neither `X` nor `y`: ``fit(None, None)`` works.
         **params
-            Passed to the ``fit`` of the estimator; with metadata routing, only those that it requests.
+            Passed to the ``fit`` of the estimator; if metadata routing is enabled, only those that it
+            requests.
 
         Raises
         ------
         BindingError
-            For classes that are not labels, before the estimator is fitted.
+            For classes that are not labels of the bundle; it is raised before the estimator is fitted.
         InputError
             For parameters that break a rule. If `bundle` is an address, the errors of `open_bundle` may be
             raised too.
@@ -179,7 +182,9 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         if not hasattr(fitted, "classes_"):
             raise InputError(f"estimator: {fitted!r} has no classes_ after fitting; give a classifier")
         if any(np.ndim(one) for one in fitted.classes_):
-            raise InputError("estimator: it gives several outputs for a sample; use one classifier for each")
+            raise InputError(
+                "estimator: it predicts several outputs per sample; use one classifier per output"
+            )
         classes = np.asarray(fitted.classes_)
         bundle, feeds = binding.bundle(classes)
         self._answers = ClassAnswers(
@@ -197,7 +202,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def _clone_of_estimator(self) -> Any:
-        """Return the clone to fit, or raise for parameters that break a rule."""
+        """Check the parameters and return the clone of the estimator to fit; raise if one breaks a rule."""
         if self.response_method not in _METHODS:
             raise InputError(
                 f"response_method: {self.response_method!r} given; choose {' or '.join(map(repr, _METHODS))}"
@@ -230,7 +235,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels it can return, sorted."""
+        """The labels that `predict` can return, sorted."""
         return self._fitted().classes
 
     @property
@@ -269,14 +274,14 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         Raises
         ------
         InputError
-            For more numbers than `adapter.scorer.MAX_VALUES`; take fewer rows at a time.
+            If the result has more numbers than `adapter.scorer.MAX_VALUES`; give fewer rows at a time.
         """
         answers = self._fitted()
         decision = answers.sorted(answers.adapter.decision_function(self._given(X)))
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return a softmax over labels, not calibrated; see `adapter.Adapter.predict_proba`.
+        """Return a softmax over labels, which is not calibrated; see `adapter.Adapter.predict_proba`.
 
         Parameters
         ----------
@@ -341,12 +346,12 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     # ---- scikit-learn's protocol -------------------------------------------------------------------
 
     def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Any:
-        """Tell the transformers within the estimator what to return, as a pipeline does.
+        """Set the container that transformers in the estimator return, as `Pipeline.set_output` does.
 
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            Container that transformers return; None changes nothing. The answers are arrays in any case.
+            The container; None changes nothing. The answers of this classifier are always arrays.
         """
         estimators: tuple[Any, ...] = (self.estimator, getattr(self, "estimator_", None))
         for estimator in estimators:
@@ -355,7 +360,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return the routing of metadata: from ``fit`` to the estimator, from ``score`` to this object."""
+        """Return scikit-learn's metadata routing: ``fit`` to the estimator, ``score`` to this object."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self.estimator, method_mapping=mapping)
@@ -374,7 +379,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
 
 def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = None) -> Any:
-    """Return a scorer for ``scoring=``: the negative of `expected_sq_distance`, for any classifier.
+    """Return a scorer for ``scoring=`` that works for any classifier: the negative of `expected_sq_distance`.
 
     Parameters
     ----------
@@ -386,16 +391,17 @@ def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = N
     Returns
     -------
     scorer : callable
-        As from `sklearn.metrics.make_scorer`; larger is better. For a `FrechetClassifier` it gives the same
-        warning as `neg_expected_sq_distance`.
+        A scorer like those of `sklearn.metrics.make_scorer`; larger is better. For a `FrechetClassifier` it
+        gives the same warning as `neg_expected_sq_distance`.
     """
     return _DistanceScorer(measuring_space(opened_source(source, artifacts_url)))
 
 
 class _DistanceScorer:
-    """scikit-learn's scorer of predictions, which also warns as `neg_expected_sq_distance` does.
+    """A scorer from scikit-learn's `make_scorer` that also warns as `neg_expected_sq_distance` does.
 
-    A plain scorer cannot give this warning, because it sees the predictions but not the classifier.
+    The metric in a plain scorer cannot give this warning, because it gets the predictions but not the
+    classifier.
     """
 
     def __init__(self, space: MetricSpace) -> None:
@@ -422,12 +428,14 @@ class _DistanceScorer:
 def neg_expected_sq_distance(
     estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Score a `FrechetClassifier` by distances in its space; for use as ``scoring=neg_expected_sq_distance``.
+    """Return the negative mean squared distance from a `FrechetClassifier`'s answers to the truth.
+
+    For use as ``scoring=neg_expected_sq_distance``.
 
     Parameters
     ----------
     estimator : FrechetClassifier, or a Pipeline or search that ends in one
-        Fitted.
+        The fitted classifier to score.
     X : array_like
         Samples.
     y : array_like of shape (n_samples,)
@@ -443,7 +451,7 @@ def neg_expected_sq_distance(
     Raises
     ------
     InputError
-        For an estimator of another kind; `expected_sq_distance_scorer` takes any.
+        For an estimator of another kind; use `expected_sq_distance_scorer` for it.
     UnknownLabelError, SpaceError
         As for `expected_sq_distance`.
 
@@ -451,13 +459,13 @@ def neg_expected_sq_distance(
     -----
     ObservedTruthsWarning
         If every truth is a class that the classifier learned, although there are other labels. Such a score
-        says nothing about the other labels, and a search by it chooses parameters that harm them: hold out
-        classes with ``cv=ClassKFold()``.
+        says nothing about samples of the other labels, and a parameter search that uses it chooses parameters
+        that make the answers to such samples worse. To avoid this, hold out classes with ``cv=ClassKFold()``.
     """
     within = _classifier_within(estimator)
     if within is None:
         raise InputError(
-            f"estimator: {estimator!r} has no space to measure in; give a FrechetClassifier, or "
+            f"estimator: {estimator!r} has no space with distances; give a FrechetClassifier, or "
             "scoring=expected_sq_distance_scorer(graph)"
         )
     space = within._fitted().space  # noqa: SLF001  (of this module)
@@ -470,7 +478,7 @@ def neg_expected_sq_distance(
 
 
 def _classifier_within(estimator: Any) -> FrechetClassifier | None:
-    """Return the `FrechetClassifier` at the end of pipelines and searches; None if there is none."""
+    """Return the `FrechetClassifier` that ends a pipeline or a search; None if there is none."""
     while not isinstance(estimator, FrechetClassifier):
         if isinstance(estimator, Pipeline):
             estimator = estimator[-1]
@@ -482,7 +490,7 @@ def _classifier_within(estimator: Any) -> FrechetClassifier | None:
 
 
 def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
-    """Warn if every truth is a learned class although there are other labels."""
+    """Warn if every true label in `y` is a learned class, although other labels are possible answers."""
     learned = classifier._fitted()  # noqa: SLF001  (of this module)
     if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(

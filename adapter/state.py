@@ -1,4 +1,7 @@
-"""State: one bundle matched with the columns of one model, with its scorers; immutable."""
+"""The state of an adapter: one bundle, matched with the columns of one model, and its scorers.
+
+A state never changes: a refresh of the adapter makes a new one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _COPIED_ENTRIES = 1 << 24
 
 
 class _Picked:
-    """Some rows of another array of rows, read when they are requested."""
+    """Some rows of another object with rows; they are read only when they are requested."""
 
     def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
         self._rows, self._labels = rows, labels
@@ -45,14 +48,15 @@ class _Picked:
 
 @dataclass(eq=False)
 class CandidateSet:
-    """The labels from which an answer is chosen, with a scorer for them.
+    """The candidates: the labels from which an answer is chosen, with a scorer for them.
 
     Attributes
     ----------
     n_labels : int
     scorer : Scorer
     labels : ndarray of shape (n_labels,), dtype=int64, or None
-        Indices of the candidates among the allowed labels, ascending; None if all labels are candidates.
+        Indices of the candidates among the allowed labels, ascending; None if all allowed labels are
+        candidates.
     """
 
     n_labels: int
@@ -61,16 +65,20 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled decision for rows of the model as they are; None if there is none (yet).
+        """Return the compiled function that answers rows; None if this set has none, or if it is not ready.
 
-        The decision returns positions in `labels`. `order` is that of the state that owns this set.
+        The function takes rows with columns in the order of the model, and returns positions in `labels`.
+        `order` is the `order` of the state that this set belongs to.
         """
         if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(order)
         return self._decision
 
     def score(self, weights: NDArray[np.float64], k: int) -> FrechetResult:
-        """Return the best `k` candidates, as indices of allowed labels, in arrays of shape (n_samples, k)."""
+        """Return the `k` best candidates of each row, as indices among the allowed labels.
+
+        The arrays `index` and `value` in the result have shape (n_samples, k).
+        """
         found = self.scorer.score(weights, top=k)
         index = found.index if self.labels is None else self.labels[found.index]
         return FrechetResult(index.reshape(-1, k), found.value.reshape(-1, k), found.n_tied)
@@ -84,7 +92,7 @@ class State:
     bundle : Bundle
         Label space and observed labels.
     columns : iterable of str or None
-        Names of the model's columns; by default the bundle's observed labels.
+        Names of the model's columns; None means the bundle's observed labels.
     by : {"auto", "key", "name", "position"}
         How to read the columns.
     beta : float
@@ -97,9 +105,9 @@ class State:
     observed : tuple of str
         Keys of the observed labels in the order of the model's columns.
     space : MetricSpace or None
-        None for a block, which has only distances to observed labels.
+        The metric space of the bundle; None for a block, which has only distances to observed labels.
     distances : Rows
-        Distances from allowed labels to observed ones.
+        Distances from each allowed label (row) to each observed label (column).
     scorer : Scorer
         Scores all allowed labels.
     """
@@ -148,20 +156,23 @@ class State:
 
     @property
     def tree(self) -> TreeSpace | None:
-        """The space of a tree bundle."""
+        """The space if the bundle is a tree, otherwise None."""
         return self.space if isinstance(self.space, TreeSpace) else None
 
     def hierarchy(self, what: str) -> TreeSpace:
-        """Return the tree for the operation `what`, which needs parents, or raise `SpaceError`."""
+        """Return the tree, or raise `SpaceError` if it does not show the parents of labels.
+
+        `what` names the operation that needs the parents; the message begins with it.
+        """
         if self.tree is None:
             raise SpaceError(
                 f"{what} needs the parents of labels, which a {self.bundle.kind} bundle does not contain; "
-                "build a tree bundle with metric='tree', or list the keys"
+                "build a tree bundle with metric='tree', or list the keys of the candidates"
             )
         if not self.tree.is_hierarchy:
             raise SpaceError(
                 f"{what} needs the parents of labels, but this tree has undirected edges or several roots; "
-                "list the keys, or ingest with the policy roots=virtual"
+                "list the keys of the candidates, or ingest with the policy roots=virtual"
             )
         return self.tree
 
@@ -172,25 +183,28 @@ class State:
 
     @cached_property
     def pairs_scorer(self) -> DenseScorer:
-        """Scores single pairs of a row and a label."""
+        """The scorer for single pairs of a row and a label."""
         return DenseScorer(self.distances, beta=self.beta)
 
     def candidates(self, chosen: Chosen) -> CandidateSet:
-        """Return a set of candidates with its scorer, which is kept for later calls."""
+        """Return the set of candidates for `chosen`, with its scorer; the set is kept for later calls."""
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the indices of the allowed labels in `chosen`; keys keep their order."""
+        """Return the chosen labels as indices among the allowed labels; if keys are given, in their order."""
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
-        """Return a scorer of `labels` in their order; for many labels it measures distances on demand."""
+        """Return a scorer of `labels` in the given order.
+
+        If there are many, the scorer measures their distances only when they are needed.
+        """
         few = len(labels) * self.bundle.n_observed <= _COPIED_ENTRIES
         rows = self.distances[labels] if few else _Picked(self.distances, labels)
         return DenseScorer(rows, beta=self.beta)
 
     def decoded(self, indices: NDArray[np.int64]) -> list[str]:
-        """Return the keys at `indices`; each distinct key is decoded once."""
+        """Return the keys at `indices`, and decode each distinct key only once."""
         if len(indices) == 1:
             return [self.keys[int(indices[0])]]
         distinct, inverse = np.unique(indices, return_inverse=True)
@@ -216,7 +230,7 @@ class State:
     def _locus(self) -> NDArray[np.int64]:
         if self.beta != 2:
             raise InputError(
-                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list keys"
+                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list the keys"
             )
         from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 

@@ -1,4 +1,4 @@
-"""Tables as text, with each cell written as reports show it."""
+"""Tables of reports, and their form as aligned text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Span", "Table", "shown"]
 
 
 class Span(NamedTuple):
-    """A cell of a table that shows the two ends of a range."""
+    """A table cell with the two ends of a range."""
 
     low: float
     high: float
@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Cells under columns.
+    """A table of a report: a title, named columns, and rows of cells.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
 
     def text(self) -> list[str]:
-        """Return aligned lines, without the title."""
+        """Return the lines of the table with aligned columns, without the title."""
         lines = [self.columns, *(tuple(map(shown, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return [
@@ -46,9 +46,10 @@ class Table:
 
 
 def shown(cell: Any) -> str:
-    """Return a cell as reports show it.
+    """Return the text that reports show for a cell.
 
-    Whole numbers have all digits. Other numbers have four significant digits, from 1,000 on one decimal.
+    Whole numbers are shown with all digits. Other numbers are shown with four significant digits, or with one
+    decimal from 1,000 on.
 
     >>> [shown(cell) for cell in (0.123456, 12345, 23456.78, None, "oak", Span(1.25, 2.0))]
     ['0.1235', '12,345', '23,456.8', '–', 'oak', '1.25 to 2']

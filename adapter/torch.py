@@ -1,9 +1,9 @@
-"""FrechetHead: the adapter as the last module of a PyTorch model.
+"""FrechetHead is the adapter as the last module of a PyTorch model.
 
 `FrechetHead.forward` returns differentiable scores with static shapes, so that `torch.compile` can compile
 all of it. `FrechetHead.decide` returns the same labels as `Adapter`, ties included. The head has no
-parameters, only buffers, which ``.to()`` moves and ``state_dict`` contains. The device must support float64,
-as CPU and CUDA do.
+parameters. Its arrays are buffers: ``.to()`` moves them, and ``state_dict`` contains them. The device must
+support float64, as CPU and CUDA do.
 """
 
 from __future__ import annotations
@@ -50,29 +50,29 @@ _TRACEABLE = SimpleNamespace(
 
 
 class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without torch
-    """Turns the outputs of a model for K observed labels into scores of N labels.
+    """Turns the outputs of a model for n_observed labels into scores of all n_labels labels.
 
     Parameters
     ----------
     adapter : Adapter or Bundle
-        Gives the label space, the observed labels, the order of the model's columns and the kind of its
-        outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of the
-        adapter does not change the head.
+        Adapter with the label space, the observed labels, the order of the model's columns and the kind of
+        its outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of
+        the adapter does not change the head.
     dtype : torch.float32 or torch.float64, default=torch.float64
-        Dtype in which `forward` sums and returns, whatever the dtype of its input; `decide` always sums in
-        float64. Autocast and ``.half()`` change neither.
+        Dtype of the sums and of the result of `forward`, for inputs of any dtype; `decide` always sums in
+        float64. Autocast and ``.half()`` do not change these dtypes.
 
     Attributes
     ----------
     keys : Keys
-        Keys of the labels, one for each score.
+        Keys of the allowed labels, in the order of the scores.
     observed : tuple of str
-        Keys of the observed labels, in the order of the columns.
+        Keys of the observed labels, in the order of the model's columns.
 
     Raises
     ------
     MissingExtraError
-        Without PyTorch or array-api-compat.
+        If PyTorch or array-api-compat is not installed.
     InputError
         For an argument that breaks a rule.
 
@@ -99,7 +99,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
     ) -> None:
         super().__init__()
         if dtype not in _SUMS:
-            raise InputError(f"dtype: {dtype} given; sums are taken in torch.float32 or torch.float64")
+            raise InputError(f"dtype: {dtype} given; choose torch.float32 or torch.float64")
         adapter = Adapter(adapter) if isinstance(adapter, Bundle) else adapter.pinned()
         self.keys = adapter.keys
         self.observed = adapter.observed
@@ -118,7 +118,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         Parameters
         ----------
         x : Tensor of shape (..., n_observed)
-            Outputs of the model, in any dtype; not checked for NaN or negative values.
+            Outputs of the model, in any dtype. They are not checked for NaN or negative values.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
         Notes
         -----
-        Rows are read in batches, so that memory beyond `x` stays below about a gigabyte.
+        Rows are read in batches, so that less than about a gigabyte of memory is needed in addition to `x`.
         """
         self._check_width(x)
         table = self._table()
@@ -179,18 +179,20 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         return {"bundle": self._digest, "observed": list(self.observed)}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Refuse the state of a head that was made from another bundle, whose indices mean other labels.
+        """Raise an error for the state of a head that was made from another bundle or with other columns.
+
+        The indices of such a head refer to other labels.
 
         Raises
         ------
         BundleError
-            If the bundle or the order of its columns differs.
+            If the bundle or the order of the columns differs.
         """
         if state != self.get_extra_state():
             raise BundleError(
-                f"state_dict: saved with bundle {state['bundle'][:12]}, but this head has "
-                f"{self._digest[:12]} (or other columns); build the head from that bundle, with "
-                "the same columns, and load again"
+                f"state_dict: saved with bundle {state['bundle'][:12]}, but this head was made from bundle "
+                f"{self._digest[:12]} or with other columns; make the head from the saved bundle, with the "
+                "same columns, and load again"
             )
 
     def _weights(self, rows: torch.Tensor) -> torch.Tensor:
@@ -205,7 +207,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
             raise wrong_width("x", tuple(x.shape) or (0,), len(self.observed), self.observed)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> FrechetHead:
-        """Move the buffers but keep their dtypes, because half precision would change the distances."""
+        """Move the buffers but keep their dtypes: ``.half()`` must not round the distances."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             there = fn(tensor)
@@ -216,9 +218,9 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
 
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
-    """The product of weights and squared distances, for a block of labels at a time.
+    """The Fréchet variances from a matrix of distances, computed for a block of labels at a time.
 
-    The gradient computes the squares again instead of storing them.
+    The backward pass computes the squared distances again, so that they are not stored.
     """
 
     @staticmethod
@@ -243,5 +245,5 @@ class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a copy as a tensor; uint16 becomes int32, because PyTorch computes with few unsigned dtypes."""
+    """Return a copy of an array as a tensor; uint16 becomes int32, because PyTorch supports it better."""
     return torch.from_numpy(np.array(array, dtype=np.int32 if array.dtype == np.uint16 else array.dtype))

@@ -1,4 +1,4 @@
-"""Evaluation of answers on a label space: measures, baselines, intervals and a verdict."""
+"""Evaluation of a model's answers in a label space: measures, baselines, intervals and a verdict."""
 
 from __future__ import annotations
 

@@ -3,12 +3,12 @@
 ====================  =====================================================================================
 ``argmax``            the observed label with the largest probability, that is, with the least expected 0-1
                       loss; of labels tied in that loss, the first in canonical order. It is the Fréchet mean
-                      in a complete graph
+                      in a space where all distances are equal
 ``constant``          one label for every sample: the Fréchet mean of the training labels
-``observed_only``     the Fréchet mean among the observed labels, with the exponent of the adapter
+``observed_only``     the observed label with the smallest Fréchet variance; the exponent is the adapter's
 ``crm``               the observed label with the smallest expected distance (not squared)
-``nearest_observed``  an oracle: the observed label nearest to the truth; no rule that answers with observed
-                      labels only can do better
+``nearest_observed``  an oracle: the observed label nearest to the truth; no rule that answers only with
+                      observed labels can do better
 ====================  =====================================================================================
 
 ``observed_only`` and ``crm`` choose among the observed labels that are allowed answers.
@@ -33,7 +33,7 @@ _CRM_ENTRIES = 1 << 28
 
 
 class Baselines:
-    """The rules that answer with an observed label, by choosing a column of the weights.
+    """The baselines that answer with an observed label: they choose one of the model's columns for each row.
 
     Parameters
     ----------
@@ -43,10 +43,11 @@ class Baselines:
     Attributes
     ----------
     label : ndarray of shape (n_observed,), dtype=int64
-        Index of the allowed label of each column in the order of the bundle; -1 for an observed label that is
+        For each observed label, in the order of the bundle: its index among the allowed labels; -1 if it is
         not allowed.
     notes : tuple of str
-        Remarks for the user on rules that could not be applied in full.
+        Remarks for the user on rules that are left out, or that choose among only some of the observed
+        labels.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -78,16 +79,21 @@ class Baselines:
         self.notes = tuple(notes)
 
     def applies(self, rule: str) -> bool:
-        """Return whether a rule can be applied; only ``observed_only`` and ``crm`` may be left out."""
+        """Return whether a rule can be applied to this adapter.
+
+        ``observed_only`` and ``crm`` need an allowed observed label, and ``crm`` a limited number of
+        distances; all other rules can always be applied.
+        """
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the columns that ``observed_only`` and ``crm`` choose for each row of weights, best first.
+        """Rank the columns of each row by ``observed_only`` and by ``crm``, and return the best k of each.
 
-        A rule that cannot be applied is left out. Each rule chooses k columns, or all if there are fewer.
-        `ranking` contains the k best allowed labels of each row, shape (m, k).
+        The best column comes first. A rule that cannot be applied is left out. If fewer than k observed
+        labels are allowed, the columns of all of them are returned. `ranking`, of shape (m, k), contains the
+        k best allowed labels of each row by Fréchet variance.
         """
         chosen = {}
         top = min(ranking.shape[1], self._n_inside)
@@ -102,11 +108,11 @@ class Baselines:
     def argmax(
         self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the argmax column of each row, and whether ``labels[row]`` is among its `k` best columns.
+        """Return each row's argmax column, and whether one of its `k` best columns is for ``labels[row]``.
 
-        `labels` is an allowed label for each row, such as the truth. The best columns are those of largest
-        weight: the argmax column is always the first, and other columns tied in weight are in canonical
-        order.
+        `labels` contains one allowed label for each row, such as the truth. The best columns of a row are
+        those with the largest weights. The argmax column always comes first; other columns tied in weight are
+        in canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]
@@ -124,7 +130,7 @@ class Baselines:
 
 
 def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return, for each row, the first column whose expected 0-1 loss is tied with the least.
+    """Return the column of each row with the least expected 0-1 loss; of tied columns, the first.
 
     >>> least_loss(np.array([[0.2, 0.4, 0.4], [0.5, 0.3, 0.2]])).tolist()
     [1, 0]
@@ -139,11 +145,11 @@ def constant_label(space: MetricSpace, training: Mapping[str, int]) -> int:
 
     Notes
     -----
-    Trees with all labels allowed: O(n_points). Other spaces: the distances from each distinct training label
-    to all allowed labels, for 256 training labels at a time.
+    On trees with all labels allowed, the time is O(n_points). In other spaces the distances from each
+    distinct training label to all allowed labels are measured, for 256 training labels at a time.
     """
     if not training:
-        raise InputError("train_truth: no label given; leave it out to use the truth itself")
+        raise InputError("train_truth: no labels given; leave out train_truth to use the labels in truth")
     keys = sorted(training)
     weights = np.array([training[key] for key in keys], dtype=np.float64)
     if space.kind == "tree":

@@ -1,7 +1,8 @@
 """Measure how far from the truth the answers are, compared with the answers of simpler rules.
 
-Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: without them its
-figures say little. Outputs are read once, a block of rows at a time.
+Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: the errors of the
+Fréchet mean say little without those of simpler rules. The model's outputs are read once, a block of rows at
+a time.
 """
 
 from __future__ import annotations
@@ -58,37 +59,39 @@ def evaluate(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Evaluation:
-    """Measure the answers to `P` against the truth, next to the baselines.
+    """Measure how far the answers to `P` are from the truth, and compare them with the baselines.
 
     Parameters
     ----------
     source : Adapter or MetricSpace
-        The adapter that answers, or a space, for which a bundle with the `observed` labels is built.
+        The adapter that answers. If a space is given instead, a bundle is built from it and `observed`, and
+        an adapter of that bundle answers.
     P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile, or iterator of blocks of rows
-        Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. With a space: probabilities,
-        columns as in `observed`.
+        Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. If `source` is a space:
+        probabilities, columns as in `observed`.
     truth : iterable of str, length n_samples
-        Key of each sample's label; it must be an allowed label.
+        Key of each sample's true label, which must be an allowed label.
     observed : iterable of str, optional
-        With a space: keys of the observed labels.
+        Keys of the observed labels; only if `source` is a space.
     space : MetricSpace, optional
-        For an adapter whose bundle is a block, unless `Adapter.from_graph` made it: the space from which the
-        bundle was built. A block has only distances to observed labels, but the distance from an answer to
-        the truth may be between any two labels.
+        The space from which the adapter's bundle was built. It is needed if the bundle is a block and the
+        adapter was not made by `Adapter.from_graph`: a block contains only distances to observed labels, but
+        evaluation needs the distance between any answer and any truth.
     train_truth : iterable of str, optional
         Labels of the training samples. The constant rule answers with their Fréchet mean. By default the
-        truths are used, and the report says so.
+        labels in `truth` are used, and the report says so.
     hierarchy : TreeSpace, optional
-        Tree that gives ancestors and branches; by default the space, if it is the tree of a hierarchy.
+        Tree in which the common ancestors and the branches of labels are found; by default the space, if it
+        is the tree of a hierarchy.
     branch_level : int, optional
-        Level of the tree whose labels are the branches; level 1 has the children of the root. By default the
-        first level at which no branch contains more than half of the samples.
+        Level of the tree, counted in edges from the root: each label at this level is the top of a branch. By
+        default the first level, from 1 on, at which no branch contains more than half of the samples.
     top_k : int, default=5
         The k of top-k accuracy.
     level : float, default=0.95
-        Level of the bootstrap intervals.
+        Confidence level of the bootstrap intervals.
     resamples, seed : int
-        Number of bootstrap draws, and their seed.
+        Number of bootstrap draws, and the seed of all random choices.
 
     Returns
     -------
@@ -99,17 +102,18 @@ def evaluate(
     UnknownLabelError
         For truths that are not allowed labels; the message names the rows.
     SpaceError
-        For a block without its space or with another space, and for a tree that lacks labels.
+        For a block whose `space` is missing or is not the one that it was built from, and for a `hierarchy`
+        that lacks labels of the bundle.
     WeightError
         For a cell or row of P that breaks a rule; the message names row and column.
     InputError
-        For arguments that do not fit together.
+        For arguments that break a rule or do not fit together.
 
     Notes
     -----
     Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
-    rule and branch, and at most 4,000 rows for the trial of other temperatures. The figures do not depend on
-    how an iterator cuts P into blocks.
+    rule and branch, and at most 4,000 rows on which other temperatures are tried. If P is an iterator, the
+    results do not depend on how it cuts P into blocks.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
     and the distances from truths to answers are measured in each block (on trees, through the lowest common
@@ -130,7 +134,9 @@ def evaluate(
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             raise InputError(f"{name}: {number!r} given; it must be a whole number of {least} or more")
     if resamples > _MOST_RESAMPLES:
-        raise InputError(f"resamples: {resamples} given, at most {_MOST_RESAMPLES}; 1000 are enough for most")
+        raise InputError(
+            f"resamples: {resamples} given; it must be at most {_MOST_RESAMPLES}, and 1000 are usually enough"
+        )
     adapter, space = resolved(source.pinned() if isinstance(source, Adapter) else source, observed, space)
     listed = listed_keys("truth", truth)
     blocks = adapter.blocks(P)
@@ -149,8 +155,8 @@ def evaluate(
         hierarchy = space
     if isinstance(hierarchy, TreeSpace) and not hierarchy.is_hierarchy:
         raise SpaceError(
-            "hierarchy: in a tree with undirected edges or several roots, labels have no known parents; give "
-            "the tree of a hierarchy with one root, or no tree"
+            "hierarchy: the tree has undirected edges or several roots, so its labels have no known parents; "
+            "give the tree of a hierarchy with one root, or leave out hierarchy"
         )
     tree = None if hierarchy is None else Ancestry(hierarchy, adapter.bundle.points)
     if tree is not None and branch_level is None:
@@ -191,7 +197,7 @@ def evaluate(
 
 
 class _Run:
-    """One pass over the samples."""
+    """The sums that `evaluate` collects in its one pass over the samples, for every rule."""
 
     def __init__(
         self,
@@ -227,7 +233,7 @@ class _Run:
         self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
     def add(self, rows: DenseRows) -> None:
-        """Answer and measure the rows of a block."""
+        """Answer each row of a block by every rule, and add the distances to the truth to the sums."""
         start, stop = rows.first, rows.first + len(rows)
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)
@@ -255,7 +261,7 @@ class _Run:
         self.n = stop
 
     def _measured(self, truths: NDArray[np.int64], weights: NDArray[np.float64]) -> dict[str, TruthAndAnswer]:
-        """Return the measurements of each rule's answers."""
+        """Return, for each rule, its answers and their distances to the truth."""
         ranking = self._adapter.rank(weights, min(self._k, self._adapter.n_labels)).index
         constant = np.full(len(truths), self._constant)
         found = {
@@ -283,7 +289,7 @@ class _Run:
     def _measured_labels(
         self, truths: NDArray[np.int64], answers: NDArray[np.int64], in_top_k: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Measure answers that may be any allowed label; both arrays are indices of allowed labels."""
+        """Return the measurements of answers; `truths` and `answers` are indices of allowed labels."""
         return self._with_positions(
             truths, self._allowed[answers], self.distance(truths, answers), answers == truths, in_top_k
         )
@@ -307,7 +313,7 @@ class _Run:
         return self._branch[self._tree.position[self._allowed[truths]]]
 
     def notes(self, n_effective: int, guesses: bool) -> tuple[str, ...]:
-        """Return remarks for the user on the outputs."""
+        """Return remarks for the user: rules left out, copied samples, and outputs that look wrong."""
         notes = list(self.baselines.notes)
         if n_effective < self.n:
             notes.append(
@@ -327,7 +333,7 @@ class _Run:
         return tuple(notes)
 
     def results(self, compared: Compared) -> tuple[RuleResult, ...]:
-        """Return the result of each rule."""
+        """Return the scores and intervals of each rule, over all samples and over parts of them."""
         every = np.arange(2 * len(self._branches))
         found = []
         for rule in self.rules:
@@ -351,7 +357,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return a trial of other temperatures on some of the samples."""
+        """Return a `Trial`, which tries other temperatures on a random part of the samples."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,
@@ -367,7 +373,7 @@ class _Run:
 
 
 def _branches(tree: Ancestry | None, level: int) -> tuple[NDArray[np.int64], list[str]]:
-    """Return, for each position of the tree, the number of its branch; and the keys of the branches."""
+    """Return the branch number of each vertex, in preorder, and the key of each branch."""
     if tree is None:
         return np.zeros(0, dtype=np.int64), [""]
     distinct, number = np.unique(tree.branch(level), return_inverse=True)

@@ -1,4 +1,4 @@
-"""The result of an evaluation, as records for JSON and all reports."""
+"""The classes of an evaluation's result, from which its JSON form and all reports are made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RuleResult:
     severity : tuple of int
         Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
     interval : Interval
-        Interval of E[d^2].
+        Interval of E[d^2], the mean squared distance to the truth.
     difference : Interval
         Interval of E[d^2] minus E[d^2] of the Fréchet mean, on paired samples; above 0 if the Fréchet mean is
         better.
@@ -69,8 +69,8 @@ class Evaluation:
     ----------
     n_samples, n_labels, n_observed : int
     n_effective : int
-        Number of samples that count as evidence: copies, with the same outputs and the same truth, count as
-        one.
+        Number of samples that count as evidence. Samples with the same outputs and the same truth are copies
+        and count as one.
     diameter : float
         Diameter of the allowed labels, in edge-weight units.
     bundle : str
@@ -87,20 +87,20 @@ class Evaluation:
     top_k : int
         The k of top-k accuracy.
     branch_level : int or None
-        Level of the tree whose labels are the branches; None without a tree.
+        Level of the tree at which branches begin, in edges from the root; None without a tree.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     resamples, seed : int
-        Draws and seed of the bootstrap.
+        Number of bootstrap draws, and the seed of all random choices.
     severity_edges : tuple of float
-        Edges of the bins of the histograms. Bins are closed below and open above (the last: closed), and have
-        width 1 if all distances are whole numbers.
+        Edges of the bins of the histograms. A bin includes its lower edge and excludes its upper edge; the
+        last bin includes both. Bins have width 1 if all distances are whole numbers.
     calibration : Reliability
         Reliability of the model's argmax, over the samples whose truth is observed.
     rules : tuple of RuleResult
     verdict : Verdict
     notes : tuple of str
-        Remarks for the user, such as a rule that could not be applied.
+        Remarks for the user, such as that a rule could not be applied.
     """
 
     n_samples: int
@@ -129,7 +129,7 @@ class Evaluation:
         for result in self.rules:
             if result.rule == rule:
                 return result
-        raise InputError(f"rule {rule!r} is not among {', '.join(r.rule for r in self.rules)}")
+        raise InputError(f"rule: {rule!r} given; choose one of {', '.join(r.rule for r in self.rules)}")
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{r.rule}={r.all.mean_squared_distance:.4g}" for r in self.rules)
@@ -139,7 +139,7 @@ class Evaluation:
         return self.render()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the evaluation as dicts, lists and numbers that JSON can represent."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
     def render(self, named: Callable[[str], str] = str) -> str:
@@ -148,6 +148,6 @@ class Evaluation:
         Parameters
         ----------
         named : callable, default=str
-            Turns the key of a label into the text to write for it.
+            Turns the key of a label into the text that the report shows for it.
         """
         return as_text(self, named)

@@ -1,4 +1,4 @@
-"""Compare metrics over the same labels for one model, by errors relative to diameter^2."""
+"""Compare metric spaces over the same labels for one model, by mean squared error / diameter^2."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["compare_spaces"]
 
 @dataclass(frozen=True)
 class SpaceComparison:
-    """One evaluation for each space.
+    """The evaluations of one model in several spaces.
 
     Attributes
     ----------
@@ -33,13 +33,17 @@ class SpaceComparison:
 
     @property
     def best(self) -> str | None:
-        """Name of the space with the smallest E[d^2] / diameter^2; of equal ones the first."""
+        """Name of the space with the smallest E[d^2] / diameter^2 of the Fréchet mean; the first if tied.
+
+        E[d^2] is the mean squared distance from the answers to the truth. None if no space has a diameter
+        above 0.
+        """
         found = [(e["frechet_mean"].all.normalized, name) for name, e in self.evaluations]
         known = [(value, i) for i, (value, _) in enumerate(found) if value is not None]
         return found[min(known)[1]][1] if known else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the scores of each space as dicts and numbers that JSON can represent."""
         rows = {
             name: {"diameter": e.diameter, **{r.rule: asdict(r.all) for r in e.rules}}
             for name, e in self.evaluations
@@ -47,7 +51,7 @@ class SpaceComparison:
         return {"best": self.best, "spaces": rows}
 
     def table(self) -> Table:
-        """Return a row for each space: E[d^2] / diameter^2 of three rules."""
+        """Return a table with one row per space: diameter, E[d^2] / diameter^2 of three rules, accuracy."""
         rows = [
             (
                 name,
@@ -76,7 +80,7 @@ def compare_spaces(
     Parameters
     ----------
     spaces : mapping of str to MetricSpace
-        Spaces by name; each contains the truths and the observed labels.
+        The spaces, by name; each must contain the truths and the observed labels.
     P, truth, observed, train_truth
         As for `adapter.evaluation.evaluate`; P is read once for each space, so it cannot be an iterator.
     outputs, temperature
@@ -102,14 +106,14 @@ def compare_spaces(
         raise InputError("spaces: none given; give at least one, by name")
     if hasattr(P, "__next__"):
         raise InputError(
-            "P: an iterator can be read once, and each space reads all rows; give an array or an OutputFile"
+            "P: an iterator can be read once, but every space needs all rows; give an array or an OutputFile"
         )
     first = next(iter(spaces))
     for name, space in spaces.items():
         if set(space.keys) != set(spaces[first].keys):
             raise InputError(
                 f"spaces: {name!r} and {first!r} allow different labels ({space.n_labels} and "
-                f"{spaces[first].n_labels}); errors are comparable only over the same labels"
+                f"{spaces[first].n_labels}); give spaces with the same allowed labels"
             )
     truths, columns = list(truth), list(observed)
     training = None if train_truth is None else list(train_truth)

@@ -1,4 +1,4 @@
-"""Write an evaluation as tables, and the tables as text for a terminal."""
+"""Make the tables of an evaluation, and the text that a terminal shows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MOST_BINS = 60
 
 
 def rule_name(rule: str) -> str:
-    """Return the name of a rule in tables, which marks the oracle.
+    """Return the name of a rule as tables show it: the oracle is marked as one.
 
     >>> rule_name("crm"), rule_name("nearest_observed")
     ('crm', 'nearest_observed (oracle)')
@@ -58,7 +58,10 @@ def rule_name(rule: str) -> str:
 
 
 def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
-    """Return an evaluation for a terminal; `named` turns the key of a label into the text to write for it."""
+    """Return an evaluation as text for a terminal.
+
+    `named` turns the key of a label into the text that is shown for it.
+    """
     lines = [_summary(found)]
     tables = [_error_table(found), interval_table(found), _exactness_table(found)]
     if len(found.severity_edges) - 1 <= _MOST_BINS:
@@ -72,7 +75,7 @@ def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
 
 
 def _summary(found: Evaluation) -> str:
-    """Describe in one line what was measured."""
+    """Return one line with the numbers of samples and labels, and the diameter."""
     first = found.rules[0]
     return (
         f"{counted(found.n_samples, 'sample')} ({first.observed.n} with an observed truth, "
@@ -82,7 +85,10 @@ def _summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return E[d²] of each rule and its difference from that of the Fréchet mean, with intervals."""
+    """Return a table of each rule's E[d²] and its difference from the Fréchet mean's, with intervals.
+
+    E[d²] is the mean squared distance from the answers to the truth.
+    """
     percent = f"{100 * found.level:g} %"
     rows = []
     for r in found.rules:
@@ -101,7 +107,7 @@ def interval_table(found: Evaluation) -> Table:
 
 
 def severity_table(found: Evaluation) -> Table:
-    """Return the number of answers in each bin of distance, up to the last bin that is not empty."""
+    """Return a table of the number of samples in each distance bin, up to the last bin that is not empty."""
     edges = found.severity_edges
     whole = all(edge.is_integer() for edge in edges)
     last = max(max((i for i, n in enumerate(r.severity) if n), default=0) for r in found.rules)
@@ -116,10 +122,12 @@ def severity_table(found: Evaluation) -> Table:
 
 
 def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = None) -> Table:
-    """Return E[d²] of each rule in the largest branches, at most `most` of them, one branch for each row.
+    """Return a table with one row per branch: the mean squared error E[d²] of each rule.
 
-    `names` gives the text to write for each branch, in the order of the branches in `found`; by default the
-    keys are written.
+    Only the `most` branches with the most samples are shown.
+
+    `names` contains the text to show for each branch, in the order of the branches in `found`; by default the
+    keys are shown.
     """
     first: Sequence[tuple[int, int]] = sorted(
         ((-b.scores.n, i) for i, b in enumerate(found.rules[0].branches))
@@ -140,7 +148,7 @@ def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = 
 
 
 def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
-    """Return the remarks on the figures; `named` as for `as_text`."""
+    """Return the remarks that a report ends with: calibration, advice and notes; `named` as for `as_text`."""
     sure = found.calibration
     said = [f"constant: {named(found.constant)!r}, the Fréchet mean of {found.constant_from}"]
     if sure.ece is not None:
@@ -156,9 +164,9 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 
 
 def price(found: Evaluation) -> str:
-    """Return what gets worse, compared with argmax, for the smaller E[d²] of the Fréchet mean.
+    """Return a phrase that says what gets worse, compared with argmax, if the Fréchet mean is used.
 
-    The text is empty if nothing gets worse, or if E[d²] is not smaller.
+    The text is empty if nothing gets worse, or if the Fréchet mean does not have the smaller E[d²].
     """
     mean, argmax = found["frechet_mean"], found["argmax"]
     if not mean.interval.mean < argmax.interval.mean:
@@ -186,9 +194,10 @@ def _percent(share: float) -> str:
 def measures_table(
     found: Evaluation, title: str, scores: Iterable[tuple[tuple[Any, ...], Scores]], heads: tuple[str, ...]
 ) -> Table:
-    """Return a table with one row for each entry of `scores`: the cells that name it, then all its measures.
+    """Return a table with one row for each entry of `scores`.
 
-    `heads` are the names of the columns of these cells.
+    An entry consists of the first cells of its row and of the scores that fill the other cells. `heads`
+    contains the column names of the first cells.
     """
     names = [name for name in _MEASURES if found.branch_level is not None or name not in _OF_A_TREE]
     columns = (_MEASURES[name].format(k=found.top_k) for name in names)

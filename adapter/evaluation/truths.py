@@ -21,7 +21,7 @@ __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
 
 class LabelDistances:
-    """Measures distances between allowed labels of an adapter, pair by pair.
+    """Measures distances between allowed labels of an adapter, for many pairs at once.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class LabelDistances:
     space : MetricSpace
         Measures the distances.
     tree : Ancestry, optional
-        Ancestry of `space`, if it is known.
+        Ancestry of `space`, if the caller has made it already.
     """
 
     def __init__(self, adapter: Adapter, space: MetricSpace, tree: Ancestry | None = None) -> None:
@@ -50,13 +50,13 @@ class LabelDistances:
         return self._in_tree(self._tree, self._allowed[truths], self._allowed[answers])
 
     def is_allowed(self, points: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which points of the bundle are allowed labels; the others are only observed."""
+        """Return, for each of `points`, whether it is an allowed label; if not, it is only observed."""
         return np.isin(points, self._allowed)
 
     def from_points(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances of all allowed labels to some points of the bundle.
+        """Return the distances from all allowed labels to some points of the bundle.
 
-        Shape (n_labels, len(points)).
+        The result has the shape (n_labels, len(points)).
         """
         found = self._space.distances(None, self._space.point_index(self._points.take(points)))
         return np.asarray(found, dtype=np.float64)
@@ -64,8 +64,8 @@ class LabelDistances:
     def to_points(self, allowed: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the distance from ``allowed[i]`` to ``points[i]`` for every i.
 
-        Both are points of the bundle. The first must be an allowed label; the second may be an allowed label
-        or one that is only observed.
+        Both arrays contain indices of points of the bundle. Those in `allowed` must be allowed labels; those
+        in `points` may also be observed labels that are not allowed.
         """
         if self._tree is not None:
             return self._in_tree(self._tree, allowed, points)
@@ -88,7 +88,7 @@ class LabelDistances:
 def resolved(
     source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
 ) -> tuple[Adapter, MetricSpace]:
-    """Return the adapter for the given source, and the space between all of its labels."""
+    """Return the adapter of `source`, and the space that contains all distances between its labels."""
     for name, given in (("source", source), ("space", space)):
         if given is not None and not isinstance(given, Adapter | MetricSpace):
             raise InputError(
@@ -96,10 +96,10 @@ def resolved(
             )
     if isinstance(source, MetricSpace):
         if observed is None or space is not None:
-            raise InputError("a space is evaluated with observed=[...] and without space=")
+            raise InputError("source: for a space, give observed=[...] and leave out space=")
         return Adapter(build_bundle(source, observed)), source
     if observed is not None:
-        raise InputError("observed: the adapter has its observed labels; leave it out")
+        raise InputError("observed: the adapter has its own observed labels; leave out observed")
     if space is None:
         space = source.whole_space()
         if space is None:
@@ -107,20 +107,21 @@ def resolved(
             labels = "list(adapter.keys)" if rule == "listed" else repr(rule)
             built = f"metric={source.bundle.metric!r}, labels={labels}"
             raise SpaceError(
-                f"{source!r}: a block bundle cannot measure between its labels; pass the space it was built "
-                f"from: space=metric_space(graph, {built})"
+                f"{source!r}: a block bundle has only distances to its observed labels; give the space that "
+                f"it was built from: space=metric_space(graph, {built})"
             )
         return source, space
     if space.kind != source.bundle.metric or space.keys != source.keys:
         raise SpaceError(
             f"space: {space!r} of kind {space.kind!r} does not have the labels of {source!r}, "
-            f"built with metric={source.bundle.metric!r} and labels={source.bundle.labels!r}"
+            f"built with metric={source.bundle.metric!r} and labels={source.bundle.labels!r}; give the space "
+            "that the bundle was built from"
         )
     return source, space
 
 
 def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
-    """Return keys as a list of text; `name` is their name in messages."""
+    """Return keys as a list of strings; error messages call them `name`."""
     if isinstance(keys, str):
         raise InputError(f"{name}: {keys!r} is a single string; give one key for each sample")
     if not isinstance(keys, Iterable):
@@ -136,9 +137,10 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
 
 
 def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[np.int64]:
-    """Return the allowed label of each sample.
+    """Return the index of each sample's true label among the allowed labels.
 
-    The error for an unknown truth differs from that for a label that is one of `points` but not allowed.
+    If a truth is not among `points`, the error says that it is unknown; if it is one of them but is not an
+    allowed label, the error says so.
     """
     index = {key: adapter.keys.find(key) for key in set(truth)}
     outside = [i for i, key in enumerate(truth) if index[key] < 0]
@@ -159,9 +161,9 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
 
 
 def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
-    """Return the message about truths that are not keys of labels.
+    """Return the error message for truths that are not keys of labels.
 
-    `unknown` maps each such text to its first row; `given` are the texts of all rows.
+    `unknown` maps each of these truths to the first row that has it; `given` contains the truths of all rows.
     """
     called = LabelNames(adapter.keys, adapter.names, "name")
 
@@ -182,6 +184,7 @@ def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.
             return space.point_index(space.keys.take(labels))
         except UnknownLabelError as error:
             raise SpaceError(
-                f"space: this matrix has no column for some answers or truths ({error})"
+                f"space: this matrix has no column for some answers or truths ({error}); give a space with "
+                "all of them"
             ) from None
     return labels if space.allowed is None else space.allowed[labels]

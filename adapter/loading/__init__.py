@@ -1,1 +1,1 @@
-"""Finding a bundle, its nearest copy, and whether the copy is still good."""
+"""Find a bundle by its address, keep local copies of its file, and check that a copy is undamaged."""

@@ -1,8 +1,9 @@
-"""Caches of artifacts: read from a folder on this machine, then from Redis, then from the artifact store.
+"""Caches in front of the artifact store: a folder on this machine, and Redis.
 
-A copy that is missing, damaged or out of reach is a miss: the next place is read, and its copy replaces the
-bad one. Errors of the store are always raised. A fault of a cache is never an error, only a warning in the
-log (`adapter.loading.cachefaults`). If the file of a bundle has not changed since it was checked,
+An artifact is read from the folder, otherwise from Redis, otherwise from the store. If a copy in the folder
+or in Redis is missing, damaged or out of reach, the next of the three is read, and what it returns replaces
+the bad copy. Errors of the store are always raised. A fault of a cache never raises an error; it only logs a
+warning (`adapter.loading.cachefaults`). If the file of a bundle has not changed since it was checked,
 `adapter.loading.source` does not check it again (`adapter.loading.stamps`).
 
 A store that is a folder is read in place unless ``GROVE_CACHE_URL`` is set; any other store is cached in the
@@ -62,7 +63,7 @@ def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
 
 
 class _Caches(Copies):
-    """The local folder and perhaps Redis in front of the store at `where`."""
+    """The caches in front of the store at `where`: the local folder, and Redis if there is one."""
 
     def __init__(self, folder: FolderCache, redis: RedisCache | None, where: str) -> None:
         self._folder = folder
@@ -78,7 +79,10 @@ class _Caches(Copies):
         return self._folder.content(digest, fetch)
 
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep the index document of the ontology `name` for use without a network; None deletes it."""
+        """Keep the index document of the ontology `name` for use without a network.
+
+        If `document` is None, delete the one that was kept.
+        """
         try:
             if document is None:
                 self._names.delete_index(name)

@@ -17,7 +17,7 @@ _warned: dict[str, object] = {}
 
 
 def warn_once(place: str, trouble: str) -> None:
-    """Log that the cache at `place` has a fault, unless a fault of it was logged before."""
+    """Log a warning about a fault of the cache at `place`, unless this process has logged one before."""
     mine = object()
     if _warned.setdefault(place, mine) is not mine:  # setdefault is atomic: one thread warns
         return

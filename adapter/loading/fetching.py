@@ -1,4 +1,4 @@
-"""Fetch one file by its address, and check it against its digest."""
+"""Fetch a file by its address, check that its bytes match the requested digest, and keep a copy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["FetchedFile", "fetched_file"]
 
 
 class FetchedFile:
-    """An artifact that `fetch` gets from `where`, unless `cache` has a copy.
+    """A single artifact, read from `cache` if there is a copy and otherwise fetched from its address.
 
     Parameters
     ----------
     where : str
         Address of the file, without passwords.
     fetch : callable
-        Returns the content of the file.
+        Called without arguments; returns the content of the file.
     cache : FolderCache
-        Where the content is kept after it was compared with its digest.
+        Keeps the content after a check that it matches its digest.
     """
 
     def __init__(self, where: str, fetch: Callable[[], bytes], cache: FolderCache) -> None:
@@ -33,11 +33,11 @@ class FetchedFile:
         self._cache = cache
 
     def local_path(self, digest: str) -> Path:
-        """Return the path of the copy, which may not exist."""
+        """Return the path at which the cache keeps the copy; there may be no file yet."""
         return self._cache.local_path(digest)
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the content of the file, or raise if it does not have the requested digest."""
+        """Return the content of the file, or raise an error if it does not have the requested digest."""
         return self._cache.content(digest, lambda: self._fetched(digest))
 
     def _fetched(self, digest: str) -> bytes:
@@ -53,9 +53,11 @@ def fetched_file(url: str) -> bytes:
     Raises
     ------
     NotFoundError, ServiceError
-        If the file does not exist, or if the service cannot be reached.
+        `NotFoundError` if the file does not exist; `ServiceError` if the service cannot be reached or refuses
+        to let the file be read.
     MissingExtraError, InputError
-        For a URL whose driver is not installed, or whose form fsspec does not know.
+        `MissingExtraError` if the driver for the URL is not installed; `InputError` if fsspec does not know
+        its form.
     """
     folder, _, name = url.rpartition("/")
     shown = masked(url)
@@ -63,7 +65,7 @@ def fetched_file(url: str) -> bytes:
     try:
         return store.read_file(name)
     except NotFoundError:
-        raise NotFoundError(f"{shown}: there is no such file; check bucket and path") from None
+        raise NotFoundError(f"{shown}: there is no such file; check the bucket and the path") from None
     except ServiceError as error:
         raise ServiceError(
             f"{shown}: cannot be read ({masked(str(error.__cause__ or error))}); check the network, and "

@@ -1,7 +1,7 @@
 """The cache of artifacts in a folder on this machine.
 
 Each copy is compared with its sha256 when it arrives and whenever it is read through this module. A copy that
-is missing or damaged is a miss, and is replaced. If the folder cannot be written, artifacts are kept in
+is missing or damaged is fetched again and replaced. If the folder cannot be written, artifacts are kept in
 memory instead.
 """
 
@@ -36,12 +36,12 @@ _POLL_S = 0.01
 
 
 class FolderCache:
-    """Copies of artifacts in a folder on this machine; nothing is created before the first copy.
+    """Copies of artifacts in a folder on this machine; the folder is created with the first copy.
 
     Parameters
     ----------
     folder : Path
-        Folder of the cache. Copies have the same paths in it as artifacts have in a store.
+        Folder of the cache. Copies are kept at the same relative paths as artifacts in a store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,7 +49,7 @@ class FolderCache:
         self.copies = ArtifactStore(LocalFolder(folder))
 
     def local_path(self, digest: str) -> Path:
-        """Return the path of the copy of an artifact, which may not exist."""
+        """Return the path at which the copy of an artifact is kept; there may be no file yet."""
         return self.folder / "sha256" / digest[:2] / digest
 
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
@@ -89,7 +89,10 @@ class FolderCache:
         return data
 
     def _make_room(self, size: int) -> bool:
-        """Delete the least recently used copies until `size` more bytes fit; return whether they fit."""
+        """Delete the least recently used copies until `size` more bytes fit below the folder's size limit.
+
+        Return whether they fit. The limit is `FOLDER_CAP` or a quarter of the disk, whichever is smaller.
+        """
         make_folder(self.folder)
         cap = min(FOLDER_CAP, shutil.disk_usage(self.folder).total // 4)
         found = []

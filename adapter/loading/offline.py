@@ -1,7 +1,7 @@
-"""Loading without a network: from copies and index documents that were kept earlier.
+"""Load bundles without a network, from copies and index documents that were kept earlier.
 
-Next to the artifacts, the cache keeps ``names/<store>/index/<ontology>.json``, the index document of a store
-as it was last read. ``<store>`` is the beginning of the sha256 of the store's address.
+Next to the artifacts, the cache keeps the index document of each ontology as it was last read from a store,
+in ``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ __all__ = ["OfflineStore", "seen_names"]
 
 
 def seen_names(cache: FolderCache, where: str) -> ArtifactStore:
-    """Return the store within `cache` that keeps the index of the store at `where` as it was last read."""
+    """Return the store in `cache` with the index documents last read from the store at `where`."""
     name = hashlib.sha256(where.encode()).hexdigest()[:16]
     return ArtifactStore(LocalFolder(cache.folder / "names" / name))
 
 
 class OfflineStore:
-    """The part of the store at `where` that `cache` has copies of; nothing else is read."""
+    """The store at `where`, read without a network: it contains only what `cache` has copies of."""
 
     def __init__(self, cache: FolderCache, where: str) -> None:
         self.where = where
@@ -34,11 +34,11 @@ class OfflineStore:
         self._names = seen_names(cache, where)
 
     def local_path(self, digest: str) -> Path:
-        """Return the path of the copy of an artifact, which may not exist."""
+        """Return the path at which the copy of an artifact is kept; there may be no file."""
         return self._cache.local_path(digest)
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the copy on this machine; no other place is read."""
+        """Return the copy of an artifact on this machine, or raise an error if there is no good copy."""
         try:
             return self._cache.copies.content(digest)
         except NotFoundError:
@@ -49,20 +49,23 @@ class OfflineStore:
         except ArtifactError as error:
             raise ArtifactError(
                 f"offline: the copy of artifact {digest} in {self._cache.folder} is damaged ({error}); load "
-                "it once while online, which replaces it"
+                "it once while online, to replace the copy"
             ) from None
 
     def read_index(self, name: str) -> dict[str, Any] | None:
-        """Return the index document of `name` as it was last read; `NotFoundError` if it was never read."""
+        """Return the index document of the ontology `name` as it was last read.
+
+        Raises `NotFoundError` if it was never read on this machine.
+        """
         document = self._names.read_index(name)
         if document is None:
             known = ", ".join(map(repr, self.index_names())) or "none"
             raise NotFoundError(
-                f"offline: ontology {name!r} of {self.where} was never requested from this machine (seen: "
-                f"{known}); load a bundle of it once while online, or give the digest of a bundle"
+                f"offline: ontology {name!r} of {self.where} was never requested from this machine (known "
+                f"here: {known}); load a bundle of it once while online, or give the digest of a bundle"
             )
         return document
 
     def index_names(self) -> list[str]:
-        """Return the names whose documents were read before, sorted."""
+        """Return the names of the ontologies whose index documents were read before, sorted."""
         return self._names.index_names()

@@ -1,4 +1,4 @@
-"""The cache of artifacts in Redis, and the checks of the Redis that is used as a cache.
+"""The cache of artifacts in Redis, and checks of the settings of its Redis server.
 
 An entry has the key ``grove:zstd:<sha256>`` and contains the length of the artifact as eight bytes,
 little-endian, then one zstd frame. The artifact is compared with its sha256 whenever the entry is read.
@@ -51,13 +51,13 @@ _Answer = TypeVar("_Answer")
 
 
 def check_cache(settings: Settings) -> str:
-    """Check that the cache in use is fit to be a cache, and return a line that describes it.
+    """Check that the settings of the cache are safe, and return a line that describes it.
 
     Raises
     ------
     SettingsError
-        As `cache_facts`, and if the Redis of ``GROVE_CACHE_URL`` has no limit on its memory or refuses new
-        entries instead of dropping old ones; the message names the fix.
+        As for `cache_facts`. Also if the Redis of ``GROVE_CACHE_URL`` has no memory limit, or if it refuses
+        new entries when it is full instead of dropping old ones. The message says how to fix it.
     ServiceError
         If this Redis does not answer.
     """
@@ -67,24 +67,25 @@ def check_cache(settings: Settings) -> str:
     policy, limit = facts["maxmemory_policy"], int(facts["maxmemory"])
     if not str(policy).startswith("allkeys-"):
         raise SettingsError(
-            f"cache {cache.where}: maxmemory-policy is {policy!r}, with which a full cache refuses "
-            "new entries; set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
+            f"cache {cache.where}: maxmemory-policy is {policy!r}, so it refuses new entries when "
+            "it is full; set it to allkeys-lru (redis-cli CONFIG SET maxmemory-policy allkeys-lru)"
         )
     if limit == 0:
         raise SettingsError(
-            f"cache {cache.where}: has no limit on its memory and would fill the machine; set one "
+            f"cache {cache.where}: its memory has no limit, so it could fill the machine; set one "
             "(redis-cli CONFIG SET maxmemory 1gb)"
         )
     return f"Redis {facts['redis_version']} answers, {policy}, limit {limit / 2**20:.0f} MiB"
 
 
 def cache_facts(settings: Settings) -> dict[str, str]:
-    """Return the facts that the Redis of ``GROVE_CACHE_URL``, which must be set, reports.
+    """Return what the Redis of ``GROVE_CACHE_URL`` reports about itself; this setting must be set.
 
     Raises
     ------
     SettingsError
-        If this Redis is also the broker's, or if other hosts can reach it without a password.
+        If this Redis is also the job broker (``GROVE_BROKER_URL``), or if other hosts can reach it without a
+        password.
     ServiceError
         If this Redis does not answer.
     """
@@ -92,8 +93,8 @@ def cache_facts(settings: Settings) -> dict[str, str]:
     facts = cache.facts()
     if settings.broker_url is not None and _runs_as(settings.broker_url) == facts["run_id"]:
         raise SettingsError(
-            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are one Redis: its databases share a limit "
-            "on memory, so that cached bytes crowd out job messages; use a separate Redis for the cache"
+            f"GROVE_CACHE_URL {cache.where} and GROVE_BROKER_URL are the same Redis: its databases share one "
+            "memory limit, so cached artifacts crowd out job messages; use a separate Redis for the cache"
         )
     if answers_anyone(str(settings.cache_url)):
         raise SettingsError(
@@ -121,10 +122,13 @@ def answers_anyone(url: str) -> bool:
 
 
 class RedisCache:
-    """Artifacts in one Redis, read with short timeouts and checked by sha256; faults are not errors.
+    """Copies of artifacts in one Redis, read with short timeouts and checked by sha256.
 
-    Each request makes a new connection. That costs two or three milliseconds, compared with tens of them for
-    a value of megabytes, and leaves no state that a fork, an idle hour or a restarted server could break.
+    A fault of the cache is logged and counts as a missing copy; only `entry` and `facts` raise errors.
+
+    Each request makes a new connection. This costs two or three milliseconds, while a value of several
+    megabytes takes tens of milliseconds. In return, no connection stays open that a fork, an idle hour or a
+    restart of the server could break.
     """
 
     def __init__(self, url: str) -> None:
@@ -152,7 +156,7 @@ class RedisCache:
             ) from None
 
     def get(self, digest: str) -> bytes | None:
-        """Return the artifact, or None if Redis has no good copy or does not answer in time."""
+        """Return the artifact; None if Redis has no undamaged copy or does not answer in time."""
 
         def begin_of_entry(client: redis.Redis) -> bytes | None:
             with client.pipeline(transaction=False) as pipe:
@@ -182,12 +186,12 @@ class RedisCache:
                 "the entry, and load the bundle from the artifact store"
             )
         raise NotFoundError(
-            f"{self.where}: no entry {_key(digest)}; a cache may drop entries, and keeps none above "
-            f"{VALUE_CAP >> 20} MiB: load the digest from the artifact store (artifacts_url)"
+            f"{self.where}: no entry {_key(digest)}; the cache may have dropped it, and keeps none above "
+            f"{VALUE_CAP >> 20} MiB; load the digest from the artifact store (artifacts_url)"
         )
 
     def put(self, digest: str, data: bytes) -> None:
-        """Keep a copy of `data`, unless it is larger than `VALUE_CAP`."""
+        """Keep a copy of `data` in Redis, unless it is larger than `VALUE_CAP` bytes."""
         if len(data) <= VALUE_CAP:
             frame = self._arrow.compress(data, codec="zstd", asbytes=True)
             value = len(data).to_bytes(_LENGTH_BYTES, "little") + frame
@@ -202,7 +206,10 @@ class RedisCache:
         return data
 
     def facts(self) -> dict[str, str]:
-        """Return the server's report on itself and its memory; `ServiceError` if it does not answer."""
+        """Return what Redis reports about its server and memory (``INFO``).
+
+        Raises `ServiceError` if it does not answer.
+        """
         try:
             with self._client() as client:
                 return {**client.info("server"), **client.info("memory")}
@@ -249,15 +256,15 @@ class RedisCache:
 
 @functools.lru_cache(maxsize=8)
 def redis_cache(url: str) -> RedisCache:
-    """Return the cache at `url`, one object for each URL.
+    """Return the cache at `url`; calls with the same URL return the same object.
 
-    All callers share its state, so that after a fault none of them asks the server for a while.
+    So all callers share its state: after a fault, none of them asks the server again for a while.
     """
     return RedisCache(url)
 
 
 def _runs_as(url: str) -> str | None:
-    """Return the identity of the running server at `url`; None if it does not answer."""
+    """Return the ``run_id`` of the Redis process at `url`; None if it does not answer."""
     try:
         return RedisCache(url).facts()["run_id"]
     except (ServiceError, SettingsError):  # the broker has another check
@@ -265,14 +272,17 @@ def _runs_as(url: str) -> str | None:
 
 
 def for_client(url: str) -> str:
-    """Return the URL as the client expects it; settings also accept Celery's spelling of a socket file."""
+    """Return the URL as the Redis client expects it.
+
+    Settings also accept a socket file in Celery's form, ``redis+socket:``, which the client does not know.
+    """
     if not url.startswith("redis+socket:"):
         return url
     return "unix:" + url.removeprefix("redis+socket:").replace("?virtual_host=", "?db=")
 
 
 def redis_advice(error: Exception, variable: str) -> str:
-    """Return the next step after a fault of the Redis that `variable` names."""
+    """Return advice for the user after `error` from the Redis whose URL is in the setting `variable`."""
     from redis import exceptions
 
     if isinstance(error, exceptions.AuthenticationError):

@@ -62,7 +62,8 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Equal to an earlier mark only if the bundle is the same; empty if this is unknown before it is opened.
+        Two bundles with equal marks are the same bundle. The mark is empty if the bundle must be opened to
+        know which one it is.
     open : callable
         Opens the bundle.
     """
@@ -73,7 +74,7 @@ class Located:
 
 @dataclass(frozen=True)
 class BundleSource:
-    """An address and the way to read it; the arguments are those of `open_bundle`."""
+    """An address of a bundle and the settings for reading it; the arguments are those of `open_bundle`."""
 
     uri: str | os.PathLike[str]
     artifacts_url: str | None = None
@@ -87,7 +88,7 @@ class BundleSource:
                 raise InputError(f"{name}: {value!r} given; choose {' or '.join(map(repr, get_args(known)))}")
 
     def locate(self) -> Located:
-        """Resolve the address without reading the bundle.
+        """Find the bundle that the address refers to now, without reading the bundle.
 
         Raises
         ------
@@ -134,7 +135,7 @@ class BundleSource:
             if any(str(version).startswith(at) for version in versions):
                 raise NotFoundError(
                     f"bundle {ontology}/{name}@{at}: {at} is a version of the ontology {ontology!r}; after "
-                    f"@, give the digest of the bundle, which is now {digest}; or leave @ out"
+                    f"@, give the digest of the bundle, which is now {digest}; or leave out @{at}"
                 )
             raise NotFoundError(
                 f"bundle {ontology}/{name}@{at}: this name now refers to {digest}, which does not begin with "
@@ -153,7 +154,7 @@ class BundleSource:
         return Located(located.mark, opened)
 
     def _near(self, uri: str) -> str:
-        """Return the end of a message about a wrong address: the named bundles that it may mean."""
+        """Return the end of an error message: the bundles that the user may have meant by a wrong address."""
         wanted = uri.lower()
         try:
             store = self._store()
@@ -200,8 +201,8 @@ class BundleSource:
         if self._is_offline():
             if known is None:
                 raise NotFoundError(
-                    f"offline: {shown} cannot be requested; add #sha256=DIGEST, by which the copy in "
-                    f"{cache.folder} is found, or load it while online"
+                    f"offline: {shown} cannot be requested; add #sha256=DIGEST to find the copy in "
+                    f"{cache.folder}, or load it while online"
                 )
             return self._artifact(OfflineStore(cache, shown), known)
         file = FetchedFile(shown, lambda: fetched_file(address), cache)
@@ -283,7 +284,8 @@ def open_bundle(
     Parameters
     ----------
     uri : str or path
-        - a path object, or text that is absolute, begins with ``.`` or ``~``, or ends in ``.safetensors``:
+        - a path object, or text that is an absolute path, begins with ``.`` or ``~``, or ends in
+        ``.safetensors``:
           a file;
         - ``file:///...``: the same;
         - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. If ``#sha256=DIGEST``
@@ -292,27 +294,29 @@ def open_bundle(
         - 64 hexadecimal digits: an artifact of the store;
         - ``ontology/bundle`` or ``ontology/bundle@latest``: the bundle that the store's index has under that
           name;
-        - ``ontology/bundle@DIGEST``: with 64 digits, that artifact, whatever the name means now; with 8 or
-          more, the bundle of that name if its digest begins with them.
+        - ``ontology/bundle@DIGEST``: with 64 digits, the artifact with this digest, even if the name now
+          refers to another bundle; with 8 to 63, the bundle that the name refers to now, if its digest
+          begins with these digits.
 
-        The meaning of a text never depends on which files exist.
+        How an address is read never depends on which files exist.
     artifacts_url : str, optional
         The artifact store; by default the store in the settings (``GROVE_ARTIFACTS_URL``).
     offline : bool, optional
-        True: only files and folders on this machine are read, and a name means what it meant when the index
-        was last read. By default the value of ``GROVE_OFFLINE`` (1 or 0; 0 unless set).
+        True: only files and folders on this machine are read, and a name refers to the bundle that it
+        referred to when the index was last read. By default the value of ``GROVE_OFFLINE`` (1 or 0; 0 unless
+        set).
     verify : {"once", "always"}, default="once"
-        Artifacts are compared with their digest, and checked by the rules of the format, when they arrive.
-        ``"once"``: they are not checked again while the device, inode, size and time of last change of their
-        file stay the same; ``"always"``: they are checked again whenever they are opened.
+        When an artifact arrives, it is compared with its digest and checked by the rules of the format.
+        ``"once"``: it is not checked again while the device, inode, size and time of last change of its file
+        stay the same. ``"always"``: it is checked again whenever it is opened.
     stale : {"warn", "refuse", "ignore"}, default="warn"
-        For a name: whether to log a warning, raise `BundleError` or do nothing if the bundle was made from a
-        version of the ontology other than the current one in the index.
+        What to do if the address is a name, and its bundle was made from a version of the ontology other than
+        the current one in the index: log a warning, raise `BundleError`, or do nothing.
 
     Raises
     ------
     InputError
-        For text of none of these forms.
+        For an address in none of these forms.
     NotFoundError
         For a file, digest, ontology or bundle that does not exist; the message lists the known names.
     ArtifactError
@@ -357,21 +361,27 @@ def _document(store: ArtifactStore | OfflineStore, ontology: str) -> dict[str, A
 
 def _look_up(store: ArtifactStore | OfflineStore, document: dict[str, Any], ontology: str, name: str) -> str:
     if not isinstance(document.get("bundles"), dict):
-        raise ArtifactError(f"{store.where}/index/{ontology}.json: contains no table of bundles")
+        raise ArtifactError(
+            f"{store.where}/index/{ontology}.json: it has no object 'bundles', so the file is damaged; "
+            "publish a bundle of the ontology again"
+        )
     bundles = _bundles(document)
     if bundles.get(name) is None:
         raise NotFoundError(
-            f"bundle {ontology}/{name}: ontology {ontology!r} has no bundle {name!r}; "
-            f"{_known(name, sorted(bundles))}; build one with: grove bundle build (index of {store.where})"
+            f"bundle {ontology}/{name}: ontology {ontology!r} has no bundle {name!r} in the index of "
+            f"{store.where}; {_known(name, sorted(bundles))}; build one with: grove bundle build"
         )
     digest = _entry(document, name).get("sha256")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise ArtifactError(f"{store.where}/index/{ontology}.json: bundle {name!r} has sha256 {digest!r}")
+        raise ArtifactError(
+            f"{store.where}/index/{ontology}.json: bundle {name!r} has sha256 {digest!r}, not 64 hexadecimal "
+            "digits; publish the bundle again"
+        )
     return digest
 
 
 def _bundles(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the bundles of an index document by name; an empty dictionary if it is malformed."""
+    """Return the bundles in an index document, by name; an empty dict if the document is malformed."""
     bundles = document.get("bundles")
     return bundles if isinstance(bundles, dict) else {}
 
@@ -382,7 +392,7 @@ def _entry(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _fault(uri: str) -> str:
-    """Return why a text is not the address that it looks like, or the list of forms."""
+    """Return what is wrong with an address that looks like a known form; otherwise the list of forms."""
     name, at, _ = uri.partition("@")
     if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
         return "names and digests are written in lower case"

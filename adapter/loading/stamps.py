@@ -3,8 +3,8 @@
 Hashing a file of 82 MB takes longer than all other steps of opening it. A file that was read in full and
 passed every check therefore gets a stamp: the file ``checked/<digest>`` in the folder of the cache records
 its device, inode, size and time of last change. While these stay the same, the content is not checked again.
-This trusts the disk and everyone who may write to that folder; to trust neither, open with
-``verify="always"``.
+So a stamp is only as reliable as the disk and everyone who may write to that folder; open with
+``verify="always"`` if you do not trust them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ of the file system's clock would not change its time of last change."""
 
 
 class Stamps:
-    """The stamps of one cache folder; nothing is created before the first is recorded.
+    """The stamps of one cache folder, in its subfolder ``checked``, which is created with the first stamp.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Stamps:
         self._folder = folder / "checked"
 
     def open(self, path: Path, digest: str) -> mmap.mmap | None:
-        """Return a read-only map of the file at `path` if it has a valid stamp for `digest`, else None."""
+        """Return a read-only memory map of the file at `path`; None if it has no valid stamp for `digest`."""
         try:
             stamp = (self._folder / digest).read_text(encoding="ascii")
             with open_plain(path) as file:
@@ -54,7 +54,11 @@ class Stamps:
         return data
 
     def seen(self, path: Path) -> str | None:
-        """Return the current stamp of `path`; None if the file is missing or has changed too recently."""
+        """Return the stamp that the file at `path` would get now.
+
+        None if the file is missing, or if it changed so recently that its time of last change might not show
+        another change.
+        """
         try:
             status = path.stat()
         except OSError:
@@ -63,10 +67,10 @@ class Stamps:
         return _line(status) if settled else None
 
     def record(self, path: Path, digest: str, seen: str | None) -> None:
-        """Stamp the file at `path`, which has been checked, unless it has changed since it was `seen`.
+        """Record a stamp for the file at `path`, which has passed every check, unless it has changed since.
 
-        `seen` is the stamp from before the check. If the folder cannot be written, the file is checked again
-        next time.
+        `seen` is the result of the method `seen` from before the check. If the folder cannot be written, no
+        stamp is recorded, and the file is checked again next time.
         """
         if seen is None or self.seen(path) != seen:  # the file that was checked may not be the one seen
             return
@@ -76,14 +80,17 @@ class Stamps:
 
 
 def mark_used(path: Path) -> None:
-    """Set only the time of access of a file, by which the cache finds the least recently used files."""
+    """Set the time of last access of a file to now, and leave its time of last change as it is.
+
+    The cache deletes the files with the oldest time of access first.
+    """
     _set_times(path, back_ns=0)
 
 
 def settle(path: Path) -> None:
-    """Set a file's time of last change one second back, so that a later change always gives another time.
+    """Set a file's time of last change back by one second, so that any later change gives it a different one.
 
-    Nobody else may be writing the file.
+    No other process may write to the file during the call.
     """
     _set_times(path, back_ns=10 * _SETTLED_NS)
 

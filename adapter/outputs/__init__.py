@@ -1,1 +1,1 @@
-"""Reading and checking the outputs of a model, in any form, and files of truths."""
+"""Read and check the outputs of a model, from memory or from files, and read files of true labels."""

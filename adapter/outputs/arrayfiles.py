@@ -1,4 +1,7 @@
-"""Array files that may be damaged or malicious: checks before they cost memory, and the loading of a .npy."""
+"""Checks of ``.npy`` and ``.npz`` files before they can fill the memory, and loading of ``.npy`` files.
+
+The files may be damaged or malicious.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,11 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file whose header claims to be long; rewind any other file.
+    """Raise `ValueError` for a ``.npy`` file that states a header length above 10,000 bytes.
 
-    numpy reads as many bytes as the header claims, up to 4 GiB, before it checks them.
+    Any other file is left at its beginning. Without this check numpy would read a header of the stated
+    length, up to 4 GiB, before it refuses it. Files of format version 1 always pass, because their headers
+    cannot be longer than 65,535 bytes.
     """
     head = file.read(12)
     file.seek(0)
@@ -60,7 +65,8 @@ def refuse_long_header(file: IO[bytes]) -> None:
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return the shape of a ``.npy`` file, whether it is stored column by column, and its dtype.
 
-    The file is left at the end of its header. If the bytes are not such a header, one of `FAULTS` is raised.
+    The file is left at the end of its header. If the bytes are not a ``.npy`` header, one of `FAULTS` is
+    raised.
     """
     refuse_long_header(file)
     version = np.lib.format.read_magic(file)
@@ -72,10 +78,10 @@ def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def refuse_bomb(path: str | os.PathLike[str]) -> None:
-    """Raise `ValueError` for a ``.npz`` file that would fill the memory if it were read whole.
+    """Raise `ValueError` for a small ``.npz`` file that would unpack to very large arrays.
 
-    The arrays may take up to 200 times the size of the file (16 MiB are always allowed), and their names must
-    differ.
+    All arrays together may be up to 200 times as large as the file; 16 MiB are always allowed. `ValueError`
+    is also raised if two arrays have the same name or if a header is too long.
     """
     with open_plain(path) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
@@ -100,7 +106,7 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
     Raises
     ------
     NotFoundError, InputError
-        If the file does not exist; for bytes that are not an array.
+        `NotFoundError` if the file does not exist; `InputError` if it is not an array of numbers or strings.
     """
     try:
         with open_plain(path) as file:

@@ -1,7 +1,7 @@
-"""The gate: the rules that the outputs of a model must obey, and the error message of each rule.
+"""The rules that the outputs of a model must obey, and the error message of each rule.
 
-Arrays, sparse matrices, files and the tensors of a framework all pass through here, so that a mistake gives
-the same message in every form of input. Each message begins with the name of its source: ``P``, or the file.
+Arrays, sparse matrices, files and the tensors of a framework are all checked here, so a mistake gives the
+same message for every form of input. Each message begins with the source of the outputs: ``P``, or the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VALUES_AT_ONCE = 1 << 22
 
 
 def rows_at_once(n_columns: int) -> int:
-    """Return how many rows are read and checked together.
+    """Return how many rows of `n_columns` numbers are read and checked together.
 
     >>> rows_at_once(1000), rows_at_once(1 << 20)
     (4096, 4)
@@ -45,7 +45,7 @@ def rows_at_once(n_columns: int) -> int:
 
 def wrong_axes(name: str, shape: tuple[int, ...]) -> WeightError:
     """Return the error for outputs that are not a table of rows and columns."""
-    return WeightError(f"{name}: shape {tuple(shape)} given; give a row of numbers for each sample")
+    return WeightError(f"{name}: shape {tuple(shape)} given; give two axes, samples x columns")
 
 
 def wrong_width(
@@ -64,15 +64,15 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for a number of truths that differs from the number of rows of the outputs.
+    """Return the error for truths that are not as many as the rows of the outputs.
 
-    The outputs have `n_rows` rows (None: an unknown number), or with `more` at least that many. `name` is the
-    argument or file that contains the truths.
+    `n_rows` is the number of rows, or None if it is unknown. If `more` is true, the outputs have at least
+    `n_rows` rows. `name` is the argument or file that contains the truths.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(
-        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one for each, "
-        "and at least one"
+        f"{name}: {counted(n_truth, 'label')} for {rows}{' or more' if more else ''}; give one label per "
+        "row, and at least one"
     )
 
 
@@ -82,7 +82,7 @@ def ragged(name: str, detail: object) -> WeightError:
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
-    """Raise `WeightError` if the numpy kind of a dtype is not one of `kinds` ("iuf": any real number)."""
+    """Raise `WeightError` if a dtype's numpy kind is not a letter of `kinds` ("iuf": any real number)."""
     if dtype.kind not in kinds:
         raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
 
@@ -90,7 +90,11 @@ def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
 def wrong_dtype(
     name: str, dtype: object, wanted: str = "real", *, boolean: bool = False, advice: str = ""
 ) -> WeightError:
-    """Return the error for a wrong dtype; `wanted` are the expected numbers, ``"real"`` or ``"whole"``."""
+    """Return the error for a wrong dtype.
+
+    `wanted` says which numbers are expected: ``"real"`` or ``"whole"``. `boolean` is true if the dtype is
+    bool. `advice` is added to the message.
+    """
     if boolean:
         advice = "to use its values, convert it with .astype(float)"
     return WeightError(f"{name}: dtype {dtype} given; give {wanted} numbers{'; ' if advice else ''}{advice}")
@@ -130,17 +134,18 @@ def refuse_faults(
     Parameters
     ----------
     kind : {"probabilities", "log_probabilities", "logits"}
-        Kind of the numbers.
+        Kind of the outputs.
     block : ndarray of shape (n_rows, n_columns)
-        Of any real dtype, columns in the order of the model.
+        Outputs in any real dtype; their columns are in the order of the model.
     name : str
         Name of the source; messages begin with it.
     first : int
-        Number of the first row, counted over all of the source.
+        Row number, in the source, of the first row of the block. Messages state row numbers in the source.
     columns : tuple of str
         Keys of the columns.
     independent : bool
-        Whether each number is a separate probability: no number is above 1, and a row may be all zero.
+        Whether each number is a separate probability. If true, no number may be above 1, and a row may be all
+        zero.
     limits : tuple of float
         Least and largest sum of a row of probabilities.
 
@@ -183,7 +188,7 @@ def refuse_faults(
 def _cell_faults(
     kind: OutputKind, rows: NDArray[np.float64], independent: bool
 ) -> list[tuple[NDArray[np.bool_], str]]:
-    """Return, for each rule, a mask of the cells that break it, and the text of the rule."""
+    """Return, for each rule, a mask of the cells that break the rule, and the text of the rule."""
     faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
     if kind == "probabilities":
         faults.append((np.isinf(rows), "finite numbers"))
@@ -198,5 +203,5 @@ def _cell_faults(
 
 
 def _and_more(n: int, first: int, length: int) -> str:
-    """Say how many other rows of the block have the same fault."""
+    """Return a remark on how many other rows of the block have the same fault; "" if there are none."""
     return f" (and {n} more of rows {first} to {first + length - 1})" if n else ""

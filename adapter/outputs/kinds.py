@@ -1,4 +1,7 @@
-"""The kinds of outputs: probabilities, log-probabilities and logits; whether numbers look like their kind."""
+"""Probabilities, log-probabilities and logits: the kinds of outputs.
+
+`KindSeen` notices numbers that do not look like the kind that the caller stated.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a
 
 
 class KindSeen:
-    """Judges from the rows that it is shown whether outputs look like their stated `kind`.
+    """Collects rows, and judges from them whether the outputs look like the `kind` that the caller stated.
 
     >>> seen = KindSeen("probabilities")
     >>> seen.add(np.array([[0.5, 0.5], [0.5, 0.0], [1.0, 1.0]]))
@@ -43,7 +46,7 @@ class KindSeen:
         self._within = True  # all numbers are in 0..1
 
     def add(self, block: NDArray[Any]) -> None:
-        """Add the rows of a block that passed the checks."""
+        """Add the rows of a block, which must already have passed the checks of `adapter.outputs.gate`."""
         if not len(block) or self._kind == "log_probabilities" or not self._within:
             return
         self._n += len(block)
@@ -57,7 +60,7 @@ class KindSeen:
             self._low, self._high = min(self._low, float(odd.min())), max(self._high, float(odd.max()))
 
     def note(self) -> str | None:
-        """Return a note for the user; None if the outputs look like their kind."""
+        """Return a note for the user if the outputs look like another kind than stated, otherwise None."""
         if self._kind == "logits" and self._n and self._within and not self._n_odd:
             return (
                 "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "

@@ -26,9 +26,9 @@ def open_outputs(
     Parameters
     ----------
     path : Path
-        A file for `OutputFile` or `adapter.outputs.sparsefiles.read_sparse`.
+        A file that `OutputFile` or `adapter.outputs.sparsefiles.read_sparse` can read.
     array, id_column, labels, keys
-        As for `OutputFile`; an array named by `array` is read as dense outputs.
+        As for `OutputFile`. If `array` is given, that array is read as dense outputs.
 
     Returns
     -------

@@ -3,9 +3,9 @@
 =================  ==================================================================================
 ``.npy``           one array of two axes, memory-mapped
 ``.npz``           one array of two axes (or one of several, by name), read as it is unpacked
-``.safetensors``   the same, memory-mapped
-``.parquet``       a number column for each label, row group after row group (needs pyarrow)
-``.csv``           a header with the names of the columns, then numbers, line after line
+``.safetensors``   one array of two axes (or one of several, by name), memory-mapped
+``.parquet``       a column of numbers for each label, read one row group at a time (needs pyarrow)
+``.csv``           a header with the names of the columns, then lines of numbers, read line by line
 =================  ==================================================================================
 
 In ``.parquet`` and ``.csv`` files one column may contain the names of the samples instead (``id_column``).
@@ -58,12 +58,12 @@ _GIVE_BACK: int | None = getattr(mmap, "MADV_DONTNEED", None)  # None where madv
 
 
 class OutputFile:
-    """A file with a row of numbers for each sample, which can be read from start to end repeatedly.
+    """A file with a row of outputs for each sample; it can be read from start to end several times.
 
     Parameters
     ----------
     path : str or path
-        Its ending gives the format; see above.
+        The file; its name's ending gives the format (see the module).
     array : str, optional
         Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
         two axes.
@@ -71,12 +71,12 @@ class OutputFile:
         Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
         anything.
     labels : container of str, optional
-        Names of labels, which columns of outputs may have. If given, a column with another name is taken for
-        the names of the samples if it is called ``id`` or has the name that pandas gives an index.
+        Names that columns of outputs may have. If `labels` is given, a column that has none of these names is
+        read as the names of the samples if it is called ``id`` or has the name that pandas gives an index.
     keys : collection of str, optional
-        Keys of the labels, each of which has a column. If given, a first line of a ``.csv`` file that
-        consists of these keys is a header, even if all keys are numbers, unless the numbers could be
-        probabilities.
+        Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
+        first line of numbers is read as a header only if it consists of exactly these keys and not all of
+        them are between 0 and 1.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class OutputFile:
     id_column : str or None
         Name of the column that names the samples, if there is one; see `ids`.
     n_rows : int or None
-        Number of rows; None for ``.csv``, where it is known only after reading.
+        Number of rows; None for ``.csv``, because it is known only after the file was read.
     n_columns : int
 
     Raises
@@ -94,8 +94,8 @@ class OutputFile:
     NotFoundError
         If the file does not exist.
     InputError
-        For a file that is empty, damaged or of another format, whose array does not contain numbers or does
-        not have two axes, or that lacks `id_column`.
+        For a file that is empty, damaged or of another format; for an array that does not contain numbers or
+        does not have two axes; and for a file without the column `id_column`.
     MissingExtraError
         For ``.parquet`` without pyarrow.
 
@@ -127,9 +127,11 @@ class OutputFile:
         self._mapped: mmap.mmap | None = None
         ending = self.path.suffix
         if ending not in FORMATS:
-            raise InputError(f"{self.path}: ends in {ending!r}; outputs are read from {', '.join(FORMATS)}")
+            raise InputError(f"{self.path}: ends in {ending!r}; give a file in one of {', '.join(FORMATS)}")
         if array is not None and ending not in (".npz", ".safetensors"):
-            raise InputError(f"array: {array!r} given for {self.path}, which contains no named arrays")
+            raise InputError(
+                f"array: {array!r} given for {self.path}, which contains no named arrays; leave out array"
+            )
         if id_column is not None and ending not in (".csv", ".parquet"):
             raise without_names(self.path, id_column)
         self._refuse_what_is_no_file()
@@ -177,20 +179,20 @@ class OutputFile:
             yield from self._csv_blocks(n_rows)
 
     def ids(self) -> Iterator[str] | None:
-        """Return the names of the samples, read from the file again; None if it has no such column."""
+        """Return an iterator over the samples' names, read from the file; None if no column has them."""
         if self._id is None:
             return None
         return self._parquet_ids() if self.path.suffix == ".parquet" else self._csv_ids()
 
     def read(self) -> NDArray[Any]:
-        """Return all rows at once: as a memory map if the format allows one."""
+        """Return all rows in one array, memory-mapped if the format allows it."""
         if self._array is not None:
             return self._array
         parts = list(self.blocks(4096))
         return np.concatenate(parts) if parts else np.empty((0, self.n_columns))
 
     def _refuse_what_is_no_file(self) -> None:
-        """Raise for a path that cannot be read twice or would block, such as a pipe."""
+        """Raise an error for a path that cannot be read twice or would block, such as a pipe."""
         try:
             open_plain(self.path).close()
         except FileNotFoundError:
@@ -201,7 +203,7 @@ class OutputFile:
     def _without_ids(
         self, header: tuple[str, ...], id_column: str | None, labels: Container[str] | None
     ) -> tuple[str, ...]:
-        """Decide which column names the samples; return the other columns."""
+        """Find the column that names the samples, if any, and return the names of the other columns."""
         found = [] if id_column is None else [i for i, name in enumerate(header) if name == id_column]
         if id_column is not None and len(found) != 1:
             raise InputError(
@@ -218,7 +220,7 @@ class OutputFile:
         return self._others(header)
 
     def _others(self, cells: Sequence[T]) -> tuple[T, ...]:
-        """Return the cells of a row, or the columns, without the column of the ids."""
+        """Return `cells` without the item at the position of the column that names the samples."""
         if self._id is None:
             return tuple(cells)
         return (*cells[: self._id], *cells[self._id + 1 :])
@@ -249,14 +251,19 @@ class OutputFile:
                     with archive.open(name) as member:
                         found[name.removesuffix(".npy")] = name, *npy_header(member)
         except FAULTS as error:
-            raise InputError(f"{self.path}: not a .npz file of arrays of numbers ({error})") from error
+            raise InputError(
+                f"{self.path}: not a .npz file of arrays of numbers ({error}); write it again"
+            ) from error
         name, shape, in_columns, dtype = found[self._chosen({n: f[1] for n, f in found.items()}, array)]
         if min(shape, default=0) < 0:
-            raise InputError(f"{self.path}: array {name!r} has the shape {shape}; write the file again")
+            raise InputError(
+                f"{self.path}: array {name!r} has the shape {shape}, but no axis may be negative; write the "
+                "file again"
+            )
         if in_columns:
             raise InputError(
-                f"{self.path}: array {name!r} is stored column by column, and an archive is read from front "
-                "to back; save it as .npy, or np.ascontiguousarray(P) in the archive"
+                f"{self.path}: array {name!r} is stored column by column, but a .npz file is read row by "
+                "row; save the array as .npy, or save np.ascontiguousarray(P) in the .npz file"
             )
         return name, shape, dtype
 
@@ -269,7 +276,9 @@ class OutputFile:
                     n = min(n_rows, shape[0] - start)
                     data = member.read(n * width)
                     if len(data) != n * width:
-                        raise InputError(f"{self.path}: ends within row {start + len(data) // width}")
+                        raise InputError(
+                            f"{self.path}: ends within row {start + len(data) // width}; write it again"
+                        )
                     yield np.frombuffer(data, dtype).reshape(n, shape[1])
         except InputError:
             raise
@@ -280,7 +289,9 @@ class OutputFile:
         listed = [f"{name!r} of shape {shape}" for name, shape in shapes.items()]
         if array is not None:
             if array not in shapes:
-                raise InputError(f"array: {self.path} has no {array!r}; it has {first_few(listed)}")
+                raise InputError(
+                    f"array: {self.path} has no array {array!r}; name one that it has: {first_few(listed)}"
+                )
             return array
         tables = [name for name, shape in shapes.items() if len(shape) == 2]
         if len(tables) != 1:
@@ -313,7 +324,9 @@ class OutputFile:
                 schema, n_rows = file.schema_arrow, file.metadata.num_rows
                 names = tuple(schema.names)
         except UnicodeDecodeError as error:
-            raise InputError(f"{self.path}: a column has a name that is not UTF-8 ({error})") from error
+            raise InputError(
+                f"{self.path}: a column has a name that is not UTF-8 ({error}); write it again"
+            ) from error
         names = self._without_ids(names, id_column, labels)
         for name, held in zip(names, self._others(schema.types), strict=True):
             if not (types.is_integer(held) or types.is_floating(held)):
@@ -361,10 +374,12 @@ class OutputFile:
                             yield reader.line_num, [cell.strip() for cell in row]
                 except csv.Error as error:
                     raise InputError(
-                        f"{self.path}:{reader.line_num}: not comma-separated cells ({error})"
+                        f"{self.path}:{reader.line_num}: not comma-separated cells ({error}); write it again"
                     ) from error
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path}: cannot be read as UTF-8 text ({error})") from error
+            raise InputError(
+                f"{self.path}: cannot be read as UTF-8 text ({error}); save it as UTF-8"
+            ) from error
 
     def _short_lines(self, file: TextIO) -> Iterator[str]:
         while line := file.readline(_LONGEST_LINE):
@@ -411,12 +426,14 @@ class OutputFile:
 
 
 def without_names(path: Path, id_column: str) -> InputError:
-    """Return the error for an `id_column` given for a file whose columns have no names."""
-    return InputError(f"id_column: {id_column!r} given for {path}, whose columns have no names; leave it out")
+    """Return the error for an `id_column` that was given for a file without column names."""
+    return InputError(
+        f"id_column: {id_column!r} given for {path}, whose columns have no names; leave out id_column"
+    )
 
 
 def _are_keys(numbers: Sequence[str], keys: Collection[str]) -> bool:
-    """Return whether `numbers` are the keys, in any order, and cannot be a row of probabilities."""
+    """Return whether `numbers` are exactly the keys, in any order, and not all between 0 and 1."""
     return sorted(numbers) == sorted(keys) and not all(0 <= float(cell) <= 1 for cell in numbers)
 
 

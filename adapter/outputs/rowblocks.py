@@ -1,7 +1,7 @@
 """Outputs as blocks of rows, from memory, from a file or from a stream.
 
-Rows may arrive in pieces of any size, and leave in blocks of one size, so that no result depends on how a
-stream was cut.
+Rows may arrive in pieces of any size, but are always passed on in blocks of one size. So no result depends on
+how a stream was cut.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RowBlocks:
     Parameters
     ----------
     reader : OutputReader
-        Has the kind of the outputs and the number of columns.
+        Reader that knows the kind of the outputs and the number of columns.
     columns : tuple of str
         Keys of the columns, for messages.
     P : array_like, SparseOutputs, scipy.sparse matrix, BlockSource or iterator of any of the first three
@@ -82,14 +82,14 @@ class RowBlocks:
             self.n_rows = len(self._given)
 
     def __iter__(self) -> Iterator[DenseRows]:
-        """Yield all rows, 4,096 at a time; fewer in the last block and for more than 1,024 columns."""
+        """Yield all rows in blocks of 4,096 (fewer for more than 1,024 columns); the last may be shorter."""
         size, first = rows_at_once(self._reader.n_columns), 0
         for block in _cut(self._parts(size), size):
             yield DenseRows(block, self._columns, self._name, first)
             first += len(block)
 
     def _parts(self, size: int) -> Iterator[NDArray[Any]]:
-        """Yield pieces of at most `size` rows, as they come."""
+        """Yield all rows in pieces of at most `size` rows; pieces that arrive shorter are not joined."""
         pieces: Iterable[Any] = (self._given,)
         if isinstance(self._given, BlockSource):
             pieces = self._given.blocks(size)

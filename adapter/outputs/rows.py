@@ -1,7 +1,8 @@
-"""Outputs of any form as rows: dense arrays, tables that name their columns, and lists of a few classes.
+"""Turn outputs of any form into rows: dense arrays, tables with named columns, and sparse outputs.
 
 Dense arrays of any real dtype and memory order, and sparse outputs (`SparseOutputs`, scipy.sparse matrices),
-give the same rows to the last bit: sparse rows are made dense before anything is computed from them.
+give exactly the same rows if they contain the same numbers: sparse rows are made dense before anything is
+computed from them.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ _MOST_EMPTY_ROWS = 10**7
 
 @dataclass(frozen=True)
 class SparseOutputs:
-    """A few outputs for each row, listed by a large model, such as its best 100 classes.
+    """Sparse outputs: only a few numbers for each row, such as those of a large model's best 100 classes.
 
     Attributes
     ----------
     indices : array_like of shape (n_samples, m), dtype=int
-        Columns of the model, in any order, each once in a row. Where the index is -1, the place is unused and
-        its value is ignored.
+        Columns of the model, in any order; a row may list a column only once. An index of -1 marks an unused
+        entry, whose value is ignored.
     values : array_like of shape (n_samples, m)
-        Outputs of these columns: probabilities, log-probabilities or logits. A column that is not listed has
-        probability 0.
+        Outputs in these columns: probabilities, log-probabilities or logits. A column that is not listed in a
+        row has probability 0.
 
     Examples
     --------
@@ -66,13 +67,13 @@ class DenseRows:
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_columns)
-        Of any real dtype, columns in the order of the model.
+        Numbers in any real dtype; their columns are in the order of the model.
     columns : tuple of str
-        Keys of the columns, for messages.
+        Keys of the columns, for error messages.
     name : str
-        Name of the source in messages.
+        Name of the source of the rows in error messages.
     first : int
-        Number of the first row, counted over all of the source.
+        Row number, in the source, of the first of these rows.
     """
 
     values: NDArray[Any]
@@ -84,17 +85,21 @@ class DenseRows:
         return len(self.values)
 
     def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
-        """Return some rows, columns in `order`."""
+        """Return the rows in the slice `of` as an array, with columns in `order`."""
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
-        """Return one row, which keeps its number."""
+        """Return a single row; messages about it still state its number in the source."""
         return replace(self, values=self.values[row : row + 1], first=self.first + row)
 
 
 @dataclass(frozen=True)
 class SparseRows:
-    """Rows whose values are not yet checked; row r lists ``column[begin[r]:begin[r + 1]]``."""
+    """Sparse rows whose values are not yet checked.
+
+    Row r lists the columns ``column[begin[r]:begin[r + 1]]``, with the numbers in the same part of `value`.
+    The other attributes are as for `DenseRows`.
+    """
 
     begin: NDArray[Any]
     column: NDArray[Any]
@@ -108,7 +113,10 @@ class SparseRows:
         return len(self.begin) - 1
 
     def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
-        """Return some rows as dense rows, columns in `order`; unlisted values are `absent`."""
+        """Return the rows in the slice `of` as a dense array, with columns in `order`.
+
+        Columns that a row does not list get the value `absent`.
+        """
         begin = self.begin[of.start : of.stop + 1].astype(np.int64)
         column, value = self.column[begin[0] : begin[-1]], self.value[begin[0] : begin[-1]]
         row = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
@@ -119,7 +127,7 @@ class SparseRows:
             at = int(np.flatnonzero((column < 0) | (column >= self.n_columns))[0])
             raise WeightError(
                 f"P: row {row[at] + of.start + self.first} lists column {column[at]}; a column must be "
-                f"within 0..{self.n_columns - 1}, or -1 for none"
+                f"within 0..{self.n_columns - 1}, or -1 for an unused entry"
             )
         if order is not None:
             column = np.argsort(order)[column]
@@ -133,7 +141,7 @@ class SparseRows:
         return out
 
     def only(self, row: int) -> SparseRows:
-        """Return one row, which keeps its number."""
+        """Return a single row; messages about it still state its number in the source."""
         return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
 
 
@@ -145,7 +153,9 @@ Outputs = ArrayLike | SparseOutputs | OutputRows
 
 
 def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows:
-    """Return outputs as rows; the message for a wrong number of columns names `columns`.
+    """Return outputs of any form as rows.
+
+    The error message for a wrong number of columns names `columns`.
 
     Raises
     ------
@@ -190,15 +200,18 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
 
 
 def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
-    """Return the position in a table of each of `columns`; None for outputs to be read by position.
+    """Return the position of each of `columns` in a table with named columns.
 
-    Tables have named columns: data frames of pandas and polars, tables of pyarrow. A table with all the names
-    is read by name, a table with none of them by position.
+    None means that the outputs have to be read by position.
+
+    Tables are data frames of pandas and polars, and tables of pyarrow. A table that has all of `columns` is
+    read by name; a table that has none of them is read by position, like any other outputs.
 
     Raises
     ------
     BindingError
-        For a table that has some of the columns only, or a column twice, or additional columns.
+        For a table that has only some of `columns`, or that has all of them but also a column twice or
+        another column.
 
     Examples
     --------
@@ -233,14 +246,14 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
 def by_rows(matrix: Any) -> Any:
     """Return a scipy.sparse matrix in row format, with every index checked.
 
-    scipy does not check indices: its compiled loops would follow them out of the matrix, and it would sum the
-    values of repeated coordinates.
+    scipy itself does not check indices: a wrong index would make its compiled code read outside the arrays.
+    It would also add up the values of repeated coordinates.
 
     Raises
     ------
     WeightError
-        For indices that do not fit the matrix, and for a row that lists a column twice if the conversion
-        would hide this.
+        For indices outside the matrix. Also for a row that lists a column twice, if the conversion would
+        merge the two entries.
     """
     try:
         matrix = _sound(matrix)
@@ -258,9 +271,9 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Return a checked scipy.sparse matrix that shares its arrays with `matrix`.
+    """Check the arrays of a scipy.sparse matrix, and return a matrix that shares them.
 
-    If its arrays do not fit together, an error such as `ValueError` or `TypeError` is raised.
+    An error such as `ValueError` or `TypeError` is raised if they do not fit together.
     """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
@@ -281,14 +294,14 @@ def _sound(matrix: Any) -> Any:
 
 def _twice(row: int) -> WeightError:
     return WeightError(
-        f"P: row {row} lists a column twice; list each once (a scipy matrix: call P.sum_duplicates() where "
-        "values of one column add up)"
+        f"P: row {row} lists a column twice; list each once (for a scipy matrix whose repeated entries are "
+        "to be added, call P.sum_duplicates())"
     )
 
 
 def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
     if isinstance(given, np.ma.MaskedArray):
-        raise WeightError(f"{name}: a masked array given; fill its masked cells first")
+        raise WeightError(f"{name}: a masked array given; fill its masked cells first, with P.filled(value)")
     try:
         array = np.asarray(given)
     except ValueError as error:

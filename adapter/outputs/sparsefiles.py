@@ -1,4 +1,4 @@
-"""Files of outputs in which each row lists a few classes: two arrays, or a matrix that scipy saved."""
+"""Read files of sparse outputs: two arrays, ``indices`` and ``values``, or a matrix that scipy saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 
 
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
-    """Return sparse outputs, or None for a file that contains dense outputs or cannot be read.
+    """Return the sparse outputs in a file; None if the file contains dense outputs or cannot be read.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def read_sparse(path: Path) -> SparseOutputs | Any | None:
     Raises
     ------
     InputError
-        For an archive that is damaged or too large when unpacked, and for a matrix that scipy refuses.
+        For sparse outputs that are damaged or too large when unpacked, and for a matrix that scipy refuses.
     MissingExtraError
         For a matrix that scipy saved, if scipy is not installed.
 
@@ -75,7 +75,9 @@ def _npz(path: Path) -> SparseOutputs | Any | None:
             with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
                 return SparseOutputs(archive["indices"], archive["values"])
         except FAULTS as error:
-            raise InputError(f"{path}: its indices and values cannot be read ({error})") from error
+            raise InputError(
+                f"{path}: its indices and values cannot be read ({error}); write it again"
+            ) from error
     return read_scipy(path) if names >= _SCIPY else None
 
 
@@ -85,9 +87,10 @@ def read_scipy(path: Path) -> Any:
     Raises
     ------
     NotFoundError, InputError
-        If the file does not exist; if it does not contain a valid matrix, or is too large when unpacked.
+        `NotFoundError` if the file does not exist; `InputError` if it does not contain a valid matrix, or is
+        too large when unpacked.
     MissingExtraError
-        Without scipy.
+        If scipy is not installed.
     """
     try:
         from scipy.sparse import load_npz
@@ -108,11 +111,11 @@ def read_scipy(path: Path) -> Any:
 
 
 def _refuse_fractions(path: Path) -> None:
-    """Raise `ValueError` for indices that are not whole numbers: scipy would truncate them with a warning."""
+    """Raise `ValueError` for indices that are not whole numbers; scipy would only warn and truncate them."""
     with open_plain(path) as file, zipfile.ZipFile(file) as archive:
         for name in archive.namelist():
             if name.removesuffix(".npy") in _WHOLE:
                 with archive.open(name) as member:
                     _, _, dtype = npy_header(member)
                 if dtype.kind not in "iu":
-                    raise ValueError(f"{name} holds {dtype}, not whole numbers")
+                    raise ValueError(f"{name} contains {dtype}, not whole numbers")

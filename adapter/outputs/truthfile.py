@@ -1,4 +1,4 @@
-"""Read files of truths, with one label for each sample."""
+"""Read files of truths, which contain the true label of each sample."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _HEADERS = ("truth", "label", "y")
 def read_truth(path: Path) -> list[str]:
     """Read one label key per sample from a file.
 
-    The keys are the strings of a ``.npy`` file, the first cells of a ``.csv`` file, or the lines of any other
-    file. A key may contain a comma, so only lines of ``.csv`` files are split at commas. Blank lines are
-    skipped.
+    The keys are the strings in a ``.npy`` file, the first cell of each line in a ``.csv`` file, or the lines
+    of any other file. A key may contain a comma, so only lines of ``.csv`` files are split at commas. Blank
+    lines are skipped.
     """
     return [text for _, text in _entries(path, None)]
 
@@ -54,14 +54,16 @@ def read_truth_keys(
     Parameters
     ----------
     path : Path
-        File as for `read_truth`. A ``.csv`` file may begin with a header that contains no label and names one
-        column ``truth``, ``label`` or ``y``: the truths are then read from that column.
+        File as for `read_truth`. A ``.csv`` file may also begin with a header. The header must contain no
+        label and must call one column ``truth``, ``label`` or ``y``; the truths are then read from this
+        column.
     bundle : Bundle
         Bundle that has the labels.
     by : {"auto", "key", "name"}, default="auto"
-        ``"auto"`` accepts text that is the key or the name of exactly one label.
+        How labels are given. ``"auto"`` accepts text that is the key or the name of exactly one label.
     points : container of str, default=()
-        Known keys in addition to the bundle's: for a block, the keys of the space that it was cut from.
+        Keys that are known in addition to those in the bundle. For a block bundle, give the keys of the space
+        that it was built from.
     n_rows : int, optional
         Required number of labels, if it is known.
 
@@ -72,11 +74,13 @@ def read_truth_keys(
     Raises
     ------
     BindingError
-        For text that means several labels; each text is listed once, with its first line and the candidates.
+        For text that may mean several labels. The message lists each text once, with the first line that has
+        it and the labels that it may mean.
     UnknownLabelError
-        For text that means no label; each text is listed once, with its first line and similar labels.
+        For text that is not a label. The message lists each text once, with the first line that has it and
+        similar labels.
     InputError
-        For a file of a wrong form, and for a number of labels other than `n_rows`.
+        For a file that is not in one of these forms, and for a number of labels other than `n_rows`.
     """
     known = LabelNames(bundle.points, bundle.names, by, describe_points(bundle))
     listed = _entries(path, known)
@@ -103,7 +107,10 @@ def read_truth_keys(
 
 
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
-    """Return (line number, text) of each sample; with `known`, a header is distinguished from a label."""
+    """Return (line number, text) of each sample.
+
+    Only if `known` is given, a header of a ``.csv`` file is recognized and left out.
+    """
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
@@ -133,7 +140,7 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
 def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
     """Return the cells of the column that the header names as the truth; without a header, the first cells.
 
-    Each comes with its line number.
+    Each cell is returned as (line number, text).
     """
     rows = _csv_rows(path)
     if not rows:
@@ -145,8 +152,8 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
         for at, row in rows[1:]:
             if len(row) <= column:
                 raise InputError(
-                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)}, which has the "
-                    f"truth in column {column + 1}"
+                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)}; give the truth "
+                    f"in column {column + 1}, called {head[column]!r}"
                 )
         return [(at, row[column]) for at, row in rows[1:]]
     if len(head) > 1 and not known.meant(head[0]):
@@ -165,7 +172,7 @@ def _place(path: Path, line: int) -> str:
 def _advice(
     path: Path, bundle: Bundle, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
-    """Return advice on why labels may be unknown."""
+    """Return advice on a likely reason why labels in the file are unknown; empty if there is none."""
     if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
         written = "write them as in the ontology"
         return [CLASS_INDICES.format(name="truth", keys=written)]
@@ -181,15 +188,17 @@ def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]
     except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: not comma-separated cells ({error})") from error
+        raise InputError(
+            f"{path}:{reader.line_num}: not comma-separated cells ({error}); write it again"
+        ) from error
 
 
 def _text(path: Path) -> str:
-    """Return the text of a UTF-8 file with its line ends unchanged."""
+    """Return the text of a UTF-8 file, and leave its line ends unchanged."""
     try:
         with open_plain(path) as file:
             return decoded(file)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file; check the path") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error

@@ -1,4 +1,4 @@
-"""Check outputs and convert them to weights in float64, a chunk of rows at a time."""
+"""Check the outputs of a model and convert them to weights in float64, in chunks of rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["OutputReader", "as_logits"]
 
 
 class OutputReader:
-    """Reads the outputs of one kind of model.
+    """Checks the outputs of a model, and converts them to weights or logits.
 
     Parameters
     ----------
     kind : {"probabilities", "log_probabilities", "logits"}
-        ``"probabilities"`` are used as given, and rows need not sum to one. For the other kinds the softmax
-        of each row divided by `temperature` is used.
+        ``"probabilities"`` are used as weights without change, and a row need not sum to one. For the other
+        kinds each row is divided by `temperature`, and its softmax is used.
     temperature : float
-        Positive; above 1 flattens, below 1 sharpens.
+        A positive number; values above 1 make the weights of a row more equal, values below 1 less equal.
     n_columns : int
         Number of columns of the model.
 
@@ -62,20 +62,20 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the number of the first row, and the weights, of each chunk of rows.
+        """Yield, for each chunk of rows, the number of its first row and its weights.
 
-        Column i of the weights is made from column ``order[i]`` of the model.
+        Column i of the weights is computed from column ``order[i]`` of the model.
 
         Parameters
         ----------
         rows : OutputRows
-            Result of `rows`.
+            Result of the method `rows`.
         order : ndarray of shape (n_columns,), dtype=int64, optional
-            By default the order of the model.
+            Columns of the model in the order of the weights; by default the model's own order.
         independent : bool, default=False
-            Whether each number is a separate probability, as in a model that gives a row several labels:
-            logits then go through the logistic function, no probability is above 1, and a row may be all
-            zero.
+            Whether each number is a separate probability, as in a model that gives a row several labels. If
+            true, logits are converted by the logistic function, no probability may be above 1, and a row may
+            be all zero.
 
         Raises
         ------
@@ -87,7 +87,10 @@ class OutputReader:
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the same as `chunks`, but with logits, not divided by the temperature, instead of weights."""
+        """Yield the same as `chunks`, but logits instead of weights.
+
+        The logits are not divided by the temperature.
+        """
         return self._read(rows, order, self._logits, False)
 
     def _read(
@@ -97,7 +100,10 @@ class OutputReader:
         convert: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
         independent: bool,
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield each chunk converted by `convert`, which returns None for a chunk that breaks a rule."""
+        """Yield, for each chunk of rows, the number of its first row and the result of `convert`.
+
+        If `convert` returns None, a row of the chunk breaks a rule, and the error is raised.
+        """
         # without conversion, values are only moved: rounding does not depend on the order of columns
         step = rows_at_once(self.n_columns)
         for start in range(0, len(rows), step):
@@ -110,7 +116,11 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Raise or return the error for rows that break a rule, with columns in the order of the model."""
+        """Raise the error for rows that break a rule, or return it if only rounding shows the fault.
+
+        The rule is checked again with columns in the order of the model, because messages count columns in
+        it. In this order the sum of a row may be rounded differently and just stay within the limits.
+        """
         refuse_faults(
             self.kind,
             rows.part(of, None, self.absent),
@@ -143,7 +153,7 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether rows may be logits or log-probabilities, given the largest number of each row."""
+        """Return whether the largest number of each row is possible for this kind of outputs."""
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -152,7 +162,7 @@ class OutputReader:
         return part if self._are_logs(part.max(axis=1)) else None
 
     def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return a separate probability for each number; None if a number breaks a rule."""
+        """Return a separate probability for each number in `part`; None if a number breaks a rule."""
         if self.kind == "probabilities":
             return part if part.min() >= 0 and part.max() <= 1 else None
         largest = part.max()
@@ -174,10 +184,10 @@ class OutputReader:
 def as_logits(
     kind: OutputKind, rows: NDArray[Any], order: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Return rows that passed the checks as logits, columns in `order`.
+    """Return outputs as logits, with columns in `order`; the rows must already have passed the checks.
 
-    Logits and log-probabilities are returned as given. Probabilities are replaced by their logarithms, 0 by
-    minus infinity.
+    Logits and log-probabilities are returned without change. Probabilities are replaced by their logarithms,
+    and 0 by minus infinity.
     """
     logits = (rows if order is None else rows.take(order, axis=1)).astype(np.float64)
     if kind != "probabilities":

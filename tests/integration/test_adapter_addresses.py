@@ -49,7 +49,7 @@ def test_an_s3_url_names_one_file(s3_url):
     for url in ("plants.safetensors", f"plants.safetensors#sha256={BUNDLE.digest}"):
         assert Adapter.load(f"{s3_url}/models/{url}").digest == BUNDLE.digest
     with pytest.raises(
-        NotFoundError, match=r"absent\.safetensors: there is no such file; check bucket and path"
+        NotFoundError, match=r"absent\.safetensors: there is no such file; check the bucket and the path"
     ):
         open_bundle(f"{s3_url}/models/absent.safetensors")
     with pytest.raises(ArtifactError, match=f"expected {'0' * 64}"):

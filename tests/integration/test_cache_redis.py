@@ -248,7 +248,7 @@ def test_the_brokers_redis_is_no_cache(other, cache_url, tmp_path):
     settings = Settings.from_env(
         {"GROVE_HOME": str(tmp_path), "GROVE_CACHE_URL": cache_url, "GROVE_BROKER_URL": broker}
     )
-    with pytest.raises(SettingsError, match=r"GROVE_CACHE_URL.*GROVE_BROKER_URL are one Redis") as refusal:
+    with pytest.raises(SettingsError, match=r"GROVE_CACHE_URL.*GROVE_BROKER_URL are the same") as refusal:
         check_cache(settings)
     assert cache_url not in str(refusal.value)
 

@@ -178,7 +178,7 @@ def test_settings_of_operations_are_checked(name, value):
 
 
 def test_one_redis_as_broker_and_cache_is_refused(settings):
-    with pytest.raises(SettingsError, match="are one Redis"):
+    with pytest.raises(SettingsError, match="are the same Redis"):
         check_deployment(dataclasses.replace(settings, cache_url=settings.broker_url[:-1] + "1"))
 
 

@@ -2,10 +2,11 @@
 
 A mean may look certain only because a rare sample is missing: a rule that gains a little on nearly every
 sample and loses much on a few shows no loss until one of the few occurs. So each draw weights the samples at
-random and adds one more sample, with the least possible value for the lower end and the largest possible
-value for the upper end [1]_ [2]_. If only these two values occur, this is the exact interval of a share
-[3]_. For other values, no distribution between these extremes is known whose mean the interval misses more
-often than stated, however skewed it is. For many samples the method is the Bayesian bootstrap.
+random and adds one more sample. For the lower end of the interval, the added sample has the least possible
+value; for the upper end, it has the largest possible value [1]_ [2]_. If every sample has one of these two
+values, the result is the exact interval of a share [3]_. For other values between these two, no distribution
+is known, however skewed, whose mean lies outside the interval more often than stated. With many samples the
+added one matters little, and the method is nearly the Bayesian bootstrap.
 
 References
 ----------
@@ -40,16 +41,17 @@ class Interval:
     high: float
 
     def excludes_zero(self) -> bool:
-        """Whether zero is outside the interval."""
+        """Return whether zero is outside the interval."""
         return self.low > 0 or self.high < 0
 
 
 class PairedBootstrap:
-    """Weights samples at random; all values of a sample get the same weight, so differences stay paired.
+    """Bootstrap intervals from random weights of samples; all values of one sample get the same weight.
 
-    Up to 8,192 samples are weighted one by one. More samples than that are assigned at random to 8,192
-    groups, by their number and not by the order in which they arrive, and the groups are weighted: a mean is
-    then a ratio of sums, with the same spread as for samples.
+    So differences between the values are computed sample by sample, as for paired data. Up to 8,192 samples
+    get one weight each. If there are more, a hash of each sample's number assigns it to one of 8,192 groups,
+    and each group gets one weight. A mean is then a ratio of two weighted sums over groups, and its spread is
+    the same as with one weight for each sample.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ class PairedBootstrap:
 
     Notes
     -----
-    Keeps 8,192 * (n_values + 1) numbers, and draws 8,192 weights for each resample, for any larger number of
-    samples.
+    For more than 8,192 samples, it keeps 8,192 * (n_values + 1) numbers and draws 8,192 weights for each
+    resample.
 
     Examples
     --------
@@ -118,7 +120,7 @@ class PairedBootstrap:
             Number of samples that give as much evidence as one independent sample (the design effect).
         """
         if not isinstance(level, float) or not 0 < level < 1:
-            raise InputError(f"level: {level!r} given; give a share between 0 and 1, such as 0.95")
+            raise InputError(f"level: {level!r} given; it must be a float between 0 and 1, such as 0.95")
         rng = np.random.default_rng([self._seed, 1])
         mean, sums, counts = self._centered(contrasts)
         ends = extremes.T - mean
@@ -151,7 +153,7 @@ class PairedBootstrap:
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean of each weighted sum, each group's total deviation from it, and the group sizes."""
+        """Return the mean of each weighted sum, its total deviation in each group, and the group sizes."""
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()
         return mean, sums - counts[:, None] * mean, counts

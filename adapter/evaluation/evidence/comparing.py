@@ -1,4 +1,4 @@
-"""Intervals of each rule's mean error, and of its difference from that of the Fréchet mean, from a stream."""
+"""Intervals of each rule's mean squared error, and of the rule's difference from the Fréchet mean."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Compared:
     Attributes
     ----------
     intervals : mapping of str to Interval
-        Interval of E[d^2] of each rule.
+        Interval of each rule's mean squared error E[d^2].
     gains : mapping of str to Gain
         Gain of the Fréchet mean over each rule; over itself it is 0.
     evidence : Evidence
@@ -41,7 +41,7 @@ class Compared:
 
 
 class Comparison:
-    """Compares rules by the squared distances of their answers to the truth, added a block at a time.
+    """Compares rules by the squared distances from their answers to the truth; samples are added in blocks.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Comparison:
     rules : sequence of str
         Names of the rules, including ``"frechet_mean"``.
     seed : int
-        Seed of the intervals.
+        Seed of the bootstrap draws.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Comparison:
         answers: Sequence[NDArray[np.int64]],
         squared: NDArray[np.float64],
     ) -> None:
-        """Add the samples with numbers ``start, start + 1, ...``.
+        """Add the answers to the samples with numbers ``start, start + 1, ...``.
 
         Parameters
         ----------
         start : int
         weights : ndarray of shape (m, n_observed)
         answers : sequence of ndarray of shape (m,)
-            For each rule, its answers as points of the bundle.
+            Answers of each rule, as indices of points of the bundle.
         squared : ndarray of shape (m, n_rules)
             Squared distances from the answers to the truth.
         """

@@ -13,13 +13,13 @@ _ENTRIES = 1 << 20  # differences held at a time: one for each label and pair of
 
 
 class Extremes:
-    """Finds how far the errors of two rules may differ on the pairs of answers that occurred.
+    """Finds how far the squared errors of the Fréchet mean and of another rule may differ on one sample.
 
-    Labels that did not occur as a truth are possible too, so every allowed label is tried as the truth of
-    every pair of answers. If there are too many pairs, this is done only for those whose answers are farthest
-    apart. For any other pair, with answers at a distance r from each other, the triangle inequality bounds
-    the difference: by ``r (2 D - r)``, where D is the diameter, or by ``r (2 D + r)`` if the other rule's
-    answer is not an allowed label.
+    A pair is the two rules' answers to one sample. A future sample with the same pair may have any allowed
+    label as its truth, so every allowed label is tried as the truth of every pair that occurred. If there are
+    too many pairs, this is done only for those whose two answers are farthest apart. For any other pair, with
+    answers at a distance r from each other, the triangle inequality bounds the difference: by ``r (2 D -
+    r)``, where D is the diameter, or by ``r (2 D + r)`` if the other rule's answer is not an allowed label.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class Extremes:
 
     Notes
     -----
-    Keeps up to 2^20 differences in memory, and at least those of one pair. The result does not depend on how
-    samples are cut into blocks.
+    Keeps at most 2^20 / n_labels pairs, but at least one. The result does not depend on how samples are cut
+    into blocks.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Extremes:
         Parameters
         ----------
         means, points : ndarray of shape (m,), dtype=int64
-            Answers of the Fréchet mean and of the other rule, as points of the bundle.
+            Answers of the Fréchet mean and of the other rule, as indices of points of the bundle.
         """
         new = np.unique(np.column_stack([means, points]), axis=0)
         apart = np.concatenate([self._apart, self._distance.to_points(new[:, 0], new[:, 1])])
@@ -73,9 +73,9 @@ class Extremes:
         self._pairs, self._apart = pairs[kept], apart[first][kept]
 
     def found(self) -> tuple[float, float]:
-        """Return the least and the largest possible difference: the other rule's d² minus the Fréchet mean's.
+        """Return the least and the largest possible d² of the other rule minus d² of the Fréchet mean.
 
-        The least is at most 0, and the largest at least 0.
+        The least difference is at most 0, and the largest is at least 0.
         """
         points, at = np.unique(self._pairs, return_inverse=True)
         squared = self._distance.from_points(points) ** 2

@@ -1,4 +1,4 @@
-"""Count copies of samples, which add no evidence."""
+"""Count samples that are copies of others: copies add no evidence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["Repeats"]
 class Repeats:
     """Finds samples that are copies of each other: they have exactly the same outputs and the same truth.
 
-    If samples with the same outputs have different truths, none of them is a copy: such outputs come from a
-    model that says little. Samples whose outputs are certain of one class are not copies either, because any
-    number of samples may have such outputs.
+    If samples with the same outputs have different truths, none of them counts as a copy: a model that
+    distinguishes few samples gives such outputs. Samples whose whole weight is on one class are not copies
+    either, because different samples often have such outputs.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Repeats:
     >>> repeats = Repeats(6)
     >>> rows = np.array([[0.6, 0.4], [0.7, 0.3], [1.0, 0.0]])
     >>> repeats.add(0, np.concatenate([rows, rows]))
-    >>> repeats.design_effect(np.array([5, 5, 5, 5, 5, 5]))  # two pairs, and two samples that are sure
+    >>> repeats.design_effect(np.array([5, 5, 5, 5, 5, 5]))  # two pairs of copies, and two certain samples
     1.6666666666666667
     >>> repeats.design_effect(np.array([5, 5, 5, 4, 4, 4]))
     1.0
@@ -48,7 +48,9 @@ class Repeats:
             self._digests[start + i] = int.from_bytes(digest, "little")
 
     def design_effect(self, truths: NDArray[np.int64]) -> float:
-        """Return Kish's design effect: the mean over samples of the number of copies, the sample included.
+        """Return Kish's design effect: the mean, over samples, of the size of the sample's group of copies.
+
+        A sample without copies is a group of size 1.
 
         Parameters
         ----------

@@ -1,4 +1,7 @@
-"""Try whether another temperature puts the Fréchet mean ahead: half of the samples choose, half test."""
+"""Try whether the Fréchet mean is better than the baselines at another temperature.
+
+One half of the samples is used to choose the temperature, the other half to test it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 
 @dataclass(frozen=True)
 class Trial:
-    """Try other temperatures on some of the samples.
+    """Some of the samples, on which other temperatures are tried.
 
     Attributes
     ----------
@@ -29,14 +32,14 @@ class Trial:
     distance : LabelDistances
         Distances in the adapter's space.
     logits : ndarray of shape (m, n_observed), dtype=float64
-        Logits of the samples, columns in the order of the bundle.
+        Logits of the samples; their columns are in the order of the bundle.
     truths : ndarray of shape (m,), dtype=int64
         Allowed label of each sample.
     answers, squared : mapping of str to ndarray of shape (m,)
-        For each rule that the Fréchet mean is compared with: its answers as points of the bundle, and their
-        squared distances to the truth.
+        For each rule that the Fréchet mean is compared with: its answers, as indices of points of the bundle,
+        and their squared distances to the truth.
     seed, resamples, level, repeats
-        For the intervals, as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
+        Settings of the intervals, as in `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
     """
 
     adapter: Adapter
@@ -51,12 +54,13 @@ class Trial:
     repeats: float
 
     def mended(self) -> Mended | None:
-        """Return a temperature at which the Fréchet mean is significantly ahead, or None.
+        """Return a temperature at which the Fréchet mean is significantly better; None if none was found.
 
         Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
-        mean at the chosen temperature must be ahead of each rule in `answers`, and of the Fréchet mean at the
-        current temperature: the intervals of these differences must be above 0. Being ahead of the current
-        temperature is not enough, because a low temperature may only turn the Fréchet mean into argmax.
+        mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in
+        `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
+        must be above 0. To be better than at the current temperature is not enough, because a low temperature
+        may only turn the Fréchet mean into argmax.
         """
         own = self.adapter.temperature
         labels = {

@@ -59,17 +59,18 @@ class Verdict:
     ----------
     answer : str
         ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
-        ``"calibrate first"``: it is behind one of them, and significantly ahead of both at another
-        temperature.
-        ``"do not use it here"``: it loses to one of them, and at no tried temperature is it significantly
-        ahead; or it is behind one of them, and argmax is no better than chance, which happens to any model if
-        its rows or columns are in a wrong order.
+        ``"calibrate first"``: argmax or the constant has the smaller mean error, but at another temperature
+        the Fréchet mean is significantly better than both.
+        ``"do not use it here"``: argmax or the constant is significantly better at the current temperature,
+        and no temperature tried makes the Fréchet mean significantly better than both; or one of them has the
+        smaller mean error, and argmax is no better than chance. The latter happens to any model whose rows or
+        columns are in a wrong order.
         ``"no difference shown"``: there are enough samples, and an interval contains 0.
         ``"too little to tell"``: the samples are too few or too much alike, or one more sample could change
         the verdict.
     reason : str
     temperature : float or None
-        With ``"calibrate first"``: a divisor for the logits, or for the logarithms of probabilities.
+        With ``"calibrate first"``: the number to divide the logits by, or the logarithms of probabilities.
     enough : int or None
         With ``"too little to tell"``: about how many samples like these would be enough; None if more of them
         would not help.
@@ -91,9 +92,10 @@ class Gain:
     Attributes
     ----------
     interval : Interval
-        E[d^2] of the rule minus that of the Fréchet mean: positive if the Fréchet mean is better.
+        E[d^2], the mean squared distance to the truth, of the rule minus that of the Fréchet mean; positive
+        if the Fréchet mean is better.
     n_differing : int
-        Number of samples in which the two are not equally far from the truth.
+        Number of samples in which the rule and the Fréchet mean are not equally far from the truth.
     deviation : float
         Standard deviation over samples of the difference in d^2.
     extremes : tuple of two floats
@@ -131,7 +133,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Mended:
-    """A temperature, with E[d^2] before and after its use, on samples that were not used to choose it."""
+    """A better temperature, with the mean squared error E[d^2] before and after the change.
+
+    Both are errors of the Fréchet mean: `before` at the current temperature, `after` at the better one. They
+    are measured on samples that were not used to choose the temperature.
+    """
 
     temperature: float
     before: float
@@ -146,7 +152,7 @@ def judged(
     *,
     guesses: bool = False,
 ) -> Verdict:
-    """Return the verdict.
+    """Return the verdict on the Fréchet mean, from its gains over argmax and over the constant.
 
     Parameters
     ----------
@@ -155,9 +161,10 @@ def judged(
     sure : Reliability
         Reliability on the samples whose truth is observed.
     mended : callable
-        Returns a temperature that puts the Fréchet mean ahead, or None; called only if it is behind.
+        Returns a temperature at which the Fréchet mean is significantly better, or None. It is called only if
+        the mean error of argmax or of the constant is smaller than that of the Fréchet mean.
     guesses : bool, default=False
-        Whether argmax is `no_better_than_chance`.
+        The result of `no_better_than_chance` for argmax.
     """
     thin = _too_thin(evidence)
     if thin is not None:
@@ -180,7 +187,7 @@ def judged(
                 CALIBRATE,
                 f"its E[d²] is {loses}{doubt}; at temperature {found.temperature:.4g} it falls from "
                 f"{found.before:.4g} to {found.after:.4g} on samples that were not used to choose it, "
-                "surely less than that of argmax and of a constant answer",
+                "significantly less than that of argmax and of a constant answer",
                 found.temperature,
             )
         if guesses:  # no temperature is tried: it would be fitted to rows or columns in a wrong order
@@ -191,7 +198,8 @@ def judged(
             )
         if lost:
             return Verdict(
-                REFUSE, f"its E[d²] is {loses}{doubt}, and no temperature tried makes it surely smaller"
+                REFUSE,
+                f"its E[d²] is {loses}{doubt}, and no temperature tried makes it significantly smaller",
             )
     unsure = [rule for rule, gain in gains.items() if not gain.interval.low > 0]
     if not unsure:
@@ -200,7 +208,7 @@ def judged(
     for rule in unsure:
         interval = gains[rule].interval
         if interval.low == interval.high == 0:
-            return Verdict(UNDECIDED, f"it answers every sample as {_NAMES[rule]} does")
+            return Verdict(UNDECIDED, f"for every sample it gives the same answer as {_NAMES[rule]}")
         if _within_chance(gains[rule], evidence):
             said = f"its E[d²] is {_beside(rule, interval)}, which may be due to chance{doubt}"
             return Verdict(UNDECIDED, f"{said}; more samples may tell")
@@ -212,13 +220,13 @@ def judged(
 
 
 def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
-    """Return whether argmax is no better than a guess among `n_observed` labels, and not just by bad luck.
+    """Return whether argmax is no better than a random guess among `n_observed` labels, and not just unlucky.
 
-    Two conditions must hold. First, guesses would be right as often as argmax, or more often, in more than
-    one of twenty such sets of samples. Second, a useful model, which is right twice as often as a guess (with
-    two labels: three times of four), would be right as rarely as argmax in fewer than one of a hundred sets.
-    The second condition excludes sets that are too small to distinguish a useful model from a guess. Both
-    conditions use tails of the binomial distribution.
+    Two conditions must be met. First, with probability above 5 %, guesses would be right at least as often on
+    these samples as argmax was. Second, with probability below 1 %, a useful model would be right at most as
+    often as argmax was. A useful model is one that is right twice as often as a guess (with two labels: three
+    times out of four). The second condition excludes sets of samples that are too small to distinguish a
+    useful model from a guess. Both probabilities are tails of the binomial distribution.
 
     Parameters
     ----------
@@ -242,9 +250,10 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
 
 
 def _at_least(k: int, n: int, p: float) -> float:
-    """Return the probability of `k` or more successes in `n` trials of probability `p`; 1 for k <= n p.
+    """Return the probability of `k` or more successes in `n` trials of probability `p`.
 
-    For a larger k the terms of the sum only fall, and negligible terms are left out.
+    For k <= n p the result is simply 1. For a larger k each term of the sum is smaller than the one before,
+    and the sum ends where the terms become negligible.
 
     >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
     (0.020695, 1.0)
@@ -274,7 +283,7 @@ def _thin(reason: str, enough: int | None) -> Verdict:
 
 
 def _too_thin(evidence: Evidence) -> Verdict | None:
-    """Return the verdict on samples that cannot show anything; None for other samples."""
+    """Return the verdict ``"too little to tell"`` if the samples cannot show anything, otherwise None."""
     n, effective = evidence.n_samples, evidence.n_effective
     if n < _FEWEST:
         return Verdict(
@@ -306,17 +315,22 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 
 
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
-    """Return whether chance may explain a gain: at most its standard error times the normal quantile."""
+    """Return whether a gain may be due to chance.
+
+    This is so if it is at most its standard error times the quantile of the normal distribution.
+    """
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
 
 
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
-    """Return about how many samples like these the interval would need to exclude zero.
+    """Estimate how many samples like these would be enough for an interval that excludes zero.
 
-    The number is rounded up to two digits; None if no number would do. The sum of the gains must exceed its
-    normal margin plus ``log(2 / (1 - level))`` times the worst possible loss: a loss with no occurrence in n
-    samples could, at this level, still occur at a rate of up to ``log(2 / (1 - level)) / n``.
+    The number is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
+    would be enough. The sum of the gains must exceed two parts: its margin of error under the normal
+    distribution, and ``log(2 / (1 - level))`` times the worst possible loss. The second part is needed
+    because a loss that n samples do not show may, at this level, still occur at a rate of up to
+    ``log(2 / (1 - level)) / n``.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:
@@ -330,7 +344,10 @@ def _enough(gain: Gain, evidence: Evidence) -> int | None:
 
 
 def _beside(rule: str, interval: Interval) -> str:
-    """Describe E[d^2] of the Fréchet mean compared with that of a rule."""
+    """Return a phrase that compares the mean squared errors E[d^2] of the Fréchet mean and of a rule.
+
+    It also states the interval of their difference.
+    """
 
     def side(value: float) -> str:
         return f"{abs(value):.4g} {'smaller' if value > 0 else 'larger'}"
@@ -349,7 +366,9 @@ def _beside(rule: str, interval: Interval) -> str:
 
 
 def applied(outputs: str, temperature: float) -> str:
-    """Return the advice to answer at a temperature; probabilities are replaced by their logarithms.
+    """Return a phrase that says how to answer at a temperature, with the arguments and the options to use.
+
+    For probabilities it says to give their logarithms instead.
 
     >>> applied("logits", 2.0)
     "to answer at temperature 2: outputs='logits', temperature=2 (grove: --outputs logits --temperature 2)"
@@ -373,7 +392,7 @@ def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float
 
 
 def _confidence(sure: Reliability) -> str:
-    """Return a remark if the model is over- or under-confident where the truth is observed, else no text."""
+    """Return a remark if the model is over- or under-confident where the truth is observed, otherwise ""."""
     if sure.n < _FEWEST or sure.mean_confidence is None or sure.mean_accuracy is None:
         return ""
     gap = sure.mean_confidence - sure.mean_accuracy

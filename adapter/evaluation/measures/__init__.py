@@ -1,1 +1,1 @@
-"""Measures of the distance from answers to the truth, and from confidence to accuracy."""
+"""Measures of the distance from answers to the truth, and of how far confidence is from accuracy."""

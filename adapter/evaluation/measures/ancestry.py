@@ -14,14 +14,14 @@ __all__ = ["Ancestry"]
 
 
 class Ancestry:
-    """The vertices of a tree by preorder position, with the measures of pairs that evaluation needs.
+    """The vertices of a tree in preorder, with common ancestors, levels and distances of pairs of labels.
 
     Parameters
     ----------
     space : TreeSpace
         The tree.
     keys : Keys
-        Labels of the pairs; each must be a point of the tree.
+        Labels that may be answers or truths; each must be a point of the tree.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class Ancestry:
     position : ndarray of shape (n_keys,), dtype=int64
         Preorder position of each of `keys`.
     level : ndarray of shape (n_points,), dtype=int64
-        Number of edges up to the root, by position. It is also the number of ancestors of a vertex, including
-        the vertex and excluding the root.
+        For each position, the number of edges up to the root. This is also the number of ancestors of a
+        vertex, including the vertex and excluding the root.
     height : ndarray of shape (n_points,), dtype=int64
-        Number of edges down to the deepest vertex below, by position.
+        For each position, the number of edges down to the deepest vertex below it.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Ancestry:
             point = np.arange(len(keys)) if keys == space.points else space.points.indices(keys)
         except UnknownLabelError as error:
             raise SpaceError(
-                f"hierarchy: the tree lacks labels of the bundle ({error}); give the tree of all of them: "
+                f"hierarchy: the tree lacks labels of the bundle ({error}); give a tree with all of them: "
                 "hierarchy=metric_space(graph, 'tree')"
             ) from None
         tree = space.tree
@@ -98,11 +98,14 @@ class Ancestry:
     def distance(
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance of each pair through its common ancestor, exactly as in the space."""
+        """Return the distance between `a` and `b` of each pair, equal to the distance in the space.
+
+        `meet` contains the lowest common ancestor of each pair.
+        """
         return rounded(self._tree.way(a, b, meet))
 
     def branch(self, level: int) -> NDArray[np.int64]:
-        """Return the ancestor of each position at `level`; a vertex above that level is its own branch.
+        """Return each vertex's branch: its ancestor at `level`; above that level, the vertex itself.
 
         Raises
         ------
@@ -122,9 +125,10 @@ class Ancestry:
         return np.where((inside >= 0) & (position < self._tree.end[above]), above, position)
 
     def parting(self, positions: NDArray[np.int64]) -> int:
-        """Return the first level, from 1 on, at which no branch contains more than half of the positions.
+        """Return the first level, from 1 on, at which no branch contains more than half of `positions`.
 
-        If there is none, return the level whose largest branch is smallest; of equal levels the first.
+        If there is no such level, return the level whose largest branch has the fewest of them; of tied
+        levels the first.
         """
         deepest = int(self.level.max())
         largest = {}

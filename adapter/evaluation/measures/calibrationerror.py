@@ -38,11 +38,12 @@ class Reliability:
     counts : tuple of int
         Number of samples in each bin.
     confidence, accuracy : tuple of float or None
-        Mean confidence and share of right answers in each bin; None in an empty one.
+        Mean confidence and share of right answers in each bin; None in an empty bin.
     mean_confidence, mean_accuracy : float or None
         Means over all samples.
     ece : float or None
-        Expected calibration error: the mean over samples of ``|accuracy - confidence|`` of their bin.
+        Expected calibration error: the mean, over samples, of ``|accuracy - confidence|`` of the sample's
+        bin.
     largest_gap : float or None
         The largest difference ``|accuracy - confidence|`` of a bin.
     """
@@ -62,16 +63,17 @@ class Reliability:
     def of(
         cls, confidence: ArrayLike, correct: ArrayLike, *, bins: int = BINS, scheme: BinScheme = "width"
     ) -> Reliability:
-        """Sort samples into bins.
+        """Return the bins of a reliability diagram for some samples.
 
         Parameters
         ----------
         confidence : array_like of shape (n,)
-            Between 0 and 1.
+            Confidence of each sample, between 0 and 1.
         correct : array_like of shape (n,), dtype=bool
         bins : int, default=15
         scheme : {"width", "mass"}, default="width"
-            With ``"mass"``, samples of equal confidence share a bin, so there may be fewer bins.
+            ``"width"``: bins of equal width. ``"mass"``: bins with nearly equal numbers of samples; but
+            samples of equal confidence are never separated, so there may be fewer bins than `bins`.
 
         Raises
         ------
@@ -87,10 +89,12 @@ class Reliability:
         try:
             sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
         except (TypeError, ValueError) as error:
-            raise InputError(f"confidence, correct: cannot be read as numbers and flags ({error})") from None
+            raise InputError(
+                f"confidence, correct: cannot be read as numbers and booleans ({error})"
+            ) from None
         if sure.ndim != 1 or sure.shape != right.shape:
             raise InputError(
-                f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each for a sample"
+                f"confidence, correct: shapes {sure.shape} and {right.shape}; give one of each per sample"
             )
         outside = np.flatnonzero(~((sure >= 0) & (sure <= 1)))
         if len(outside):
@@ -110,7 +114,7 @@ class Reliability:
 
 
 class WidthBins:
-    """Bins of equal width, to which samples are added in blocks."""
+    """Bins of equal width that count samples; samples are added in blocks."""
 
     def __init__(self, bins: int = BINS) -> None:
         self._counts, self._confidence, self._correct = np.zeros((3, bins))
@@ -125,7 +129,7 @@ class WidthBins:
         self._correct += np.bincount(at, correct, minlength=bins)
 
     def reliability(self) -> Reliability:
-        """Return the current bins."""
+        """Return the bins of all samples added so far."""
         return _reliability("width", self._edges, self._counts, self._confidence, self._correct)
 
 
@@ -150,7 +154,7 @@ def check_bins(bins: int, scheme: str = "width") -> None:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins: {bins!r} given; it must be a positive whole number (15 by default)")
     if bins > _MOST_BINS:
-        raise InputError(f"bins: {bins} given, at most {_MOST_BINS}; more bins than samples show nothing")
+        raise InputError(f"bins: {bins} given; it must be at most {_MOST_BINS} (15 by default)")
     if scheme not in ("width", "mass"):
         raise InputError(f"scheme: {scheme!r} given; choose 'width' or 'mass'")
 

@@ -48,16 +48,16 @@ def expected_sq_distance(
     truth, answer = _keys("y_true", y_true), _keys("y_pred", y_pred)
     if len(truth) != len(answer) or not truth:
         raise InputError(
-            f"y_true, y_pred: {len(truth)} and {counted(len(answer), 'label')}; give as many of "
-            "both, at least one"
+            f"y_true, y_pred: {len(truth)} and {counted(len(answer), 'label')} given; both must be "
+            "equally long, with at least one label"
         )
     try:
         column = space.point_index(truth)
     except UnknownLabelError as error:
         if isinstance(space, MatrixSpace) and all(key in space.keys for key in truth):
             raise SpaceError(
-                f"y_true: {error}; a block bundle measures only to its observed labels: make the "
-                "scorer from the graph, expected_sq_distance_scorer(graph)"
+                f"y_true: {error}; a block bundle has only distances to its observed labels; make the "
+                "scorer from the graph: expected_sq_distance_scorer(graph)"
             ) from None
         raise UnknownLabelError(f"y_true: {error}; name labels by key, or leave these samples out") from None
     try:
@@ -69,7 +69,7 @@ def expected_sq_distance(
 
 
 def mean_over_samples(values: NDArray[np.generic], sample_weight: ArrayLike | None) -> float:
-    """Return the mean over samples, weighted if weights are given."""
+    """Return the mean of one value per sample, weighted by `sample_weight` if it is given."""
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     return float(np.average(values.astype(np.float64), weights=weights))
 

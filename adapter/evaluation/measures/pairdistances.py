@@ -35,8 +35,8 @@ def pair_distances(
 
     Notes
     -----
-    Distances are measured from each distinct row or each distinct column, whichever are fewer, to their
-    partners, 256 at a time.
+    If `row` has fewer distinct values than `column`, distances are measured from these labels, otherwise from
+    the points in `column`; from 256 of them at a time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores of each rule, from sums that grow with each block of samples."""
+"""Scores of each rule, computed from sums over blocks of samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _MOST_BINS = 1000
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over some samples; None without samples or without the data for a measure.
+    """Means of error measures over some samples.
+
+    A measure is None if there are no samples, or if the data that it needs are missing.
 
     Attributes
     ----------
@@ -57,12 +59,12 @@ class Scores:
 
 @dataclass(frozen=True)
 class TruthAndAnswer:
-    """One rule's answers to a block of samples, with their measurements.
+    """One rule's answers to a block of samples, with their distances to the truth.
 
     Attributes
     ----------
     points : ndarray of shape (m,), dtype=int64
-        Answers, as points of the bundle.
+        Answers, as indices of points of the bundle.
     distance : ndarray of shape (m,), dtype=float64
     correct : ndarray of shape (m,), dtype=bool
     within : ndarray of shape (m,), dtype=bool, or None
@@ -70,7 +72,7 @@ class TruthAndAnswer:
     positions : tuple of two ndarrays of shape (m,), or None
         Positions of truth and answer in the tree.
     meet : ndarray of shape (m,), or None
-        Position of their lowest common ancestor.
+        Position in the tree of the lowest common ancestor of truth and answer.
     """
 
     points: NDArray[np.int64]
@@ -82,7 +84,10 @@ class TruthAndAnswer:
 
 
 class RuleSums:
-    """Sums of one rule over each group of samples, in memory that does not grow with the samples."""
+    """Sums of one rule's measures over each group of samples.
+
+    Its memory does not grow with the number of samples.
+    """
 
     def __init__(self, n_groups: int, diameter: float, tree: Ancestry | None) -> None:
         self._diameter, self._tree = diameter, tree
@@ -90,7 +95,7 @@ class RuleSums:
         self._sums: dict[str, NDArray[np.float64]] = {}
 
     def add(self, group: NDArray[np.int64], block: TruthAndAnswer) -> None:
-        """Add a block of samples, each in its group."""
+        """Add a block of samples; `group` contains the group number of each."""
         terms = {
             "squared": block.distance * block.distance,
             "distance": block.distance,
@@ -110,7 +115,7 @@ class RuleSums:
             held += np.bincount(group, values, minlength=n_groups)
 
     def scores(self, groups: NDArray[np.int64] | slice = slice(None)) -> Scores:
-        """Return the scores over the samples of some groups."""
+        """Return the scores over the samples of some groups, by default of all."""
         n = int(self._n[groups].sum())
         if not n:
             return Scores(0, None, None, None, None)
@@ -139,14 +144,15 @@ class RuleSums:
 
 
 class Severity:
-    """Histograms of distances, with the same bins for all rules.
+    """Histograms of the distances from answers to the truth, one for each rule, all with the same bins.
 
     Parameters
     ----------
     diameter : float
-        Largest distance between two answers.
+        Largest distance between two allowed labels.
     whole : bool
-        Whether all distances are whole numbers; then bins have width 1, unless there would be too many bins.
+        Whether all distances are whole numbers. In this case bins have width 1, unless there would be too
+        many.
     """
 
     def __init__(self, diameter: float, whole: bool) -> None:
@@ -157,7 +163,7 @@ class Severity:
         self._counts: dict[str, NDArray[np.int64]] = {}
 
     def add(self, rule: str, distance: NDArray[np.float64]) -> None:
-        """Count the distances of a block."""
+        """Add a block of distances to the histogram of a rule."""
         self._largest = max(self._largest, float(distance.max()))
         edges = self._edges
         bin_of = np.searchsorted(edges, distance, side="right") - 1
@@ -174,7 +180,7 @@ class Severity:
         self._counts[rule] = total
 
     def edges(self) -> tuple[float, ...]:
-        """Return the ends of the bins."""
+        """Return the edges of the bins; they reach at least to the largest distance added."""
         if self._whole:
             return tuple(np.arange(max(len(self._edges), int(self._largest) + 2), dtype=np.float64).tolist())
         if self._largest > self._edges[-1]:
@@ -182,7 +188,7 @@ class Severity:
         return tuple(self._edges.tolist()) if len(self._edges) > 1 else (0.0, 0.0)
 
     def counts(self, rule: str) -> tuple[int, ...]:
-        """Return the number of samples in each bin."""
+        """Return the number of samples in each bin of the histogram of a rule."""
         held = self._counts[rule]
         out = np.zeros(len(self.edges()) - 1, dtype=np.int64)
         out[: len(held)] = held

@@ -169,7 +169,7 @@ def test_an_adapter_of_a_graph_knows_its_space(labels):
     assert evaluate(adapter, P[:4], truth) == evaluate(given, P[:4], truth, space=space)
     found = fit_temperature(P[:4], truth, by="squared_distance", adapter=adapter)
     assert found == fit_temperature(P[:4], truth, by="squared_distance", adapter=given, space=space)
-    with pytest.raises(SpaceError, match="pass the space it was built from"):
+    with pytest.raises(SpaceError, match="give the space that it was built from"):
         evaluate(pickle.loads(pickle.dumps(adapter)), P[:4], truth)
 
 

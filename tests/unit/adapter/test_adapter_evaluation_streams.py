@@ -218,7 +218,9 @@ def test_do_not_use_it_where_no_temperature_mends_it():
 def test_no_difference_is_called_so():
     same = evaluate(LINE, np.eye(3)[[0, 1, 2] * 100], ENDS * 100, observed=ENDS)
     assert same["frechet_mean"].all == same["argmax"].all
-    assert same.verdict == Verdict("no difference shown", "it answers every sample as argmax does")
+    assert same.verdict == Verdict(
+        "no difference shown", "for every sample it gives the same answer as argmax"
+    )
     # between 0,0 and 0,14 the mean answers 0,6: of as much use where the truth is 0,6 as harm where it is 0,0
     half = evaluate(LINE, [[0.6, 0.0, 0.4]] * 100, ["0,0", "0,6"] * 50, observed=ENDS, train_truth=["0,14"])
     assert half["argmax"].difference.mean == 0

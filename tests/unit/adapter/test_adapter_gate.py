@@ -54,7 +54,7 @@ MISTAKES = {
     ),
 }
 WIDTH = "4 columns given, expected 3: one for each class of the model, in this order: oak, moss, elm"
-AXES = "shape (2, 3, 1) given; give a row of numbers for each sample"
+AXES = "shape (2, 3, 1) given; give two axes, samples x columns"
 DTYPE = "dtype <U3 given; give real numbers"
 
 

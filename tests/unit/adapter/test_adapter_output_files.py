@@ -269,7 +269,7 @@ def test_an_array_is_chosen_by_name(tmp_path):
     for name in ("p.npz", "p.safetensors"):
         path = _arrays(name, a=P, b=2 * P)(tmp_path)
         assert (OutputFile(path, array="b").read() == 2 * P).all()
-        with pytest.raises(InputError, match="has no 'c'; it has 'a' of shape"):
+        with pytest.raises(InputError, match="has no array 'c'; name one that it has: 'a' of shape"):
             OutputFile(path, array="c")
 
 

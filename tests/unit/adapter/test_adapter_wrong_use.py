@@ -119,7 +119,7 @@ OUTPUTS = {
     "sparse, outside": (
         predicted(SparseOutputs([[0, 3]], [[0.5, 0.5]])),
         WeightError,
-        r"row 0 lists column 3; a column must be within 0\.\.2, or -1 for none",
+        r"row 0 lists column 3; a column must be within 0\.\.2, or -1 for an unused entry",
     ),
     "sparse, twice": (predicted(SparseOutputs([[0, 0]], [[0.5, 0.5]])), WeightError, "twice; list each once"),
     "sparse, two shapes": (
@@ -433,7 +433,7 @@ LOADING = {
     "a pin without a version": (
         loaded("{unversioned}", pin=True),
         BundleError,
-        "names no ontology version .*leave pin",
+        "names no ontology version .*leave out pin",
     ),
     "offline, never asked": (
         loaded(artifacts_url="memory://elsewhere", offline=True),
