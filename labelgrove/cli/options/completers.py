@@ -25,7 +25,7 @@ _MOST = 200  # names
 
 
 def files(*words: str) -> Completer:
-    """Return a completer that offers these words, and file names."""
+    """Return a completer that offers `words` and file names."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Offer the words that begin with the typed text, and files."""
@@ -60,7 +60,7 @@ schedules = _named(f"SELECT name, cron FROM schedule ORDER BY name LIMIT {_MOST}
 
 
 def jobs(*states: str) -> Completer:
-    """Return a completer that offers the newest jobs, in any of `states` if some are given."""
+    """Return a completer that offers the newest jobs; if `states` are given, only jobs in one of them."""
     condition = f"WHERE state IN ({', '.join(map(repr, states))})" if states else ""
     return _named(
         "SELECT substr(id, 1, 12), kind || ' ' || state "

@@ -68,7 +68,7 @@ class StoredSpace:
     graph : LabelGraph
         The label graph of the version.
     metric : {"auto", "tree", "graph"}
-        How its distances are measured.
+        How the distances between labels are measured.
     labels : {"all", "leaves"} or tuple of str
         The labels that may be an answer.
     space : MetricSpace
@@ -106,8 +106,8 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        `keys` gives the labels of each parameter that takes labels. The other arguments and the errors are
-        those of `cli.waiting.answering.answer`.
+        Each of `keys` is a parameter of the job that takes labels, with its labels. The other arguments and
+        the errors are those of `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}
@@ -124,7 +124,7 @@ class StoredSpace:
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
         """Return the keys of the labels that the value of an option names; none if the option was not given.
 
-        Error messages call such a label `what`.
+        `what` is the word for such a label in error messages.
         """
         return () if given is None else self.find(read_keys(given), what)
 
@@ -137,7 +137,7 @@ class StoredSpace:
         return self.name(key) or key
 
     def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
-        """Return keys with their names, as in JSON documents."""
+        """Return a dictionary with ``key`` and ``name`` for each key, as JSON documents contain them."""
         return [{"key": key, "name": self.name(key)} for key in keys]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
@@ -148,7 +148,7 @@ class StoredSpace:
         return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
 
     def document(self) -> dict[str, Any]:
-        """Return the first entries of the JSON document of every command: ontology, version and space."""
+        """Return the entries that begin the JSON document of each command: ontology, version and space."""
         return {
             "ontology": self.ontology,
             "digest": self.graph.digest,

@@ -128,7 +128,10 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
-    """Return widths that fit, none below its minimum; the widest columns are narrowed first."""
+    """Return widths of columns that fit in the terminal if possible; none is below its minimum in `least`.
+
+    The widest columns are narrowed first.
+    """
     if width is None:
         return list(widths)
     fitted = [min(size, max(least_, width)) for size, least_ in zip(widths, least, strict=True)]
