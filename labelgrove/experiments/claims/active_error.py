@@ -24,7 +24,7 @@ _GIVEN = "your own"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment: a model is trained for each number of added labels in `rounds`."""
+    """Settings of the experiment; `rounds` are the numbers of added labels at which models are trained."""
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)
@@ -38,7 +38,7 @@ class Settings:
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
     """From the same start, add labels chosen actively or drawn at random, and train a model on them.
 
-    The shared data are, for each type of features, a function that returns the samples of a seed.
+    `prepare` returns a function for each type of features, which returns the samples of a seed.
     """
 
     claim = Claim(
@@ -89,7 +89,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     def measure(
         self, data: Mapping[str, Callable[[int], Labeled]], settings: Settings, unit: Record
     ) -> Record:
-        """Return the size of the locus and the errors for each method, number of labels and features."""
+        """Return the locus size and the errors for each type of features, method and number of labels."""
         found = {
             name: self._measured(samples(unit["seed"]), settings, unit) for name, samples in data.items()
         }
@@ -119,7 +119,10 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the errors of Loki, and those of argmax, for all features, models and numbers of labels."""
+        """Compare active with random selection by the errors of Loki, and by those of argmax.
+
+        Each type of features, model and number of labels is a setting.
+        """
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"
         }

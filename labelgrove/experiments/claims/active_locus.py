@@ -30,8 +30,8 @@ _POINTS = 20
 class Settings:
     """Settings of the experiment.
 
-    `rounds` and `large_rounds` are the numbers of labels picked after the first `n_start` ones, on the random
-    trees and on the large tree; the large tree also has its own `large_seeds`.
+    `n_start` is the number of labels observed at the start. `rounds` is the number of labels then picked on a
+    random tree, and `large_rounds` the number picked on the large tree, which has its own `large_seeds`.
     """
 
     n_labels: int = 100
@@ -126,7 +126,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
             ),
             tables=(
                 Table(
-                    "Labels in the locus after so many more were picked, mean over seeds.",
+                    "Labels in the locus by the number of labels picked after the start, mean over seeds.",
                     ("tree", "picked", *_METHODS.values()),
                     tuple(rows),
                 ),

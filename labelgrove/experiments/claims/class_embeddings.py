@@ -1,4 +1,4 @@
-"""The protocol of the PubMed experiment: distances between classes from vectors of their own texts."""
+"""Repeat the protocol of the paper's PubMed experiment: class distances come from vectors of class texts."""
 
 from __future__ import annotations
 

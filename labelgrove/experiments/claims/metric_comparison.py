@@ -1,4 +1,4 @@
-"""Compare metrics by how well they fit a model: E[d²] of the Fréchet mean over the squared diameter."""
+"""Compare metrics by how well they fit a model: E[d²] of the Fréchet mean divided by squared diameter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Settings:
 
 
 class MetricComparison(OnZeroShotGlosses[Settings]):
-    """Judge the same zero-shot probabilities in every space."""
+    """Measure the errors of the same zero-shot probabilities in every space."""
 
     claim = Claim(
         name="metric-comparison",

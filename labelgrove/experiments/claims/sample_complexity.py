@@ -30,8 +30,8 @@ The rate in the claim is 1/√n, an exponent of 0.5; a slightly smaller one is a
 class Settings:
     """Settings of the experiment.
 
-    `dimensions`, `sizes` (K) and `radii` vary one at a time, while the others keep their first value.
-    `per_class` are the numbers n of training samples per class.
+    `dimensions` are the values of d, `sizes` those of K, and `radii` those of R. They vary one at a time,
+    while the other two keep their first value. `per_class` are the numbers n of training samples per class.
     """
 
     dimensions: tuple[int, ...] = (3, 2, 5)
@@ -68,7 +68,10 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each (d, K, R) and seed; raise `InputError` unless `per_class` ascends."""
+        """Return one unit for each dimension d, number K of observed classes, radius R and seed.
+
+        Raise `InputError` unless `per_class` has two or more numbers in ascending order.
+        """
         counts = settings.per_class
         if len(counts) < 2 or list(counts) != sorted(counts):
             raise InputError(f"per_class: {counts} given; give two or more numbers in ascending order")
@@ -80,7 +83,7 @@ class SampleComplexity(Experiment[Settings, None]):
         return [{"d": d, "K": k, "R": r, "seed": seed} for d, k, r in varied for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
-        """Load nothing."""
+        """Load nothing, because `measure` draws the classes and the samples."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Return the estimation error and the error of the answer for each n, on one set of test samples."""
@@ -108,7 +111,7 @@ class SampleComplexity(Experiment[Settings, None]):
         }
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare each error at the largest n with the error that the rate predicts from a smaller n."""
+        """Compare each error at the largest n with what the claimed rate predicts from a smaller n."""
         trials = grouped(results, ("d", "K", "R"))
         counts = settings.per_class
         begin = len(counts) // 3  # with fewer samples the means are barely known

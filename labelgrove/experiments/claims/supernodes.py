@@ -1,4 +1,7 @@
-"""The protocol of the LSHTC experiment: a huge category graph reduced to supernodes, votes, and 5-NN."""
+"""Repeat the protocol of the paper's LSHTC experiment: supernodes of a huge category graph, and 5-NN.
+
+The categories of a document vote for its supernode.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ _STREAM = 29
 class Settings:
     """Settings of the experiment.
 
-    `target` is the largest number of supernodes, `sizes` are the numbers K of observed ones, and `n_test` is
-    the number of test documents, 0 for all.
+    `target` is the largest number of supernodes. `sizes` are the numbers K of observed supernodes. `n_test`
+    is the number of test documents, or 0 for all.
     """
 
     methods: tuple[str, ...] = tuple(_METHODS)

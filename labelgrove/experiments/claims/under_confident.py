@@ -53,7 +53,10 @@ class UnderConfident(Experiment[Settings, None]):
         return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed, the corners included; raise `InputError` if `sizes` has 4."""
+        """Return one unit for each K, including 4 for the corners, and each seed.
+
+        Raise `InputError` if `sizes` already contains 4.
+        """
         if _CORNERS in settings.sizes:
             raise InputError("sizes: 4 means the four corners, which are always measured; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
@@ -81,7 +84,7 @@ class UnderConfident(Experiment[Settings, None]):
         return {"raw": raw, "calibrated": repaired, "temperature": temperature, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the unchanged model; show what calibration on observed labels improves and worsens."""
+        """Judge the unchanged model; show what calibration on observed labels makes better and worse."""
         trials = {
             (k, "raw" if part == "raw" else "calibrated"): found
             for part in ("raw", "calibrated")
