@@ -180,13 +180,13 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
     Raises
     ------
     ArgmaxIdentityError
-        Names the first rows on which the two differ.
+        If the two differ on a row; the message names the first such rows.
 
     Notes
     -----
-    Only the observed labels are scored: on a complete graph, the variance of any other label is the whole
-    weight of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it takes 512
-    rows at a time.
+    Only the observed labels are scored: on a complete graph, the variance of any other label is the sum of
+    the weights of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it reads
+    512 rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)
@@ -197,7 +197,8 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
         wrong = np.flatnonzero(found != expected[start : start + _ROWS]) + start
         if len(wrong):
             raise ArgmaxIdentityError(
-                f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax, "
-                f"{len(wrong)} such rows from row {start} on; please report this with the probabilities"
+                f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax in "
+                f"{len(wrong)} of the {len(found)} rows from row {start} on; please report this with the "
+                "probabilities"
             )
     return len(probabilities)

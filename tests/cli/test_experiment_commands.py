@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
 @pytest.mark.parametrize("option", [("--metric", "graph"), ("--answers", "leaves")])
 def test_how_a_hierarchy_is_read_is_refused_without_one(call, option):
     said = call("experiment", "complete-graph", "--quick", *option, code=2).stderr
-    assert f"{option[0]}: applies to --hierarchy; give that file or leave {option[0]} out" in said
+    assert f"{option[0]}: applies to --hierarchy; give --hierarchy or leave {option[0]} out" in said
     given = ("--param", "experiment=complete-graph", "--param", "=".join(option)[2:])
     assert f"{option[0]}: applies to" in call("jobs", "submit", "experiment", *given, code=2).stderr
 

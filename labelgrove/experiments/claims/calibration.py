@@ -96,7 +96,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the accuracy at the best temperature, and with `_closeness` how near three temperatures are."""
+        """Judge the accuracy at the best temperature, and how close three temperatures are (`_closeness`)."""
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
         first = spaces[0]
