@@ -145,7 +145,10 @@ def _path(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
 
 @contextmanager
 def _provided(work: Work) -> Iterator[Files | None]:
-    """Yield the files of a job, which exist during the block; if it has none, yield None, without a folder."""
+    """Yield the files of a job, which exist during the block.
+
+    If the job has no files, yield None and make no folder.
+    """
     shared = work.workspace.settings.home / "experiments"
     _sweep(shared)
     if not work.parameters["files"]:
