@@ -108,8 +108,8 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
     -----
     A hierarchy of at most `limit` labels is drawn whole. In a larger one, sibling branches without a reached
     label share a mark. Of the sibling branches with reached labels, all but the 24 largest share a mark too.
-    Every other branch begins as a single mark. To open a branch means to give its top label its own mark, with
-    marks for the branches below. Branches are opened one after the other, unless the limit would be
+    Every other branch begins as a single mark. To open a branch means to give its top label its own mark,
+    with marks for the branches below. Branches are opened one after the other, unless the limit would be
     exceeded. Branches with many reached and many unreached labels come first (by the smaller of the two
     numbers); of equal ones, the larger branch comes first.
     """
