@@ -67,7 +67,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(["tree", "graph"]),
     default="tree",
     show_default=True,
-    help="How distances on --hierarchy are measured: tree: along paths over primary parents; graph: along "
+    help="How to measure distances on --hierarchy. tree: along paths over primary parents; graph: along "
     "shortest paths over all edges.",
 )
 @click.option(

@@ -120,10 +120,10 @@ def ingest(
 
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
-    """Return the report about reading a source, and the time of the reading if it was not just read.
+    """Return the report about reading a source, and the time of that reading if it was an earlier one.
 
-    An unchanged source is not read again. Then the report of the earlier reading is returned with the time of
-    that reading; otherwise, the time is None.
+    An unchanged source is not read again: the report of its earlier reading is returned, with the time of
+    that reading. If the source was read now, the time is None.
     """
     from labelgrove.ontology.versions.snapshots import Snapshot
 

@@ -173,7 +173,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 @json_option
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Cancel a job for everyone who submitted it; units that another job also needs continue."""
+    """Cancel a job for everyone who submitted it; the units that other jobs need are not stopped."""
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
 
@@ -259,7 +259,7 @@ def _told(found: Estimate, free: int | None) -> dict[str, str]:
 
 
 def _warn_of_size(workspace: Workspace, job: Job) -> None:
-    """Print a note if the results of a job may not fit in the store, or its units exceed the time limit."""
+    """Print a note if the results of a job may not fit in the store, or if a unit may take too long."""
     from labelgrove.workers import client
 
     found, free = client.estimate(workspace, job.kind, job.parameters), client.free_bytes(workspace)

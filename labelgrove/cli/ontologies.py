@@ -135,7 +135,7 @@ def _safe_line(line: str) -> str:
 @json_option
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
-    """Remove NAME with all its versions and bundles from the catalog, the graph and the index."""
+    """Remove NAME with all its versions and bundles from the catalog, the graph and the index file."""
     from labelgrove.ontology.versions.ingest import delete_ontology
 
     workspace.catalog.version(name)

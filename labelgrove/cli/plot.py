@@ -79,8 +79,8 @@ def simplex(
 ) -> None:
     """Draw the answers for all probability vectors over three observed labels.
 
-    Without ONTOLOGY, draw six families side by side: a tree, the leaves of a tree, a grid and three kinds of
-    random graphs.
+    Without ONTOLOGY, draw six families of label spaces side by side: a tree, the leaves of a tree, a grid and
+    three kinds of random graphs.
     """
     from labelgrove import plots
     from labelgrove.ontology.errors import InputError

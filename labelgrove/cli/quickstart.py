@@ -1,4 +1,4 @@
-"""``grove quickstart``: run everything on real input, from training to pictures."""
+"""``grove quickstart``: run the whole process on real input, from training to pictures."""
 
 from __future__ import annotations
 

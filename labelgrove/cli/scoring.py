@@ -34,7 +34,7 @@ _BELOW = "subtree:"
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments for a bundle and for the outputs of a model, and the options about the outputs."""
+    """Add to a command the arguments for a bundle and for outputs of a model, and the options for outputs."""
     options = (
         click.argument("bundle", shell_complete=bundles),
         click.argument("outputs", type=click.Path(path_type=Path)),

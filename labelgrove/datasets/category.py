@@ -84,7 +84,7 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
 
 def categories_of_files(files: Files) -> Categories:
-    """Return the user's documents, over the largest connected component of the user's hierarchy.
+    """Return the user's documents with categories in the largest connected component of the hierarchy.
 
     Categories outside that component are removed from the documents; documents that have no category left are
     removed too.

@@ -1,4 +1,4 @@
-"""Handwritten digits pasted on a grid: the label is the position, and distances are steps on the grid."""
+"""Handwritten digits pasted on a grid: the label is the position, and distances are counted in grid steps."""
 
 from __future__ import annotations
 

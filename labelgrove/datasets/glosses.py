@@ -1,4 +1,4 @@
-"""Load WordNet glosses as documents, each labeled with the synset above it.
+"""Load WordNet glosses as documents; the label of a document is the parent of its synset.
 
 A label is a noun synset with eight or more children that are leaves. Its documents are the glosses of these
 children, at most twenty, without the words that name the child or the label. WordNet 3.0 gives 1,575 labels
@@ -57,7 +57,10 @@ class Glosses:
     classes: NDArray[np.float64]
 
     def space(self, metric: str = "tree", labels: Any = "all") -> MetricSpace:
-        """Return the metric space ``tree``, ``graph``, or ``internal`` (distances between `classes`)."""
+        """Return the metric space ``tree``, ``graph`` or ``internal``.
+
+        ``internal`` has the distances between the vectors `classes`.
+        """
         if metric != "internal":
             return metric_space(self.graph, metric, labels)  # type: ignore[arg-type]
         allowed = None if isinstance(labels, str) else self.graph.keys.indices(labels)

@@ -1,4 +1,7 @@
-"""Read a user's own files: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
+"""Read a user's own files: probabilities, features, labels, hierarchies.
+
+docs/experiments.md describes the layouts of these files.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,8 @@ class Files(FilePaths):
         for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
             if len(keys) != n:
                 raise InputError(
-                    f"--{name}: {len(keys)} keys, but --probs {path} has {n}; give one key for each"
+                    f"--{name}: {len(keys)} keys given, but --probs {path} needs {n}; give --columns a key "
+                    "for each column, and --truth a key for each row"
                 )
             _refuse_unknown(name, keys, space)
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))

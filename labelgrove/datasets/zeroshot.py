@@ -1,7 +1,7 @@
 """Predict without training: the nearer the text of a class is to a sample, the more likely the class.
 
-By default the classes are 100 synsets drawn from those of `glosses`. The text of a class is its words and its
-gloss; the samples are the glosses of the synsets below the classes.
+By default the classes are 100 synsets drawn from the labels of `glosses`. The text of a class is its words
+and its gloss; the samples are the glosses of the synsets below the classes.
 """
 
 from __future__ import annotations

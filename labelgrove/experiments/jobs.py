@@ -88,7 +88,7 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value could come from `_flat`, perhaps on another machine: texts by ASCII names."""
+    """Return whether a value is a mapping of ASCII texts to ASCII texts, as `_flat` returns."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )

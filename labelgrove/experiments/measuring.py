@@ -50,11 +50,11 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     Returns
     -------
     result : dict
-        ``rules``, for each rule: ``squared`` (E[d^2], in squared edge-length units), ``accuracy`` and
-        ``unobserved`` (E[d^2] over the samples whose label was not observed, or None if there are none);
-        ``n_samples``, ``n_observed``, ``diameter``, ``checked_rows``, and ``one_answer``: whether argmax, the
-        Fréchet mean and the constant give the same answer to every sample, so that the rules cannot be told
-        apart.
+        ``rules`` contains for each rule ``squared`` (E[d^2], in squared edge-length units), ``accuracy`` and
+        ``unobserved`` (E[d^2] over the samples whose label was not observed, or None if there are none). The
+        other entries are ``n_samples``, ``n_observed``, ``diameter``, ``checked_rows`` and ``one_answer``:
+        whether argmax, the Fréchet mean and the constant give the same answer to every sample, so that the
+        rules cannot be told apart.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.floa
 
 
 def fitted_temperature(predicted: Predicted) -> float:
-    """Return the temperature that maximizes the likelihood of the truths; each must be one of the columns."""
+    """Return the temperature with the greatest likelihood of the true labels, which must all have columns."""
     fit = fit_temperature(
         predicted.probabilities, predicted.truth, columns=predicted.columns, outputs="probabilities"
     )

@@ -110,7 +110,7 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
     """A claim about models that are trained on samples of observed labels.
 
-    `prepare` returns a function that returns the samples of a seed.
+    The data that `prepare` returns are a function from a seed to its samples.
     """
 
     def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:

@@ -1,4 +1,4 @@
-"""Provide the files and data that the units of a job share: once in a process, until the job has ended.
+"""Provide the files and data that the units of a job share, only once in each process.
 
 The files are in ``$GROVE_HOME/experiments``, in a folder named by host and process, under names whose endings
 tell their formats. A process removes its folder when it releases the data. The folder of a killed process is

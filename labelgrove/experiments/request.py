@@ -119,7 +119,8 @@ def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | N
 def _setting_options(experiment: Experiment[Any, Any], settings: Any) -> list[str]:
     """Return the options that give these settings.
 
-    Prefer ``--quick`` and ``--seeds-from``; if they cannot, use ``--set`` for each setting that was changed.
+    If ``--quick`` and ``--seeds-from`` cannot give them, use ``--set`` for each setting that differs from its
+    default.
     """
     first = settings.seeds[0]
     for quick in (False, True):

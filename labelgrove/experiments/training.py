@@ -92,7 +92,7 @@ def fit_predict(
     model, regularisation
         As for `make_model`.
     held_out : float, default=0
-        The share of these training samples that is held out for calibration.
+        The share of the training samples with observed labels that is held out for calibration.
     seed : int, default=0
         Decides which samples are held out.
 
@@ -195,7 +195,7 @@ def train_files(
         )
     if len(set(labels)) < 2:
         raise InputError(
-            f"labels: {len(set(labels))} different given; a classifier needs at least two different labels"
+            f"labels: the number of different labels is {len(set(labels))}; a classifier needs at least two"
         )
     if isinstance(features, list) != isinstance(test_features, list):
         raise InputError("features: texts and numbers are mixed; train and predict on the same kind")

@@ -24,7 +24,7 @@ class Forest:
     Attributes
     ----------
     order : ndarray of shape (n,)
-        The label at each position.
+        The index of the label at each position of the preorder.
     parent : ndarray of shape (n,)
         The position of the parent, -1 for a root.
     end : ndarray of shape (n,)

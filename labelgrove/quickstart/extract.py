@@ -50,7 +50,7 @@ def animals_of(wordnet: Path) -> bytes:
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record with only its pointers to records at `offsets`; empty if it is not at one of them."""
+    """Return a record without pointers to records outside `offsets`; empty if it is itself outside."""
     if line[:8] not in offsets:
         return ""
     record, bar, gloss = line.partition("| ")

@@ -237,7 +237,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the figures in a nested result; the name of each is the path to it, such as ``rules / loki``."""
+    """Yield the figures in a nested result; each is named by the path to it: ``rules / loki / squared``."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name} / ")

@@ -1,8 +1,8 @@
 """Complete names of ontologies, jobs and the like in a shell.
 
 A shell starts `grove` at every press of TAB. To be fast, the names are read without importing SQLAlchemy. If
-they cannot be read, nothing is offered and nothing is printed, because the shell would show it in the middle
-of the line.
+they cannot be read, nothing is offered and nothing is printed, because the shell would show an error in
+the middle of the command that is being typed.
 """
 
 from __future__ import annotations

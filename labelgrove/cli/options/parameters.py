@@ -100,7 +100,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def asking(command: F) -> F:
-    """Add the argument and options that describe a job to a command: kind, parameters and target."""
+    """Add to a command the argument and options that describe a job: kind, parameters and target."""
     parameter = click.option(
         "--param",
         "parameters",

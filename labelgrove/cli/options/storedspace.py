@@ -106,7 +106,7 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        Each of `keys` is a parameter of the job that takes labels, with its labels. The other arguments and
+        `keys` gives, for each parameter of the job that takes labels, these labels. The other arguments and
         the errors are those of `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}

@@ -56,7 +56,10 @@ def open_workspace(settings: Settings) -> Workspace:
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Show the results of jobs in a graph that was lost and repaired; perhaps no worker runs that would."""
+    """Show the results of jobs again in a graph that was lost and repaired.
+
+    A worker would do this too, but perhaps none is running.
+    """
     from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)

@@ -40,8 +40,8 @@ def follow(
 
     If stderr is a terminal, `progress` shows a bar; otherwise, each change is printed as a line. By default,
     wait also until the result of the job has its name and is shown in the graph. With ``publish=False``, do
-    not wait for this, and print no lines if this process runs the job. After Ctrl-C, `go_on` is shown as the
-    command that continues the work, by default ``grove jobs watch``.
+    not wait for this, and do not print these lines if this process runs the job. After Ctrl-C, `go_on` is
+    shown as the command that continues the work, by default ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State

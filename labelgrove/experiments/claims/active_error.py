@@ -36,9 +36,9 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """From the same start, add labels chosen actively or drawn at random, and train a model on them.
+    """Add labels to the same start set, chosen actively or at random, and train a model on all of them.
 
-    `prepare` returns a function for each type of features, which returns the samples of a seed.
+    For each type of features, `prepare` returns a function that returns the samples of a seed.
     """
 
     claim = Claim(
@@ -57,7 +57,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 n_start=15,
@@ -75,7 +75,10 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return [{"seed": seed} for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> Mapping[str, Callable[[int], Labeled]]:
-        """Read and embed the glosses, masked and named, or open the user's files."""
+        """Read and embed the glosses, or open the user's files.
+
+        Glosses are of two types: masked, without the words that name synsets, and named, with these words.
+        """
         if files is not None:
             space = files.space()
             return {_GIVEN: lambda seed: files.labeled(space, seed)}

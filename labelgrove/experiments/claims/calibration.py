@@ -46,7 +46,7 @@ class Settings:
 
 
 class Calibration(OnZeroShotGlosses[Settings]):
-    """Measure calibration, E[d²] and accuracy at each temperature.
+    """Measure ECE, E[d²] and accuracy at each temperature.
 
     ECE is the expected calibration error of the model's own argmax, in 15 bins of equal width.
     """
@@ -65,7 +65,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1), temperatures=(0.03, 0.05, 0.1, 0.2), **FEW_CLASSES)
         return Settings()
@@ -144,7 +144,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 marks=marks,
             ),
             Panel(
-                "Error of Loki over that of argmax",
+                "Error of Loki divided by that of argmax",
                 "temperature",
                 "E[d²] Loki / E[d²] argmax",
                 tuple(

@@ -43,18 +43,18 @@ class CompleteGraph(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         return Settings(sizes=(2, 10), seeds=(0, 1), n_rows=200) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed."""
+        """Return one unit for each K in `sizes` and each seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
         """Load nothing, because `measure` draws the rows."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Check the rows of all four types; raise `ArgmaxIdentityError` if the two differ on one."""
+        """Check the rows of all four types; raise `ArgmaxIdentityError` if two answers differ on a row."""
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))
         columns = [f"class {i}" for i in rng.permutation(k).tolist()]
@@ -66,7 +66,7 @@ class CompleteGraph(Experiment[Settings, None]):
         return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Report how many rows were checked; the two agree on all of them, or the run would have stopped."""
+        """Report how many rows were checked; the answers are equal on all, or the run would have stopped."""
         rows = []
         for k in settings.sizes:
             found = [result for unit, result in results if unit["K"] == k]

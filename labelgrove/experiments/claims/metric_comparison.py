@@ -49,7 +49,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()

@@ -70,13 +70,13 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(sizes=(10, 40), seeds=(0, 1), n_test=300, n_dimensions=40, n_labels=80)
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each sampling, K and seed."""
+        """Return one unit for each way of sampling, each K in `sizes` and each seed."""
         return [
             {"sampling": sampling, "K": k, "seed": seed}
             for sampling in settings.samplings
@@ -96,7 +96,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return Data(None, predicted, space, files.space(predicted.columns))
 
     def measure(self, data: Data, settings: Settings, unit: Record) -> Record:
-        """Draw the observed labels, train each model on them, and measure every rule."""
+        """Draw the observed labels, train each model on them, and measure the errors of every rule."""
         if data.samples is None:
             return self._columns_taken(data, settings, unit)
         labeled = data.samples(unit["seed"])

@@ -30,8 +30,9 @@ The rate in the claim is 1/√n, an exponent of 0.5; a slightly smaller one is a
 class Settings:
     """Settings of the experiment.
 
-    `dimensions` are the values of d, `sizes` those of K, and `radii` those of R. They vary one at a time,
-    while the other two keep their first value. `per_class` are the numbers n of training samples per class.
+    `dimensions` are the dimensions d of the samples, `sizes` the numbers K of observed classes, and `radii`
+    the radii R of the ball. They vary one at a time, while the other two keep their first value. `per_class`
+    are the numbers n of training samples per class.
     """
 
     dimensions: tuple[int, ...] = (3, 2, 5)
@@ -55,7 +56,7 @@ class SampleComplexity(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 dimensions=(3,),
@@ -175,7 +176,7 @@ class SampleComplexity(Experiment[Settings, None]):
             tables=(
                 Table(
                     f"Errors at {counts[0]} and {counts[-1]} samples a class, and the error of the answer "
-                    "that is left with the true probabilities.",
+                    "that remains with the true probabilities.",
                     (
                         "d",
                         "K",

@@ -57,13 +57,13 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """At each temperature, measure every rule in every space."""
+        """At each temperature, measure the errors of every rule in every space."""
         found = self.trial(data, settings, unit["seed"])
         measured = {
             f"{name}, T = {t:g}": rule_errors(
