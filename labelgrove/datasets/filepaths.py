@@ -26,8 +26,8 @@ class FilePaths:
         its header names the columns.
     embeddings, labels : Path, optional
         Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix); the label key of each sample,
-        one per line. If samples have several labels, a line has all keys of one sample, separated by commas or
-        spaces.
+        one per line. If samples have several labels, a line has all keys of one sample, separated by commas
+        or spaces.
     test_embeddings, test_labels : Path, optional
         The same for separate test samples; without them, the samples are split into two halves.
     class_embeddings, classes : Path, optional

@@ -190,9 +190,7 @@ def train_files(
     """
     n_train = len(features) if isinstance(features, list) else features.shape[0]
     if n_train != len(labels):
-        raise InputError(
-            f"labels: {len(labels)} given for {n_train} training samples; give one label for each"
-        )
+        raise InputError(f"labels: {len(labels)} for {n_train} training samples; give one label for each")
     if len(set(labels)) < 2:
         raise InputError(
             f"labels: the number of different labels is {len(set(labels))}; a classifier needs at least two"

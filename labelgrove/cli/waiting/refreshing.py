@@ -63,11 +63,11 @@ def refresh_table(described: list[dict[str, Any]]) -> str:
 
 def check_refreshed(described: list[dict[str, Any]]) -> None:
     """Raise an error if a submitted job failed; a job that could not be submitted is not an error."""
-    from labelgrove.ontology.errors import JobFailedError, counted, first_few
+    from labelgrove.ontology.errors import JobFailedError, first_few
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]
     if broken:
         raise JobFailedError(
-            f"{counted(len(broken), 'job')} ended without a result: {first_few(broken)}; see: "
+            f"{len(broken)} jobs ended without a result: {first_few(broken)}; see: "
             f"grove jobs logs {broken[0]}"
         )
