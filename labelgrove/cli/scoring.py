@@ -208,7 +208,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """Add ``--candidates`` and the values that it accepts to an error of the block about unknown labels."""
+    """If the block raises an error about unknown labels, add what ``--candidates`` accepts to it."""
     from labelgrove.ontology.errors import UnknownLabelError
     from labelgrove.ontology.spelling import close_words
 

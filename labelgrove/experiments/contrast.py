@@ -203,8 +203,8 @@ def judge(
         The verdict is ``holds`` if `after` is better in all settings, ``holds in part`` if it is better in
         some, and `worse` if it is better in none and worse in at least one. It is ``does not hold`` if no
         setting is decided, and ``not testable`` if no setting can be tested. An untestable setting is neither
-        better nor worse. If the testable settings all agree by their own intervals, these decide; otherwise,
-        p values adjusted for the number of testable settings do.
+        better nor worse. If the intervals of all testable settings agree, the intervals decide which settings
+        are better or worse; otherwise, p values adjusted for the number of testable settings decide.
 
     Examples
     --------

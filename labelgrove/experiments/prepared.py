@@ -171,7 +171,10 @@ def _provided(work: Work) -> Iterator[Files | None]:
 
 
 def _sweep(shared: Path) -> None:
-    """Remove the folders of dead processes of this host, and of this process, which uses none when called."""
+    """Remove the folders of dead processes of this host.
+
+    The folders of this process are removed too, because it uses none when this is called.
+    """
     named = re.compile(rf"{re.escape(socket.gethostname())}-(\d+)-[^-]+")
     for path in list(shared.iterdir()) if shared.is_dir() else []:
         found = named.fullmatch(path.name)

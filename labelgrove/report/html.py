@@ -178,7 +178,7 @@ def _is_list(cell: Any) -> bool:
 
 
 def _cell(cell: Any) -> Iterable[Element | str]:
-    """Return the content of a cell; a number is shown rounded, and ``value`` has all its digits."""
+    """Return the content of a cell; a number is rounded, and its attribute ``value`` has all digits."""
     if isinstance(cell, Link):
         return [element("a", cell.text, href=cell.address)]
     if isinstance(cell, Judged):

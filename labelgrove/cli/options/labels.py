@@ -51,7 +51,7 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """Add a hint to a `BindingError` of the block if it was probably caused by a mistake in a file of labels.
+    """If a mistake in a file of labels probably caused a `BindingError` in the block, add a hint about it.
 
     Such mistakes are a header, and several labels in one line. `given` are the labels that the user gave;
     there is a hint only if they came from a file (`LabelLines`).

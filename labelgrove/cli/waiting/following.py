@@ -84,7 +84,7 @@ def result_of(job: Job) -> str:
     JobFailedError
         If the job failed or was cancelled, or if the result cannot get the name that was requested for it.
     ServiceError
-        If something has delayed the naming of the result; workers try again regularly.
+        If the result could not get its name yet, such as on a full disk; workers try again regularly.
     """
     from labelgrove.ontology.errors import JobFailedError, ServiceError
 

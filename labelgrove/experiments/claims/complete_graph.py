@@ -54,7 +54,10 @@ class CompleteGraph(Experiment[Settings, None]):
         """Load nothing, because `measure` draws the rows."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Check the rows of all four types; raise `ArgmaxIdentityError` if two answers differ on a row."""
+        """Compare the Fréchet mean with argmax on the rows of all four types.
+
+        Raise `ArgmaxIdentityError` if they differ on a row.
+        """
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))
         columns = [f"class {i}" for i in rng.permutation(k).tolist()]
@@ -66,7 +69,10 @@ class CompleteGraph(Experiment[Settings, None]):
         return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Report how many rows were checked; the answers are equal on all, or the run would have stopped."""
+        """Report how many rows were checked.
+
+        The Fréchet mean and argmax are equal on all of them, because the run stops at the first difference.
+        """
         rows = []
         for k in settings.sizes:
             found = [result for unit, result in results if unit["K"] == k]

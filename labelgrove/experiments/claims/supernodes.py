@@ -96,7 +96,10 @@ class Supernodes(Experiment[Settings, Categories]):
         return categories(settings.n_labels, settings.n_documents, 0)
 
     def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
-        """Summarize the graph, draw K supernodes with documents, and measure the errors of every rule."""
+        """Summarize the graph, draw K supernodes with documents, and train 5-NN on them.
+
+        Then measure the errors of every rule.
+        """
         method: Any = unit["method"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share is in the table
