@@ -1,4 +1,4 @@
-"""``grove experiment``: run the experiments that test the claims of the paper."""
+"""``grove experiment``: run the experiments that test the claims of the source paper."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--quick",
     is_flag=True,
-    help="Use small settings, a few seconds for each experiment, to see that it runs.",
+    help="Use small settings, so that each experiment takes only a few seconds, to check that it runs.",
 )
 @click.option(
     "--set",
@@ -59,7 +59,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--seeds-from",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Count the seeds from N instead of 0, to test the same claims on other draws.",
+    help="Number the seeds from N instead of 0, to repeat the tests with other random draws.",
 )
 @_file_options
 @click.option(
@@ -67,7 +67,8 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(["tree", "graph"]),
     default="tree",
     show_default=True,
-    help="Metric of --hierarchy: paths over primary parents, or shortest paths over all edges.",
+    help="How to measure distances on --hierarchy. tree: along paths over primary parents; graph: along "
+    "shortest paths over all edges.",
 )
 @click.option(
     "--answers",
@@ -90,9 +91,10 @@ def experiment(
 ) -> None:
     """Test a claim of the source paper on data that is available everywhere, or on your own files.
 
-    `list` lists the claims. `all` tests every claim, and writes the pages results.html and results.md about
-    all of them. An experiment is a background job, which the ledger records: a run can be stopped at any
-    time, and the same command continues it. docs/experiments.md describes the layout of the files.
+    `grove experiment list` lists the claims. `grove experiment all` tests every claim, and writes the pages
+    results.html and results.md about all of them. An experiment runs as a background job, which the ledger
+    records. You can stop it at any time; the same command continues it. docs/experiments.md describes the
+    layout of your own files.
     """
     from labelgrove.experiments import load, select
     from labelgrove.experiments.request import check_runnable
@@ -108,7 +110,8 @@ def experiment(
     files = FilePaths(**paths, metric=metric, answers=answers)
     if name == "all" and (files.given() or changes):
         raise InputError(
-            "all: does not take files or --set, which apply to one experiment; name the experiment"
+            "all: does not take files or --set, because they apply to a single experiment; give the name of "
+            "one experiment instead of all"
         )
     if seeds_from is not None and any("seeds" in change.partition("=")[0] for change in changes):
         raise InputError("--seeds-from: given together with --set seeds=...; give only one of them")
@@ -123,7 +126,7 @@ def experiment(
         requests.append(request | given)
     documents = _run(requests, out, overview=name == "all")
     if quick:
-        note("--quick runs few trials, which often cannot tell, so only verdicts without it count")
+        note("--quick runs too few trials for a reliable verdict; run the command without --quick for one")
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in documents]
     document: Any = documents if name == "all" else documents[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))
@@ -133,7 +136,7 @@ def experiment(
 def _run(
     workspace: Workspace, requests: Sequence[Mapping[str, Any]], out: Path, *, overview: bool
 ) -> list[dict[str, Any]]:
-    """Run experiments one after the other, write their results, and return their documents."""
+    """Run experiments one after the other, write the results, and return the content of each result.json."""
     from labelgrove.experiments.answering import answer_experiment
     from labelgrove.experiments.documents import write_overview, write_result
 
@@ -144,7 +147,7 @@ def _run(
         found = answer_experiment(workspace, request, wait)
         document = write_result(out / name, workspace.artifacts.read_bytes(found.sha256))
         note(
-            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed meanwhile; "
+            f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed during this command; "
             f"all units took {found.seconds:.0f} s in total; {out / name / 'result.json'})"
         )
         documents.append(document)

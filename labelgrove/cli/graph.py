@@ -30,7 +30,7 @@ def graph() -> None:
 def rebuild(workspace: Workspace, detach: bool, as_json: bool) -> None:
     """Rebuild the graph from the snapshots of all versions.
 
-    This is a background job: it runs in this process without a broker, and on the workers with one.
+    The rebuild is a background job. With a broker, the workers run it; without a broker, this process does.
     """
     from labelgrove.workers.client import submit_rebuild
 

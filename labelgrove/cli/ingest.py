@@ -36,7 +36,7 @@ def _recorded(source: str) -> str:
 @click.argument("source", type=click.Path())
 @reading_options
 @click.option("--detach", is_flag=True, help="Read and check SOURCE, then leave the rest to the workers.")
-@click.option("--refresh", is_flag=True, help="Submit jobs that become stale again, for the new version.")
+@click.option("--refresh", is_flag=True, help="Resubmit the jobs that become stale, for the new version.")
 @click.option(
     "--shrink", is_flag=True, help="Accept a hierarchy with less than half of the labels that NAME has."
 )
@@ -60,16 +60,16 @@ def ingest(
     grove ingest products edges.csv --direction child-parent --policy roots=virtual
 
     A source with defects is refused: every defect is listed with its file and line, and the exit code is 3. A
-    source that has not changed since it became a version of NAME is not read again. With a broker, a job on
-    the workers loads the graph, and this command waits for it.
+    source that has not changed since it became a version of NAME is not read again. With a broker, the
+    workers load the hierarchy into the graph, and this command waits for them.
     """
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.sources import read_once
 
     if detach and refresh:
         raise click.UsageError(
-            f"--refresh needs the new version, and --detach does not wait for it; "
-            f"once that version is current, run: grove jobs refresh {name}"
+            f"--refresh cannot be given with --detach, which does not wait for the new version; leave out "
+            f"--refresh, and run this when the version is current: grove jobs refresh {name}"
         )
     by_workers = workspace.settings.broker_url is not None
     if by_workers and not detach:
@@ -120,9 +120,10 @@ def ingest(
 
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
-    """Return the report about reading a source, and when that was, if it was earlier.
+    """Return the report about reading a source, and the time of that reading if it was an earlier one.
 
-    An unchanged source is not read again; its earlier report is returned with its time.
+    An unchanged source is not read again: the report of its earlier reading is returned, with the time of
+    that reading. If the source was read now, the time is None.
     """
     from labelgrove.ontology.versions.snapshots import Snapshot
 
@@ -132,7 +133,7 @@ def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
 
 
 def _tell(source: str, report: Report, since: str | None) -> None:
-    """Print the report about reading a source; say so if the report is from an earlier reading."""
+    """Print the defects found in a source; if the source was not read again, say when it was read."""
     if since is not None:
         told = "; its report from then:" if report.defects else ""
         note(f"{source} is unchanged since it was read at {since}, so it is not read again{told}")
@@ -141,9 +142,10 @@ def _tell(source: str, report: Report, since: str | None) -> None:
 
 
 def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
-    """Return whether the ontology may lose more than half of its labels, because the user said so.
+    """Return True if the ontology would lose more than half of its labels and the user agrees to that.
 
-    Return False if it loses fewer. Without a terminal to ask at, raise `ShrinkError`.
+    Return False if it would lose fewer. If the user refuses, the command is aborted. If there is no terminal
+    on which to ask the user, raise `ShrinkError`.
     """
     from labelgrove.ontology.errors import ShrinkError
     from labelgrove.ontology.versions.ingest import check_size
@@ -160,7 +162,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
 
 
 def _said(done: RegisterResult) -> str:
-    """Return a sentence that tells the result of an ingest."""
+    """Return the result of an ingest as a sentence."""
     from labelgrove.ontology.errors import counted
 
     if done.created:
@@ -174,14 +176,15 @@ def _said(done: RegisterResult) -> str:
 
 
 def _say_stale(workspace: Workspace, name: str) -> None:
-    """Print how many results are about a version of the ontology that is no longer current."""
+    """Print how many results were computed for a version of the ontology that is no longer current."""
     from labelgrove.ontology.errors import counted
     from labelgrove.workers.refresh import stale_jobs
 
     n_stale = len(stale_jobs(workspace, ontology=name))
     if n_stale:
         note(
-            f"note: {counted(n_stale, 'result')} of another version of {name}; run: grove jobs refresh {name}"
+            f"note: {counted(n_stale, 'result')} stored for other versions of {name}; to compute the results "
+            f"for the current version: grove jobs refresh {name}"
         )
 
 

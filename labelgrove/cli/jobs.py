@@ -64,7 +64,7 @@ def submit(
     estimate: bool,
     as_json: bool,
 ) -> None:
-    """Submit a job of KIND; a repeated request is the same job, which is computed once.
+    """Submit a job of KIND; equal requests give the same job, which is computed only once.
 
     \b
     grove jobs submit cover --param ontology=garden
@@ -130,8 +130,9 @@ def list_(
 def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_json: bool) -> None:
     """Submit the stale jobs of ONTOLOGY again, for its current version.
 
-    The names of bundles move to the new results. A request that the current version cannot meet, because a
-    label is gone, is reported and left out. The exit code is 1 if this command waited and a job failed.
+    A job is stale if its result is for a version that is no longer current. The names of bundles move to the
+    new results. A request that the current version cannot meet, because a label is gone, is reported and left
+    out. The exit code is 1 if this command waited and a job failed.
     """
     if wait and not dry_run:
         check_waitable(workspace)
@@ -158,8 +159,8 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
 def watch(workspace: Workspace, job: str, as_json: bool) -> None:
     """Wait until a job ends; show a bar on a terminal, else a line on stderr for each change.
 
-    Without a broker this process takes part in the work. The exit code is 1 if the job failed or was
-    cancelled.
+    Without a broker, this process computes units of the job itself. The exit code is 1 if the job failed or
+    was cancelled.
     """
     from labelgrove.workers import client
 
@@ -172,7 +173,7 @@ def watch(workspace: Workspace, job: str, as_json: bool) -> None:
 @json_option
 @with_workspace
 def cancel(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Cancel a job for everyone who submitted it; units that another job needs go on."""
+    """Cancel a job for everyone who submitted it; the units that other jobs need are not stopped."""
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
 
@@ -242,7 +243,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return an estimate as text, with units of measurement."""
+    """Return an estimate as texts with units of measurement, each under the name of what it measures."""
     seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
     least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
     room = "unknown" if free is None else sized(free)
@@ -258,7 +259,7 @@ def _told(found: Estimate, free: int | None) -> dict[str, str]:
 
 
 def _warn_of_size(workspace: Workspace, job: Job) -> None:
-    """Print a note if a job may need more space than is free, or its units more time than the limit."""
+    """Print a note if the results of a job may not fit in the store, or if a unit may take too long."""
     from labelgrove.workers import client
 
     found, free = client.estimate(workspace, job.kind, job.parameters), client.free_bytes(workspace)
@@ -266,14 +267,15 @@ def _warn_of_size(workspace: Workspace, job: Job) -> None:
         return
     if free is not None and found.n_bytes > free:
         note(
-            f"note: the results of this job may take {sized(found.n_bytes)}, and "
-            f"{workspace.artifacts.where} has {sized(free)}; to stop it: grove jobs cancel {job.id[:12]}"
+            f"note: the results of this job may take {sized(found.n_bytes)}, but "
+            f"{workspace.artifacts.where} has only {sized(free)} free; to stop the job: "
+            f"grove jobs cancel {job.id[:12]}"
         )
     unit_s, limit_s = (found.seconds or 0.0) / found.units, workspace.settings.unit_time_limit_s
     if workspace.settings.broker_url is not None and unit_s > limit_s:
         note(
             f"note: a unit of this job takes about {unit_s:,.0f} s, and workers stop units after {limit_s} "
-            "s; set GROVE_UNIT_TIME_LIMIT_S higher for them, or request less"
+            "s; set GROVE_UNIT_TIME_LIMIT_S to more seconds on the workers, or submit a smaller job"
         )
 
 
@@ -327,10 +329,10 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
-    """Return the names of the ontologies with the content that a job is about, separated by commas.
+    """Return the names of the ontologies that a job is about, separated by commas.
 
-    If several ontologies have this content, return only those named in the targets of the job, or all if none
-    is.
+    `names` are the ontologies whose content is equal to the input of the job. If there are several, return
+    only the ones that the targets of the job name; if the targets name none of them, return all.
     """
     from labelgrove.ontology.sql.database import reading
     from labelgrove.workers.ledger.records import read_requested_names

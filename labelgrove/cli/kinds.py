@@ -41,7 +41,7 @@ def kinds(as_json: bool) -> None:
 
 
 def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
-    """Return a row for each parameter of each kind, with the columns `COLUMNS`."""
+    """Return a row for each parameter of each kind, with one cell for each of `COLUMNS`."""
     from labelgrove.workers.kinds.parameters import REQUIRED
 
     rows: list[tuple[str, ...]] = []

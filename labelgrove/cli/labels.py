@@ -35,11 +35,12 @@ def _answer(
     *given: str,
     searched: str | None = None,
 ) -> None:
-    """Print the rows with which the graph answers a question about a version of an ontology.
+    """Ask the graph about a version of an ontology, and print the rows of its answer.
 
-    `ask` gets the rows, from the graph and the digest of the version. `given` are the label keys in the
-    question; an error names the first unknown one. `searched` is the text of a search; if nothing is found,
-    similar keys and names are suggested.
+    `ask` takes the graph and the digest of the version, and returns the rows. `given` are the label keys in
+    the question: if one is unknown, the error gives a command that searches for the first unknown key.
+    `searched` is the text of a search: if no label contains it, keys and names with a similar spelling are
+    suggested.
     """
     from labelgrove.ontology.errors import UnknownLabelError
 
@@ -63,7 +64,10 @@ def _answer(
 
 
 def _close(graph: LabelGraph, text: str) -> list[str]:
-    """Return at most 3 keys and names with a spelling similar to `text`; none in a large ontology."""
+    """Return at most 3 keys and names with a spelling similar to `text`.
+
+    Return none if the ontology has more than 5,000 labels.
+    """
     if graph.n_labels > _MOST_COMPARED:
         return []
     from labelgrove.ontology.spelling import close_words

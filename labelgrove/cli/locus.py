@@ -1,4 +1,4 @@
-"""``grove locus``: show which labels can be reached from observed labels."""
+"""``grove locus``: show which labels can be answers of a model that knows only the observed labels."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ __all__ = ["locus", "stored_locus"]
     type=click.Choice(["exact", "pairs", "pair-grid", "grid"]),
     default="exact",
     show_default=True,
-    help="exact: the whole locus. The others are published approximations: pairs: the union of exact pair "
-    "loci; pair-grid: Algorithm 2; grid: Algorithm 3.",
+    help="exact: the whole locus. The others are approximations from the source paper: pairs: the union of "
+    "exact pair loci; pair-grid: its Algorithm 2; grid: its Algorithm 3.",
 )
-@click.option("--witness", metavar="LABEL", help="Also show weights at which LABEL is the answer.")
+@click.option(
+    "--witness", metavar="LABEL", help="Also show weights of the observed labels that make LABEL an answer."
+)
 @out_option
 @json_option
 def locus(
@@ -46,7 +48,7 @@ def locus(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Show which labels of ONTOLOGY a model that knows the observed labels can answer with.
+    """Show which labels of ONTOLOGY can be answers of a model that knows only the observed labels.
 
     A label is reached if some probabilities make it an answer. It is reached uniquely if some make it the
     only answer.
@@ -74,7 +76,10 @@ def locus(
     if witness is not None:
         (key,) = stored.keys(witness)
         if key not in found.members:
-            raise NotFoundError(f"--witness {witness}: these observed labels do not reach it")
+            raise NotFoundError(
+                f"--witness {witness}: no weights of these observed labels make it an answer; give a label "
+                "in the locus"
+            )
         weights = {o: int(w) for o, w in zip(keys, found.witness(key), strict=True) if w}
         document["witness"] = {"label": key, "weights": weights}
         lines.append(f"{witness} is an answer at the weights {weights}")
@@ -95,7 +100,7 @@ def _locus(stored: StoredSpace, keys: tuple[str, ...], method: LocusMethod) -> L
 
 
 def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
-    """Return the locus of some labels, by a job that has computed it before or computes it now."""
+    """Return the locus of some labels: the result of an earlier job if there is one, else of a new job."""
     from labelgrove.workers.kinds.locus.file import read_locus
 
     digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)

@@ -34,7 +34,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     """List the ontologies with their current versions."""
     described = [_described(v) for v in workspace.catalog.versions() if v.current]
     if not described:
-        note("no ontology yet: grove quickstart, or grove ingest NAME FILE")
+        note("there is no ontology yet; create one with grove quickstart, or with grove ingest NAME FILE")
     columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
     emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described]))
 
@@ -44,7 +44,7 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @json_option
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
-    """Show the properties of NAME, or of another version as NAME@VERSION, and all its versions."""
+    """Show the properties of the current version of NAME, or of NAME@VERSION, and list all versions."""
     name, version = name_and_version(name)
     shown = workspace.catalog.version(name, version)
     graph = workspace.label_graph_of(shown)
@@ -96,7 +96,8 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 def export(workspace: Workspace, name: str, out: Path | None, format_: str | None, safe: bool) -> None:
     """Write NAME, or its version NAME@VERSION, as a table or as JSON; `grove ingest` reads both back.
 
-    A label that a table cannot hold, such as one with a line end in its key, is an error (docs/formats.md).
+    It is an error if a label cannot be written in a table, such as one with a line end in its key
+    (docs/formats.md).
     """
     from labelgrove.ontology.versions.export import export_ontology
 
@@ -110,7 +111,10 @@ def export(workspace: Workspace, name: str, out: Path | None, format_: str | Non
 
 
 def _export_format(out: Path | None, asked: str | None) -> str:
-    """Return the format that ``--format`` or the ending of the file names; the two must agree."""
+    """Return the format given by ``--format`` or by the ending of ``--out``, else ``"tsv"``.
+
+    Raise `InputError` if the two contradict each other.
+    """
     from labelgrove.ontology.errors import InputError
 
     told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
@@ -131,7 +135,7 @@ def _safe_line(line: str) -> str:
 @json_option
 @with_workspace
 def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
-    """Remove NAME with all its versions and bundles from the catalog, the graph and the index."""
+    """Remove NAME with all its versions and bundles from the catalog, the graph and the index file."""
     from labelgrove.ontology.versions.ingest import delete_ontology
 
     workspace.catalog.version(name)
@@ -140,7 +144,10 @@ def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
             click.confirm(f"Delete {name} and every version of it?", abort=True, err=True)
         except click.Abort as abort:
             if isinstance(abort.__context__, EOFError):  # stdin is not a terminal
-                note(f"nothing was deleted; without a terminal: grove ontology delete {name} --yes")
+                note(
+                    "nothing was deleted, because there is no terminal on which to confirm it; to delete "
+                    f"without confirmation: grove ontology delete {name} --yes"
+                )
             raise
     delete_ontology(workspace, name)
     emit({"deleted": name}, as_json, f"deleted {name}")

@@ -64,7 +64,7 @@ def plot() -> None:
     help="The labels that may be an answer.",
 )
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the random families."
+    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the six families."
 )
 @_out
 @with_workspace
@@ -79,8 +79,8 @@ def simplex(
 ) -> None:
     """Draw the answers for all probability vectors over three observed labels.
 
-    Without ONTOLOGY, draw six families side by side: a tree, the leaves of a tree, a grid and three kinds of
-    random graphs.
+    Without ONTOLOGY, draw six families of label spaces side by side: a tree, the leaves of a tree, a grid and
+    three kinds of random graphs.
     """
     from labelgrove import plots
     from labelgrove.ontology.errors import InputError
@@ -158,7 +158,7 @@ def _sizes(
 ) -> NDArray[Any]:
     """Return the size of the locus before the first round and after each round.
 
-    It stays the same after all labels have been selected.
+    After all labels have been selected, the size stays the same.
     """
     import numpy as np
 
@@ -180,7 +180,7 @@ def _sizes(
     default=1000,
     show_default=True,
     type=int,
-    help="Draw at most this many labels one by one, up to 2,000.",
+    help="Draw at most this many marks, up to 2,000. In a larger hierarchy, whole branches share a mark.",
 )
 @_out
 def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""``grove quickstart``: run the whole job on real input."""
+"""``grove quickstart``: run the whole process on real input, from training to pictures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["quickstart"]
 def quickstart(out: Path, as_json: bool) -> None:
     """Train small classifiers, answer with labels that they never saw, measure the answers, and draw them.
 
-    Part one is a model of handwritten digits on a 9 x 9 grid of labels, which knows the four corners. Part
-    two is a text classifier over the 4,017 animals of WordNet. If WordNet is installed (Debian package
-    wordnet-base), all its 82,115 nouns are loaded into the graph as well.
+    The first classifier finds the position of a handwritten digit on a 9 x 9 grid; it knows only the four
+    corners. The second classifies texts, and answers with any of the 4,017 animals of WordNet. If WordNet is
+    installed (Debian package wordnet-base), all its 82,115 nouns are loaded into the graph as well.
     """
     kept = resumable(f"the ontologies and bundles made so far are kept; go on with: {typed()}")
     with kept, Steps() as progress:

@@ -85,7 +85,9 @@ def _write_matrix(space: MatrixSpace, out: Path) -> None:
     from labelgrove.ontology.errors import InputError
 
     if out.suffix != ".npy":
-        raise InputError(f"--out {out}: name a .npy file, or a .json file for its measures")
+        raise InputError(
+            f"--out {out}: name a .npy file for the distances, or a .json file for their measures"
+        )
     matrix = space.distances()
     with array_file(out, matrix.dtype, matrix.shape) as written:
         written[:] = matrix

@@ -23,7 +23,13 @@ __all__ = ["sample"]
     help="uniform: every label is equally likely; gibbs: a label at distance d from the center has weight "
     "exp(-theta d).",
 )
-@click.option("--theta", default=0.5, show_default=True, type=float, help="gibbs: theta in its weights.")
+@click.option(
+    "--theta",
+    default=0.5,
+    show_default=True,
+    type=float,
+    help="gibbs: the theta in exp(-theta d); a larger one draws labels nearer to the center.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws.")
 @json_option
 def sample(stored: StoredSpace, n: int, method: Any, theta: float, seed: int, as_json: bool) -> None:

@@ -1,4 +1,7 @@
-"""``grove score``: answer the outputs of a model. Also the options of all commands that read outputs."""
+"""``grove score``: answer each row of the outputs of a model with a label.
+
+The options for outputs are defined here too, for all commands that read outputs.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _BELOW = "subtree:"
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments for a bundle and for the outputs of a model, and the options about the outputs."""
+    """Add to a command the arguments for a bundle and for outputs of a model, and the options for outputs."""
     options = (
         click.argument("bundle", shell_complete=bundles),
         click.argument("outputs", type=click.Path(path_type=Path)),
@@ -205,7 +208,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """Add ``--candidates`` and the values that it accepts to an error about unknown labels in the block."""
+    """If the block raises an error about unknown labels, add what ``--candidates`` accepts to it."""
     from labelgrove.ontology.errors import UnknownLabelError
     from labelgrove.ontology.spelling import close_words
 
@@ -267,15 +270,15 @@ def score(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Answer each row of OUTPUTS with any label of the space of BUNDLE.
+    """Answer each row of OUTPUTS with a label of BUNDLE, which may be one that the model never saw.
 
     BUNDLE is ``ontology/name``, a path or a digest of 64 hex digits. OUTPUTS is a .npy, .npz, .safetensors,
     .parquet or .csv file with a row for each sample and a column for each class. If rows list only a few
     classes each, OUTPUTS is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or a file
     of scipy.sparse.save_npz.
 
-    Each answer is printed with its Fréchet variance, and the first answer to a row with the number of labels
-    tied for it. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
+    Each answer is printed with its Fréchet variance. The first answer to a row also shows how many labels are
+    tied for first place. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
     """
     as_document = as_json if out is None else out.suffix == ".json"
     check_safe(safe, explain is None and not as_document, "leave out --json, --explain and a .json file")

@@ -106,7 +106,10 @@ def select(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Show which labels of ONTOLOGY to collect training data for next, and how many labels each adds."""
+    """Show which labels of ONTOLOGY to collect training data for next.
+
+    For each label, also show how many labels it adds to the locus: those that the model can answer with.
+    """
     from labelgrove.ontology.geometry.selections.request import checked_request
     from labelgrove.workers.kinds.selection import read_selection
 
@@ -159,6 +162,7 @@ def select(
     if found.status != "exact":
         quality = f"a heuristic: no choice reaches more than {found.upper_bound:,}"
     note(
-        f"{len(picks):,} picks reach {document['gain']:,} labels more than {found.size_before:,} ({quality})"
+        f"{len(picks):,} picks add {document['gain']:,} labels to the {found.size_before:,} reached before "
+        f"({quality})"
     )
     emit(document, as_json, lambda: table(columns, rows))

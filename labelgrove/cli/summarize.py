@@ -28,8 +28,8 @@ __all__ = ["summarize"]
     default="capped",
     show_default=True,
     help="capped: merge at random, but never beyond the cap; subtree: merge subtrees of the hierarchy; "
-    "neighbourhood, node: the process of the paper, as its text and as its code define it (one supernode may "
-    "absorb nearly all labels).",
+    "neighbourhood, node: the method of the source paper as its text or as its code defines it; one "
+    "supernode may absorb nearly all labels.",
 )
 @click.option(
     "--cap", type=float, help="capped: the most labels in one supernode; below 1, a share of all labels."

@@ -22,8 +22,8 @@ __all__ = ["train"]
     type=click.Choice(["5-nn", "one-vs-rest", "logistic"]),
     default="one-vs-rest",
     show_default=True,
-    help="5-nn: five nearest neighbors; one-vs-rest, logistic: logistic regression, of each class against "
-    "the rest or of all classes at once.",
+    help="5-nn: five nearest neighbors; one-vs-rest: one logistic regression for each class against the rest"
+    "; logistic: one logistic regression over all classes.",
 )
 @click.option(
     "--regularisation", default=10.0, show_default=True, type=float, help="C of logistic regression."
@@ -48,8 +48,8 @@ def train(
     """Train a simple model on FEATURES and LABELS, and write its probabilities for TEST_FEATURES.
 
     Features are embeddings or texts. Embeddings have a row for each sample, in a .npy file, or a .npz file of
-    a scipy sparse matrix. Texts are in a .txt file, one per line, and become TF-IDF vectors. LABELS has one
-    label key per line, for each sample. The command writes two files for `grove score` and `grove evaluate`:
+    a scipy sparse matrix. Texts are in a .txt file, one per line, and become TF-IDF vectors. LABELS has the
+    label key of one sample on each line. The command writes two files for `grove score` and `grove evaluate`:
     probabilities.npy, and columns.txt for --columns.
     """
     from labelgrove.adapter.outputs.truthfile import read_truth

@@ -46,12 +46,13 @@ def worker(
     metrics_port: int | None,
     metrics_address: str | None,
 ) -> None:
-    """Run background jobs until stopped; they come from GROVE_BROKER_URL, or without it from the ledger.
+    """Run background jobs until stopped; get them from the broker at GROVE_BROKER_URL, else from the ledger.
 
     With a broker, a first Ctrl-C gives the running units all the time they need; SIGTERM or a second Ctrl-C
     gives them 20 s to finish. Without a broker, SIGTERM and Ctrl-C give the units back at once, and other
     workers may take them. Units that are cut off, such as by SIGKILL, run again when their leases have ended.
-    If the database is away, a starting worker waits a minute for it, and a running worker as long as needed.
+    If the database cannot be reached, a starting worker waits a minute for it, and a running worker waits
+    until it is back.
     """
     import dataclasses
     import os

@@ -45,10 +45,11 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
     Notes
     -----
-    A new category gets a parent that is drawn, three times in four, with a probability that grows with its
-    number of children, and else uniformly. More parents near the first one are then drawn, until there are
-    2.65 edges for each category, as in LSHTC. A document has one to four neighboring categories; its features
-    are the mean of their vectors, with noise.
+    The first parent of each new category is drawn among the categories that exist already. In three of four
+    cases, the probability of a category grows with its number of children; otherwise all are equally likely.
+    Then further parents are drawn, half of them near the first parent, until there are 2.65 edges for each
+    category, as in LSHTC. A document has one to four neighboring categories; its features are the mean of the
+    vectors of these categories, plus noise.
     """
     rng = np.random.default_rng((seed, 23))
     parent = np.full(n_labels, -1, dtype=np.int64)
@@ -83,14 +84,15 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
 
 def categories_of_files(files: Files) -> Categories:
-    """Return the user's documents, over the largest connected component of the user's hierarchy.
+    """Return the user's documents with categories in the largest connected component of the hierarchy.
 
-    Categories outside that component are removed from the documents, and so are documents without any left.
+    Categories outside that component are removed from the documents; documents that have no category left are
+    removed too.
 
     Raises
     ------
     InputError
-        For counts that differ, or if no document is left.
+        If the numbers of documents and of lines with labels differ, or if no document is left.
     """
     graph = files.graph(largest=True)
     if files.embeddings is None or files.labels is None:
@@ -98,10 +100,13 @@ def categories_of_files(files: Files) -> Categories:
     features, votes = read_features(files.embeddings), read_votes(files.labels)
     if features.shape[0] != len(votes):
         raise InputError(
-            f"--labels {files.labels}: {len(votes)} lines for {features.shape[0]} rows of --embeddings"
+            f"--labels {files.labels}: {len(votes)} lines for {features.shape[0]} rows of --embeddings; "
+            "give the labels of one row on each line"
         )
     kept = [tuple(key for key in row if graph.keys.find(key) >= 0) for row in votes]
     rows: NDArray[np.int64] = np.array([i for i, row in enumerate(kept) if row], dtype=np.int64)
     if not len(rows):
-        raise InputError(f"--labels {files.labels}: no category is in the hierarchy's largest component")
+        raise InputError(
+            f"--labels {files.labels}: no category is in the largest component of --hierarchy; use its keys"
+        )
     return Categories(graph, features[rows], tuple(kept[i] for i in rows.tolist()))

@@ -1,4 +1,4 @@
-"""Handwritten digits pasted on a grid: the label is the position, and grid steps measure the error."""
+"""Handwritten digits pasted on a grid: the label is the position, and distances are counted in grid steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def grid_space() -> MetricSpace:
 
 
 def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100) -> Labeled:
-    """Return images of digits at positions of a 9 x 9 grid; those for training show observed positions.
+    """Return images with a digit at a position of a 9 x 9 grid; for training, only at observed positions.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def digits_on_grid(observed: tuple[str, ...], seed: int, *, n_images: int = 100)
     seed : int
         Decides which images are for training, and where the others are pasted.
     n_images : int, default=100
-        Number of digits for training, each pasted at every observed position; the others of the 1,797 are for
-        testing, each pasted at one random position.
+        Number of digits for training; each is pasted at every observed position. The rest of the 1,797 digits
+        are for testing; each is pasted at one random position.
 
     Raises
     ------

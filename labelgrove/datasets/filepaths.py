@@ -1,4 +1,7 @@
-"""The paths of a user's files for an experiment: the one list of their names, light to import."""
+"""The paths of a user's files for an experiment, in the only module that lists the names of these files.
+
+It imports no large library, so that commands can import it quickly.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ class FilePaths:
         true label key of each sample, one per line. If the probabilities are a ``.csv`` or ``.parquet`` file,
         its header names the columns.
     embeddings, labels : Path, optional
-        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix) and the label key of each sample;
-        lines with several keys, separated by commas or spaces, if samples have several labels.
+        Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix); the label key of each sample,
+        one per line. If samples have several labels, a line has all keys of one sample, separated by commas
+        or spaces.
     test_embeddings, test_labels : Path, optional
         The same for separate test samples; without them, the samples are split into two halves.
     class_embeddings, classes : Path, optional
@@ -74,11 +78,11 @@ class FilePaths:
     answers: Literal["all", "leaves"] = "all"
 
     def given(self) -> set[str]:
-        """Return the names of the given files, as on the command line."""
+        """Return the names of the given files, as the options on the command line spell them."""
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
 
     def said(self) -> set[str]:
-        """Return the names of the given inputs, and ``columns`` if a header names the columns."""
+        """Return what `given` returns, and ``columns`` if the file of probabilities names its columns."""
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 

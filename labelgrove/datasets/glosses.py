@@ -1,4 +1,4 @@
-"""Load WordNet glosses as documents, each labeled with the synset above it.
+"""Load WordNet glosses as documents; the label of a document is the parent of its synset.
 
 A label is a noun synset with eight or more children that are leaves. Its documents are the glosses of these
 children, at most twenty, without the words that name the child or the label. WordNet 3.0 gives 1,575 labels
@@ -57,7 +57,10 @@ class Glosses:
     classes: NDArray[np.float64]
 
     def space(self, metric: str = "tree", labels: Any = "all") -> MetricSpace:
-        """Return the metric space for ``tree``, ``graph`` or ``internal`` (between `classes`)."""
+        """Return the metric space ``tree``, ``graph`` or ``internal``.
+
+        ``internal`` has the distances between the vectors `classes`.
+        """
         if metric != "internal":
             return metric_space(self.graph, metric, labels)  # type: ignore[arg-type]
         allowed = None if isinstance(labels, str) else self.graph.keys.indices(labels)
@@ -99,8 +102,9 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
 
     Notes
     -----
-    Vocabulary and vectors are fitted on all glosses, those of test documents included, but without their
-    labels, like those of a pretrained text model. This takes 12 s with all labels.
+    The vocabulary and the vectors are fitted on the glosses of all documents, including those for testing,
+    but without their labels. In this they resemble a pretrained text model. Fitting takes 12 s with all
+    labels.
     """
     path = _noun_file()
     return _glosses(path, sha256_of(path), n_dimensions, n_labels, named)
@@ -113,7 +117,7 @@ def noun_tree() -> MetricSpace:
 
 
 def wordnet_digest() -> Mapping[str, str]:
-    """Return the sha256 of the WordNet file with all nouns and their glosses, by the name of the file."""
+    """Return the sha256 of the WordNet file with all nouns and their glosses, under the name of the file."""
     return {"WordNet's data.noun": sha256_of(_noun_file())}
 
 
@@ -181,7 +185,7 @@ def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDA
 
 
 def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.float64]:
-    """Return unit vectors of shape (n_texts, n_dimensions); only the first `n_fitted` texts are fitted."""
+    """Return unit vectors of shape (n_texts, n_dimensions), fitted on only the first `n_fitted` texts."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

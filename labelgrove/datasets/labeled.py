@@ -38,5 +38,5 @@ class Labeled:
 
 
 def spread(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `wanted` different numbers below `n` in random order, or all of them if there are fewer."""
+    """Return `wanted` different numbers below `n` in random order, or all if `wanted` is larger than `n`."""
     return rng.permutation(n)[: min(n, wanted)]

@@ -16,7 +16,7 @@ _BLOCKS = 8
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Classes with identity covariance; some of them are observed.
+    """Classes that are Gaussians with identity covariance; some of them are observed.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""Read a user's own files: probabilities, features, labels, hierarchies (layouts: docs/experiments.md)."""
+"""Read a user's own files: probabilities, features, labels, hierarchies.
+
+docs/experiments.md describes the layouts of these files.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,8 @@ class Files(FilePaths):
     def graph(self, *, largest: bool = False) -> LabelGraph:
         """Return the hierarchy; with `largest`, only its largest connected component.
 
-        Without `largest`, most formats raise an error if there are several components; lists of superclasses
-        get a root above them.
+        Without `largest`, most formats raise an error if there are several components. In a list of
+        superclasses, a root is added above them instead.
         """
         path = _needed("hierarchy", self.hierarchy)
         return _hierarchy(path, largest, sha256_of(path))
@@ -74,14 +77,14 @@ class Files(FilePaths):
     # ---- samples -------------------------------------------------------------------------------------
 
     def predicted(self, space: MetricSpace) -> Predicted:
-        """Return the probabilities with their columns and truths; the rows are not loaded into memory.
+        """Return the probabilities with their columns and true labels; the rows are not loaded into memory.
 
         Raises
         ------
         InputError
-            If there are not as many columns or truths as the probabilities have.
+            If the number of column keys or of true labels does not match the probabilities.
         UnknownLabelError
-            For columns or truths that are not labels of `space`; the message names the first ones.
+            For columns or true labels that are not labels of `space`; the message names the first ones.
         """
         path = _needed("probs", self.probs)
         file = OutputFile(path)
@@ -99,7 +102,8 @@ class Files(FilePaths):
         for name, keys, n in (("columns", columns, values.shape[1]), ("truth", truth, values.shape[0])):
             if len(keys) != n:
                 raise InputError(
-                    f"--{name}: {len(keys)} keys, but --probs {path} has {n}; give one key for each"
+                    f"--{name}: {len(keys)} keys given, but --probs {path} needs {n}; give --columns a key "
+                    "for each column, and --truth a key for each row"
                 )
             _refuse_unknown(name, keys, space)
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
@@ -110,7 +114,7 @@ class Files(FilePaths):
         Raises
         ------
         InputError
-            For counts that differ, and samples with several labels.
+            If the numbers of samples and of labels differ, or if a sample has several labels.
         UnknownLabelError
             For labels that are not in `space`; the message names the first ones.
         """
@@ -130,7 +134,10 @@ class Files(FilePaths):
         features = read_features(path)
         keys = read_truth(_needed(labels, getattr(self, labels.replace("-", "_"))))
         if len(keys) != features.shape[0]:
-            raise InputError(f"--{labels}: {len(keys)} keys for {features.shape[0]} rows of --{name} {path}")
+            raise InputError(
+                f"--{labels}: {len(keys)} keys for {features.shape[0]} rows of --{name} {path}; give one key "
+                "for each row"
+            )
         _refuse_unknown(labels, keys, space)
         return features, np.array(keys)
 
@@ -154,7 +161,7 @@ def read_votes(path: Path) -> list[list[str]]:
 
 @lru_cache(maxsize=2)
 def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
-    """Read a hierarchy once for all units; read it again if the content of the path changes."""
+    """Read a hierarchy once for all units; read it again if the file or folder at `path` changes."""
     graph = read(path, policies={"roots": "largest"} if largest else {}).graph
     if graph is None:
         raise InputError(f"--hierarchy {path}: contains no hierarchy")
@@ -163,7 +170,7 @@ def _hierarchy(path: Path, largest: bool, _sha256: str) -> LabelGraph:
 
 def _needed(name: str, path: Path | None) -> Path:
     if path is None:
-        raise InputError(f"--{name}: missing; the other files cannot be used without it")
+        raise InputError(f"--{name}: missing; give it, because the other files cannot be used without it")
     return path
 
 

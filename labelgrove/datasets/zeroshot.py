@@ -1,7 +1,7 @@
 """Predict without training: the nearer the text of a class is to a sample, the more likely the class.
 
-By default the classes are 100 synsets drawn from those of `glosses`. The text of a class is its words and its
-gloss; the samples are the glosses of the synsets below the classes.
+By default the classes are 100 synsets drawn from the labels of `glosses`. The text of a class is its words
+and its gloss; the samples are the glosses of the synsets below the classes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class ZeroShot:
     predicted : Predicted
         Predictions at temperature 1; predictions at other temperatures are computed from them.
     spaces : dict of str to MetricSpace
-        Those that the data allow of: ``internal`` (between the class vectors), ``tree`` and ``graph`` (where
-        only the classes may be answers), ``tree, ancestors`` (where their ancestors may be answers too) and
-        ``complete``.
+        Each space that can be made from the data. ``internal`` has the distances between the class vectors.
+        ``tree`` and ``graph`` have distances in the hierarchy; only the classes, or for files the labels
+        chosen with ``--answers``, may be answers. In ``tree, ancestors``, the ancestors of the classes may be
+        answers too. ``complete`` is the complete graph of the classes.
     """
 
     predicted: Predicted
@@ -44,12 +45,12 @@ class ZeroShot:
 def zero_shot(
     source: Glosses | Files, seed: int, *, seeds: Sequence[int], n_classes: int, n_test: int
 ) -> ZeroShot:
-    """Return the predictions of one seed, which decides what classes and documents are drawn.
+    """Return the predictions for one seed, which decides what classes and documents are drawn.
 
     Parameters
     ----------
     source : Glosses or Files
-        Glosses, or files whose samples are divided among the seeds, so that no two trials share one.
+        Glosses, or files. The samples in files are divided among the seeds, so that no two trials share one.
     seed : int
         One of `seeds`.
     seeds : sequence of int
@@ -60,7 +61,7 @@ def zero_shot(
     Raises
     ------
     InputError
-        If files have fewer samples than there are seeds, or nothing to measure distances with.
+        If files have fewer samples than there are seeds, or include nothing that defines distances.
     """
     if isinstance(source, Files):
         return _of_files(source, seeds.index(seed), len(seeds))
@@ -103,7 +104,9 @@ def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
     if files.hierarchy is not None:
         spaces[files.metric] = files.space()
     if not spaces:
-        raise InputError("--hierarchy, --class-embeddings: give at least one of them, to measure distances")
+        raise InputError(
+            "--hierarchy, --class-embeddings: give at least one of them; it defines the distances"
+        )
     predicted = _dealt(files.predicted(next(iter(spaces.values()))), part, n_parts)
     return ZeroShot(
         predicted, spaces | {"complete": CompleteSpace(sorted(predicted.columns, key=str.encode))}

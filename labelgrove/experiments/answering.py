@@ -18,16 +18,18 @@ __all__ = ["Answer", "answer_experiment", "busy_seconds"]
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of an experiment; the unit that joins the others is not counted.
+    """The result of an experiment, and how much was computed for it.
+
+    The unit that joins the results of the other units is not counted.
 
     Attributes
     ----------
     sha256 : str
-        The artifact with its document.
+        The artifact that contains the document of the experiment.
     computed : int
         How many units were computed during this call, here or by other processes.
     seconds : float
-        Wall-clock seconds in which units were computed, whenever that was.
+        Wall-clock seconds in which at least one unit was being computed, in this call or earlier.
     """
 
     sha256: str
@@ -46,8 +48,9 @@ def answer_experiment(
     request : mapping
         The parameters of the job.
     wait : callable
-        Given the function that submits the job without waiting for it -> the job, with its result. Its errors
-        are raised. On Ctrl-C the copies of the job's files are removed first.
+        Called with a function that submits the job and returns at once. It must wait for the job and return
+        it with its result. Its errors are raised; after Ctrl-C, the copies of the job's files are removed
+        first.
     """
     from labelgrove.workers.client import list_units, submit
 

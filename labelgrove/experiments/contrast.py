@@ -77,7 +77,7 @@ class Contrast:
 
     @property
     def relative(self) -> float:
-        """Share of the first rule's mean error that the second rule saves; 0 if that error is 0."""
+        """Share of the first rule's mean error that the second rule saves; 0 if that error is zero."""
         before = mean(self.before)
         return 0.0 if before == 0 else mean(self.differences) / before
 
@@ -91,7 +91,7 @@ class Contrast:
 
     @property
     def p_value(self) -> float:
-        """Two-sided p of the mean difference, by Student's t: below .05 if the interval excludes zero.
+        """Two-sided p value of the mean difference, by Student's t; below .05 if the interval excludes zero.
 
         A single trial has no interval: p is 0 if the errors differ, and 1 if they are equal.
         """
@@ -156,7 +156,8 @@ class Finding:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p values adjusted for multiple testing.
 
-    If those below .05 are called significant, the risk of even one false positive is at most 5 %.
+    If the adjusted values below .05 are called significant, the risk of even one false positive is at most
+    5 %.
 
     References
     ----------
@@ -199,11 +200,11 @@ def judge(
     Returns
     -------
     finding : Finding
-        The verdict is ``holds`` if `after` is better in all settings, each by its own interval. It is ``holds
-        in part`` if `after` is better in some, and `worse` if it is better in none and worse in at least one;
-        both by p values adjusted for the number of settings that can be tested, except if `after` is worse in
-        all of them. It is ``does not hold`` if no setting is decided, and ``not testable`` if no setting can
-        be tested. An untestable setting is neither better nor worse.
+        The verdict is ``holds`` if `after` is better in all settings, ``holds in part`` if it is better in
+        some, and `worse` if it is better in none and worse in at least one. It is ``does not hold`` if no
+        setting is decided, and ``not testable`` if no setting can be tested. An untestable setting is neither
+        better nor worse. If the intervals of all testable settings agree, the intervals decide which settings
+        are better or worse; otherwise, p values adjusted for the number of testable settings decide.
 
     Examples
     --------
@@ -239,7 +240,7 @@ def judge(
 
 
 def _signs(contrasts: Sequence[Contrast]) -> list[int]:
-    """Return the sign of each setting: by its own p value if all signs agree, else by the one of `holm`."""
+    """Return the sign of each setting: by its own p value if all signs agree, else by the adjusted one."""
     own = [contrast.sign for contrast in contrasts]
     if len(set(own)) == 1:
         return own

@@ -38,7 +38,7 @@ _LIBRARIES = ("labelgrove", "numpy", "scipy", "scikit-learn", "networkx")
 
 @dataclass(frozen=True)
 class Identity:
-    """Everything that decides the result of a unit, and the sha256 of it.
+    """Everything that decides the result of a unit, and its sha256.
 
     Attributes
     ----------
@@ -52,7 +52,9 @@ class Identity:
 
 
 def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
-    """Return what results depend on besides settings: the versions of ``libraries`` and Python, and ``data``.
+    """Return what decides the results, besides the settings and the files of a user.
+
+    ``libraries`` are the versions of the libraries and of Python; ``data`` are the digests of installed data.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def identify(
     digests: Mapping[str, str],
     found: Mapping[str, Mapping[str, str]],
 ) -> Identity:
-    """Return everything that the units of an experiment depend on.
+    """Return everything that decides the results of the units of an experiment.
 
     `digests` maps the name of each file to its sha256; `found` is the result of `environment`.
     """

@@ -106,8 +106,8 @@ class Experiment(ABC, Generic[S, D]):
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
         """Return the sha256 of each installed data file that is read, by the name of the data.
 
-        It is empty by default. Data that come with a library need no digest, because the version of the
-        library determines them; the files of a user have separate digests.
+        By default, no such file is read. Data that come with a library need no digest, because the version of
+        the library determines them. The files of a user have separate digests.
         """
         return {}
 

@@ -32,8 +32,8 @@ _UNIT_BYTES = 65_536  # of the document of a unit, and of its part of the result
 
 _PARAMETERS = (
     Parameter("experiment", "a name that `grove experiment list` shows", text=True),
-    Parameter("quick", "true or false: small settings, a few seconds for each experiment", False),
-    Parameter("settings", 'a JSON object of texts by setting, such as {"sizes": "10,25"}', {}),
+    Parameter("quick", "true or false: whether to use small settings, which take a few seconds", False),
+    Parameter("settings", 'a JSON object with a text for each setting, such as {"sizes": "10,25"}', {}),
     *(
         Parameter(name, "your own file, as for grove experiment; or null", None, file=True)
         for name in OWN_FILES
@@ -88,7 +88,7 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value has the form of what `_flat` returns, here or on another machine."""
+    """Return whether a value is a mapping of ASCII texts to ASCII texts, as `_flat` returns."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
@@ -102,21 +102,26 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
     plain = isinstance(asked, dict) and all(isinstance(v, str | int) for v in asked.values())
     if not plain:
         raise InputError(
-            f'experiment: settings is {asked!r}; give an object of texts, such as {{"sizes": "10,25"}}'
+            f"experiment: settings is {asked!r}; give an object with a text for each setting, such as "
+            '{"sizes": "10,25"}'
         )
     usual = load(parameters["experiment"]).settings(quick=parameters.get("quick", False))
     return changed(usual, [f"{name}={text}" for name, text in asked.items()])
 
 
 def _flat(experiment: Experiment[Any, Any], found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return what a unit depends on besides its parameters; `found` is from `documents.environment`."""
+    """Return everything in the environment that decides the result of a unit, as one mapping.
+
+    It contains the version of the experiment, and the entries of `found`, the result of
+    `documents.environment`.
+    """
     return {"experiment": str(experiment.version), **found["libraries"], **found["data"]}
 
 
 def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files of a request unchanged, and put their digests in place of their paths.
+    """Store the files of a request as artifacts, and put their digests in place of their paths.
 
-    The digests become part of the job. The endings of the names are kept, because they tell the formats.
+    The digests become part of the job. The endings of the file names are kept, because they tell the formats.
     """
     asked = dict(given)
     files = dict(asked.get("files") or {})
@@ -143,7 +148,8 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
         ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
         if not _ENDING.fullmatch(ending):
             raise InputError(
-                f"experiment: {name} is {location!r}, which ends in {ending!r}; use letters and digits"
+                f"experiment: {name} is {location!r}, which ends in {ending!r}; use a file name "
+                "whose ending has only letters and digits"
             )
     return {"sha256": artifacts.put_bytes(content), "ending": ending}
 
@@ -177,7 +183,7 @@ def _execute(work: Work) -> bytes:
 def _check_environment(
     wanted: Mapping[str, str], experiment: Experiment[Any, Any], files: Files | None
 ) -> dict[str, dict[str, str]]:
-    """Return the environment of this process, as `documents` does, if it is the one that was requested."""
+    """Return the environment of this process; raise `InputError` unless it is the requested one, `wanted`."""
     from labelgrove.experiments.documents import environment
 
     found = environment(experiment, files)

@@ -50,11 +50,11 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     Returns
     -------
     result : dict
-        ``rules``, for each rule: ``squared`` (E[d^2], in squared edge-length units), ``accuracy`` and
-        ``unobserved`` (E[d^2] over the samples whose label was not observed, or None if there are none);
-        ``n_samples``, ``n_observed``, ``diameter``, ``checked_rows``, and ``one_answer``: whether argmax, the
-        Fréchet mean and the constant give the same answer to every sample, so that the rules cannot be told
-        apart.
+        ``rules`` contains for each rule ``squared`` (E[d^2], in squared edge-length units), ``accuracy`` and
+        ``unobserved`` (E[d^2] over the samples whose label was not observed, or None if there are none). The
+        other entries are ``n_samples``, ``n_observed``, ``diameter``, ``checked_rows`` and ``one_answer``:
+        whether argmax, the Fréchet mean and the constant give the same answer to every sample, so that the
+        rules cannot be told apart.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.floa
 
 
 def fitted_temperature(predicted: Predicted) -> float:
-    """Return the temperature that maximizes the likelihood of the truths; each must be one of the columns."""
+    """Return the temperature with the greatest likelihood of the true labels, which must all have columns."""
     fit = fit_temperature(
         predicted.probabilities, predicted.truth, columns=predicted.columns, outputs="probabilities"
     )
@@ -180,13 +180,13 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
     Raises
     ------
     ArgmaxIdentityError
-        Names the first rows on which the two differ.
+        If the two differ on a row; the message names the first such rows.
 
     Notes
     -----
-    Only the observed labels are scored: on a complete graph, the variance of any other label is the whole
-    weight of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it takes 512
-    rows at a time.
+    Only the observed labels are scored: on a complete graph, the variance of any other label is the sum of
+    the weights of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it reads
+    512 rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)
@@ -197,7 +197,8 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
         wrong = np.flatnonzero(found != expected[start : start + _ROWS]) + start
         if len(wrong):
             raise ArgmaxIdentityError(
-                f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax, "
-                f"{len(wrong)} such rows from row {start} on; please report this with the probabilities"
+                f"rows {first_few(wrong.tolist())}: on the complete graph the Fréchet mean is not argmax in "
+                f"{len(wrong)} of the {len(found)} rows from row {start} on; please report this with the "
+                "probabilities"
             )
     return len(probabilities)

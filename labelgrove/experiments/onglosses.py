@@ -35,7 +35,7 @@ FEW_CLASSES: Mapping[str, Any] = {"n_classes": 20, "n_test": 200, "n_dimensions"
 
 
 def with_test_files(*needed: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return two sets of options for files: `needed`, and the same with separate test samples."""
+    """Return two sets of options for files: `needed`, and `needed` with the options for test samples."""
     return needed, (*needed, "test-embeddings", "test-labels")
 
 
@@ -85,7 +85,7 @@ class OnGlosses(Experiment[S, D]):
     """A claim that is tested on WordNet if no files are given."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
-        """Return the digest of WordNet's nouns."""
+        """Return the digest of WordNet's nouns; nothing if the user gives files instead."""
         return wordnet_digest() if files is None else {}
 
 
@@ -110,7 +110,7 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
     """A claim about models that are trained on samples of observed labels.
 
-    The shared data are a function that returns the samples of a seed.
+    The data that `prepare` returns are a function from a seed to its samples.
     """
 
     def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:

@@ -1,8 +1,8 @@
-"""The files and data that the units of a job share: provided once in a process, and released after them.
+"""Provide the files and data that the units of a job share, only once in each process.
 
 The files are in ``$GROVE_HOME/experiments``, in a folder named by host and process, under names whose endings
-tell their formats. A process removes its folder when it releases the data. What a killed process left is
-removed when the next job is prepared there.
+tell their formats. A process removes its folder when it releases the data. The folder of a killed process is
+removed when the next job is prepared on the same host.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Prepared:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the data were prepared already."""
+        """Whether the data have been prepared already."""
         return bool(self._data)
 
     def data(self, experiment: Experiment[Any, Any], settings: Any) -> Any:
@@ -85,10 +85,10 @@ _idle = threading.Timer(_IDLE_S, lambda: None)  # replaced after each unit
 
 @contextmanager
 def kept(work: Work) -> Iterator[Prepared]:
-    """Yield what the units of a job share, for one of its units; the caller holds `turn`.
+    """Yield the files and data of a job for one of its units; the caller must hold the lock `turn`.
 
-    It is kept for the next unit, and released after an error, after a minute without a unit, or when a unit
-    of another job comes.
+    They are kept for the next unit. They are released after an error, after a minute without a unit, or when
+    a unit of another job begins.
 
     Raises
     ------
@@ -145,7 +145,10 @@ def _path(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
 
 @contextmanager
 def _provided(work: Work) -> Iterator[Files | None]:
-    """Yield the files of a job, which exist during the block; None, without any folder, if it has none."""
+    """Yield the files of a job, which exist during the block.
+
+    If the job has no files, yield None and make no folder.
+    """
     shared = work.workspace.settings.home / "experiments"
     _sweep(shared)
     if not work.parameters["files"]:
@@ -168,7 +171,10 @@ def _provided(work: Work) -> Iterator[Files | None]:
 
 
 def _sweep(shared: Path) -> None:
-    """Remove the folders that dead processes of this host left; this process has none at the moment."""
+    """Remove the folders of dead processes of this host.
+
+    The folders of this process are removed too, because it uses none when this is called.
+    """
     named = re.compile(rf"{re.escape(socket.gethostname())}-(\d+)-[^-]+")
     for path in list(shared.iterdir()) if shared.is_dir() else []:
         found = named.fullmatch(path.name)

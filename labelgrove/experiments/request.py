@@ -21,7 +21,7 @@ __all__ = ["as_command", "check_runnable", "errors_of_request"]
 
 
 def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) -> None:
-    """Check that an experiment can run here and takes these files.
+    """Check that an experiment can run here, and that it accepts these files.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) ->
     """
     for option, usual in (("metric", "tree"), ("answers", "all")):
         if files is not None and files.hierarchy is None and getattr(files, option) != usual:
-            raise InputError(f"--{option}: applies to --hierarchy; give that file or leave --{option} out")
+            raise InputError(f"--{option}: applies to --hierarchy; give --hierarchy or leave --{option} out")
     for package in ("scikit-learn", "threadpoolctl", "networkx"):
         if importlib.util.find_spec("sklearn" if package == "scikit-learn" else package) is None:
             raise MissingExtraError.of(package, "demo", f"the experiment {experiment.claim.name!r}")
@@ -51,10 +51,10 @@ def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) ->
 
 @contextmanager
 def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
-    """Turn errors of a library about settings or files of a user into `InputError`.
+    """Turn errors that a library raises because of a user's settings or files into `InputError`.
 
-    With the default (or quick) settings and without files, such an error is a defect of the program, and is
-    raised unchanged. Messages name a file by its option, because the path is that of a copy.
+    With the default or quick settings and without files, such an error is a defect of the program, so it is
+    raised unchanged. Messages name a file by its option, because its path is that of a temporary copy.
     """
     try:
         yield
@@ -84,7 +84,10 @@ _POLICY = re.compile(r"(; or )?choose --policy .*?(?=; [a-z-]+ at |; and \d+ mor
 
 
 def _by_option(said: str, files: Files) -> str:
-    """Return a message with options in place of paths, and without advice on an option of other commands."""
+    """Return a message with options in place of paths, and without advice to use ``--policy``.
+
+    `grove experiment` does not have that option.
+    """
     for option in files.given():
         path = str(getattr(files, option.replace("-", "_")))
         said = said.replace(f"--{option} {path}", f"--{option}").replace(path, f"--{option}")
@@ -114,7 +117,11 @@ def as_command(experiment: Experiment[Any, Any], settings: Any, files: Files | N
 
 
 def _setting_options(experiment: Experiment[Any, Any], settings: Any) -> list[str]:
-    """Return the options that give these settings: ``--quick``, ``--seeds-from``, else ``--set`` for each."""
+    """Return the options that give these settings.
+
+    If ``--quick`` and ``--seeds-from`` cannot give them, use ``--set`` for each setting that differs from its
+    default.
+    """
     first = settings.seeds[0]
     for quick in (False, True):
         default = experiment.settings(quick=quick)

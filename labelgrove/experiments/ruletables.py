@@ -40,7 +40,7 @@ def grouped(
 def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
     """Return a table of E[d^2] of every rule, with a row for each setting.
 
-    The figures are means over trials; those of argmax and Loki have their standard error behind ±.
+    The figures are means over trials; those of argmax and Loki are followed by ± and their standard error.
     """
     rows = []
     for key, found in trials.items():
@@ -69,7 +69,7 @@ def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "l
 
 
 def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Finding, ...]:
-    """Return the findings on Loki: the claim, judged against argmax, and Loki against one constant answer."""
+    """Return two findings: Loki against argmax, which decides the claim, and against one constant answer."""
     return (
         judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Loki"),
         judge(
@@ -84,7 +84,7 @@ def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Fin
 def rule_panel(title: str, x_label: str, trials: Mapping[float, Sequence[Record]]) -> Panel:
     """Return a panel with the curves of argmax, Loki, the constant and the oracle.
 
-    Each key of `trials` is a place on the x-axis.
+    Each key of `trials` is a value on the x-axis.
     """
     lines = tuple(
         band(_SHOWN[rule], {x: [r["rules"][rule]["squared"] for r in found] for x, found in trials.items()})

@@ -94,7 +94,7 @@ def with_seeds_from(settings: S, first: int) -> S:
 
 
 def as_texts(settings: Any) -> dict[str, str]:
-    """Return settings as texts by name, from which `changed` makes the same settings.
+    """Return settings as texts by name; `changed` can turn these texts into the same settings again.
 
     Examples
     --------

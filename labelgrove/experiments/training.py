@@ -92,7 +92,7 @@ def fit_predict(
     model, regularisation
         As for `make_model`.
     held_out : float, default=0
-        The share of these training samples that is held out for calibration.
+        The share of the training samples with observed labels that is held out for calibration.
     seed : int, default=0
         Decides which samples are held out.
 
@@ -136,7 +136,7 @@ def fit_predict(
 
 @dataclass(frozen=True)
 class Trained:
-    """The files and figures that `train_files` wrote."""
+    """What `train_files` returns: the files that it wrote, and the size of the predictions."""
 
     probabilities: Path
     columns: Path
@@ -185,14 +185,16 @@ def train_files(
     Raises
     ------
     InputError
-        For counts that differ, fewer than two labels, texts mixed with numbers, features that no model can be
-        trained on, and a folder that cannot be written.
+        If the numbers of samples and labels differ, there are fewer than two labels, texts are mixed with
+        numbers, no model can be trained on the features, or the folder cannot be written.
     """
     n_train = len(features) if isinstance(features, list) else features.shape[0]
     if n_train != len(labels):
-        raise InputError(f"labels: {len(labels)} for {n_train} training samples; give one for each")
+        raise InputError(f"labels: {len(labels)} for {n_train} training samples; give one label for each")
     if len(set(labels)) < 2:
-        raise InputError(f"labels: {len(set(labels))} distinct; a classifier needs at least two")
+        raise InputError(
+            f"labels: the number of different labels is {len(set(labels))}; a classifier needs at least two"
+        )
     if isinstance(features, list) != isinstance(test_features, list):
         raise InputError("features: texts and numbers are mixed; train and predict on the same kind")
     if not isinstance(features, list) and features.shape[1] != test_features.shape[1]:
@@ -248,8 +250,8 @@ def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
 def _quietly() -> Iterator[None]:
     """Use one thread inside the block, and ignore two warnings that are expected.
 
-    The number of iterations is a setting, so training may end before it converges; and there may be many
-    classes.
+    One warning says that training ended before it converged, because the number of iterations is limited. The
+    other says that there are many classes.
     """
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

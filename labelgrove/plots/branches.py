@@ -1,4 +1,4 @@
-"""Choose which labels of a large hierarchy get a mark of their own, and which branches share a mark."""
+"""Choose for a picture which labels of a large hierarchy get their own mark, and which branches share one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Forest:
     Attributes
     ----------
     order : ndarray of shape (n,)
-        The label at each position.
+        The index of the label at each position of the preorder.
     parent : ndarray of shape (n,)
         The position of the parent, -1 for a root.
     end : ndarray of shape (n,)
@@ -94,7 +94,7 @@ def forest_of(graph: LabelGraph) -> Forest:
 
 
 def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tuple[list[Mark], int]:
-    """Return the marks at the top, each with the marks below it, and the total number of marks.
+    """Return the marks of the roots, each with the marks below it, and the total number of marks.
 
     Parameters
     ----------
@@ -108,9 +108,10 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
     -----
     A hierarchy of at most `limit` labels is drawn whole. In a larger one, sibling branches without a reached
     label share a mark. Of the sibling branches with reached labels, all but the 24 largest share a mark too.
-    A branch is opened by giving the labels below it their own marks. Branches are opened one after the other,
-    as long as the limit allows. Those with many reached and many unreached labels come first (by the smaller
-    of the two numbers), and of equal ones the larger branch.
+    Every other branch begins as a single mark. To open a branch means to give its top label its own mark,
+    with marks for the branches below. Branches are opened one after the other, unless the limit would be
+    exceeded. Branches with many reached and many unreached labels come first (by the smaller of the two
+    numbers); of equal ones, the larger branch comes first.
     """
     whole = len(forest.order) <= limit
     before = np.concatenate([[0], np.cumsum(reached)])

@@ -48,7 +48,7 @@ def shortened(name: str) -> str:
 def shorten_to_fit(text: Text, room: float) -> bool:
     """Cut a text until it is at most `room` pixels wide, and return whether it fits.
 
-    At least 6 characters stay, even if they do not fit.
+    At least 6 characters remain, even if they do not fit.
     """
     full = text.get_text()
     for n in range(len(full), min(len(full), _LEAST_CHARACTERS) - 1, -1):

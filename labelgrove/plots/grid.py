@@ -59,7 +59,10 @@ def grid_errors(
     errors = {}
     for rule, predicted in predictions.items():
         if predicted.shape != truth.shape:
-            raise InputError(f"predictions: {rule!r} has shape {predicted.shape}, truth has {truth.shape}")
+            raise InputError(
+                f"predictions: {rule!r} has shape {predicted.shape}, truth has {truth.shape}; give one label "
+                "for each sample"
+            )
         across, down = (
             np.abs(p - t) for p, t in zip(_place(predicted, columns), _place(truth, columns), strict=True)
         )

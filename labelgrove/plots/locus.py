@@ -174,7 +174,7 @@ def _edges(ax: Axes, places: _Places) -> list[list[tuple[float, float]]]:
 
 
 def _labels(ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places) -> None:
-    """Draw the labels that do not share a mark."""
+    """Draw each label that has its own mark."""
     single = [(mark.top, place) for mark, place in places if _n_labels(forest, mark) == 1]
     for i, kind in enumerate(_NAMES):
         at = [place for top, place in single if state[top] == i]
@@ -190,7 +190,7 @@ def _n_labels(forest: Forest, mark: Mark) -> int:
 def _branches(
     figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
 ) -> dict[str, tuple[str, float]]:
-    """Draw the marks of whole branches; return their entries in the legend: text to color and rim width.
+    """Draw the marks of whole branches; return the color and rim width of each text in the legend.
 
     The size of a mark depends on the number of labels, and its color on the share of them that is reached.
     """
@@ -243,7 +243,7 @@ def _names(
     lines: list[list[tuple[float, float]]],
     name: Callable[[str], str],
 ) -> None:
-    """Write the names of labels, observed ones first, and at marks of branches the number of their labels."""
+    """Write the names of labels, observed ones first; at marks of branches, write their numbers of labels."""
     count = np.array([_n_labels(forest, mark) for mark, _ in places])
     kind = np.array([state[mark.top] for mark, _ in places])
     style = [_STYLES[_NAMES[k]] for k in kind]
@@ -266,7 +266,7 @@ def _names(
 
 
 def _legend(figure: Figure, counts: NDArray[np.int64], grouped: dict[str, tuple[str, float]]) -> None:
-    """Draw the legend: each kind of label with the number of such labels, and the marks of branches."""
+    """Draw the legend: each kind of label with the number of its labels, and the marks of branches."""
     handles = []
     for kind, style in reversed(_STYLES.items()):
         count = counts[_NAMES.index(kind)]

@@ -30,7 +30,7 @@ _CROSSING = 0.03
 
 
 class Names:
-    """Names next to marks, placed so that they cover no names or marks, and cover lines only if they must.
+    """Names next to marks; a name covers no other name and no mark, and covers a line only if it must.
 
     Create it after everything else in the figure is drawn, because it relies on the position of the axes.
 
@@ -108,9 +108,10 @@ class Names:
     def _nearest(
         self, mark: NDArray[np.float64], size: NDArray[np.int64], reach: float
     ) -> tuple[NDArray[np.int64] | None, float]:
-        """Return the lower left square of the best free box for the name of a mark, and its distance.
+        """Return the best free box for the name of a mark, by its lower left square, and its distance.
 
-        The square is None if no box within `reach` squares of the mark is free.
+        Boxes consist of squares of a grid over the axes. The lower left square is None if no box within
+        `reach` squares of the mark is free.
         """
         start = np.maximum(0, np.floor(mark - size - reach)).astype(int)
         stop = np.ceil(mark + size + reach).astype(int) + 1
@@ -128,7 +129,7 @@ class Names:
         return (start + np.array([x, y]), float(distance[y, x])) if np.isfinite(cost[y, x]) else (None, 0.0)
 
     def _cells(self, places: ArrayLike) -> NDArray[np.float64]:
-        """Return places as column and row in the grid of squares."""
+        """Return the column and the row of each place in the grid of squares over the axes."""
         points = self._ax.transData.transform(np.asarray(places, dtype=float))
         return np.asarray((points - self._ax.bbox.min) / self._cell)
 
@@ -144,7 +145,7 @@ class Names:
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of taken squares in every box of shape `size`, by its lower left square."""
+    """Return how many squares are taken in each box of shape `size`, by its lower left square."""
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:
         return np.zeros((0, 0), dtype=np.int64)

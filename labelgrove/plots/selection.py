@@ -1,4 +1,4 @@
-"""Draw how fast the locus grows if the next label is selected actively, compared with at random."""
+"""Draw how fast the locus grows if labels are selected actively, and how fast if they are drawn at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw the answers of a classifier of three classes to each of its probability vectors."""
+"""Draw which label answers each probability vector of a classifier with three classes."""
 
 from __future__ import annotations
 
@@ -137,7 +137,9 @@ def region_panels(
         If the number of spaces is not a multiple of three, or a space does not have three observed labels.
     """
     if not families or len(families) % 3:
-        raise InputError(f"families: {len(families)} given; panels are drawn in rows of three")
+        raise InputError(
+            f"families: {len(families)} given; panels are drawn in rows of three, so give 3, 6, ..."
+        )
     rows = len(families) // 3
     figure, axes = panels(len(families), width=14.4, height=4.5 * rows + 0.9, title=title, rows=rows)
     drawn = []
@@ -163,7 +165,9 @@ def region_panels(
 def _panel(ax: Axes, space: MetricSpace, observed: Sequence[str], resolution: int) -> list[Region]:
     """Draw the regions of the Fréchet mean over `space`, without texts; return them, the largest first."""
     if len(observed) != 3:
-        raise InputError(f"observed: {list(observed)!r}; prediction regions are drawn for three labels")
+        raise InputError(
+            f"observed: {list(observed)!r} given; give three labels, because regions are drawn for three"
+        )
     _frame(ax)
     regions = sorted(exact_regions(space.distances(cols=space.point_index(observed))), key=lambda r: -r.area)
     _fill(ax, space, observed, regions, resolution)
@@ -212,7 +216,10 @@ def _raster(resolution: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
 
 
 def _mixed(center: NDArray[np.float64], *, is_observed: bool) -> tuple[float, float, float]:
-    """Return the corner colors mixed by the probabilities at `center`; an observed label has its corner's."""
+    """Return the colors of the corners, mixed by the probabilities at `center`.
+
+    An observed label has the color of its corner, unmixed.
+    """
     colors = np.array([to_rgb(c) for c in (PALETTE[1], PALETTE[4], PALETTE[2])])
     blend = center @ colors if not is_observed else colors[int(center.argmax())]
     pale = 0.35 if is_observed else 0.45
@@ -314,7 +321,7 @@ def _pixels(ax: Axes) -> float:
 
 
 def _list(ax: Axes, unwritten: Sequence[str]) -> None:
-    """List the names of regions without a text below the panel, as many as there is room for."""
+    """Write below the panel the names of the regions that have no text, as many as there is room for."""
     for n in range(len(unwritten), -1, -1):
         left_out = len(unwritten) - n
         told = ", ".join(unwritten[:n]) + (f" and {counted(left_out, 'other')}" if n and left_out else "")

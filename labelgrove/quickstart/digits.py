@@ -27,8 +27,8 @@ def classify(seed: int) -> Predicted:
     Parameters
     ----------
     seed : int
-        Decides which 100 digits are for training, each pasted in all four corners, and at which position each
-        of the other 1,697 is pasted.
+        Decides which 100 digits are for training, and at which position each of the other 1,697 is pasted.
+        Each digit for training is pasted in all four corners.
 
     Notes
     -----

@@ -4,9 +4,9 @@
 
     python -m labelgrove.quickstart.extract /usr/share/wordnet
 
-writes ``animals.noun.gz`` next to this file. This file has the format of the noun file of WordNet, license
-included, but only the records of *animal* and all synsets below it, and only the pointers between these
-records.
+writes ``animals.noun.gz`` next to this module. The written file has the format of the noun file of WordNet,
+license included. It contains only the records of *animal* and all synsets below it, and only the pointers
+between these records.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def animals_of(wordnet: Path) -> bytes:
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record with only its pointers to `offsets`; empty if the record itself is not among them."""
+    """Return a record without pointers to records outside `offsets`; empty if it is itself outside."""
     if line[:8] not in offsets:
         return ""
     record, bar, gloss = line.partition("| ")

@@ -177,7 +177,7 @@ grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --repor
 
 
 def render(result: QuickstartResult) -> str:
-    """Return the result as text: for each part a table and its meaning, then rows of the graph and files."""
+    """Return the result as text: a table and its meaning for each part, answers of the graph, and files."""
     blocks = [_part(result.digits)]
     if result.animals is not None:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
@@ -246,7 +246,10 @@ def _moves(before: float, after: float) -> str:
 
 
 def _answer(answer: Answer) -> str:
-    """Return a question, its command and the rows; single quotes protect ``$version`` from the shell."""
+    """Return a question, its command and the rows as text.
+
+    In the command, single quotes protect ``$version`` from the shell.
+    """
     rows = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in answer.rows]
     return f"{answer.question}\n  grove cypher --ontology {answer.ontology} '{answer.cypher}'\n" + _table(
         answer.columns, rows

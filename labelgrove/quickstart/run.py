@@ -1,4 +1,4 @@
-"""Run the whole process on real input, from an empty home folder to numbers, rows and pictures.
+"""Run the whole process on real input, from an empty home folder to scores, graph queries and pictures.
 
 The labels are treated like those of a user: they are registered in the workspace, a job builds a bundle for
 them, and an adapter loads the bundle by its name and answers with it.
@@ -205,7 +205,7 @@ class _Run:
     def _bundle(
         self, ontology: str, name: str, observed: tuple[str, ...], *, metric: Literal["auto", "tree"]
     ) -> str:
-        """Build a bundle by a job, and return the name by which a model server loads it."""
+        """Build a bundle by a job, and return the name under which an adapter loads it."""
         with self._step("bundles", f"{ontology}: building the bundle {name!r}"):
             job = build_bundle_job(self._workspace, ontology, name, observed, metric=metric)
         if job.state is not State.DONE:

@@ -111,7 +111,7 @@ def _confidence(found: CalibrationReport) -> Iterator[str | Pictures | Table | F
 
 
 def _marks(found: CalibrationReport, verdict: float | None) -> tuple[Mark, ...]:
-    """Return the temperatures to mark in the curves."""
+    """Return the temperatures to mark in the curves, each with its name, such as ``default``."""
     curve = found.trade_off
     marks = {
         "default": curve.temperatures[curve.default],
@@ -136,7 +136,7 @@ def _curve(
 
 
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
-    """Return the curve of E[d²] against another measure; its points are in order of temperature."""
+    """Return the panel with E[d²] over another measure; its points are in order of temperature."""
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
     line = Line.bare("from low to high temperature", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}

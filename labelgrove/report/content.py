@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell of a table that holds a verdict."""
+    """A cell of a table that contains a verdict."""
 
     text: str
     tone: Tone
@@ -83,7 +83,7 @@ Block = str | Table | Pictures | Folded | Notes
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a heading."""
+    """A heading, and the blocks below it: paragraphs, tables, pictures and notes."""
 
     title: str
     blocks: tuple[Block, ...]

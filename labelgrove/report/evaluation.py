@@ -218,7 +218,10 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
 
 
 def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
-    """Return a picture of the error saved against argmax in each branch; small branches are joined."""
+    """Return a picture of the error that the Fréchet mean saves against argmax in each branch.
+
+    The smallest branches are joined into one. Without branches, return no picture.
+    """
     mean, argmax = (_errors(found[rule]) for rule in ("frechet_mean", "argmax"))
     order = sorted(range(len(mean)), key=lambda i: (-mean[i][0], i))
     rows = [(names[i], mean[i][0], argmax[i][1], mean[i][1]) for i in order]

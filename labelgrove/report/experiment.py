@@ -116,7 +116,7 @@ def overview_report(
 
 
 def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return the option ``--seeds-from`` with its value if all commands have it, else an empty text."""
+    """Return the option ``--seeds-from`` if all commands have it with the same value, else an empty text."""
     found = {_SEEDS_FROM.search(d["command"]) for d in documents}
     options = {"" if one is None else one[0] for one in found}
     return options.pop() if len(options) == 1 else ""
@@ -201,7 +201,7 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
 
 
 def _relative(contrast: Mapping[str, Any]) -> tuple[str, float, float | None, float | None]:
-    """Return the share of the error that is saved, in percent, with its interval."""
+    """Return a setting, and the share of the error saved there, in percent, with the ends of its interval."""
     middle, width, before = 100 * contrast["relative"], contrast["half_width"], contrast["before"]
     if width is None or before == 0:
         return contrast["setting"], middle, None, None
@@ -237,7 +237,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a nested result, each under its path of names joined into one text."""
+    """Yield the figures in a nested result; each is named by the path to it: ``rules / loki / squared``."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name} / ")

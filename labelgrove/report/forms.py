@@ -1,4 +1,4 @@
-"""Write reports as files; the ending of the file name decides the form."""
+"""Write reports as HTML, Markdown or JSON; the ending of the file name decides which."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _FORMS: Mapping[str, Callable[[Report], str]] = {".html": to_html, ".md": to_mar
 
 
 def check_ending(path: Path) -> None:
-    """Raise `InputError` for a file name whose ending is not that of a known form."""
+    """Raise `InputError` unless the file name ends in .html, .md or .json."""
     if path.suffix not in _FORMS:
         raise InputError(f"{path}: its ending does not name a format; end the name in {', '.join(_FORMS)}")
 
 
 def as_bytes(report: Report, path: Path) -> bytes:
-    """Return the bytes of a report in the form that the ending of `path` names.
+    """Return the bytes of a report in the format that the ending of `path` names.
 
     Raises
     ------
     InputError
-        If the ending is not that of a known form.
+        If the ending is not .html, .md or .json.
     """
     check_ending(path)
     return _FORMS[path.suffix](report).encode()
 
 
 def versions(names: Iterable[str] = ("labelgrove", "numpy")) -> dict[str, str]:
-    """Return the versions of packages and of Python, by name."""
+    """Return the versions of the named packages and of Python, by name."""
     return {name: version(name) for name in names} | {"python": platform.python_version()}

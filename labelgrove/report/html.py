@@ -46,7 +46,7 @@ def to_html(report: Report) -> str:
 
 
 class _Page:
-    """Builds the parts of one page; its pictures are numbered in their order."""
+    """Builds the parts of one page, and numbers the pictures in order."""
 
     def __init__(self) -> None:
         self._n_pictures = 0
@@ -178,7 +178,7 @@ def _is_list(cell: Any) -> bool:
 
 
 def _cell(cell: Any) -> Iterable[Element | str]:
-    """Return the content of a cell; a number is rounded, and an attribute has all its digits."""
+    """Return the content of a cell; a number is rounded, and its attribute ``value`` has all digits."""
     if isinstance(cell, Link):
         return [element("a", cell.text, href=cell.address)]
     if isinstance(cell, Judged):

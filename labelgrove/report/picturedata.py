@@ -82,7 +82,7 @@ class Histogram:
     ----------
     title, x_label : str
     edges : tuple of float
-        The ends of the bins; a bin of whole numbers is drawn at its lower end.
+        The ends of the bins. If all are whole numbers, the bar of a bin is drawn around its lower end.
     rules : tuple of (str, tuple of int, float)
         The name of each rule, the number of samples in each bin, and E[d²].
     oracles : tuple of str

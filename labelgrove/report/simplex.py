@@ -28,9 +28,9 @@ def regions_of(adapter: Adapter, named: Callable[[str], str] = str) -> Regions |
     -------
     regions : Regions or None
         None if there are not three observed labels, if the exponent is not 2, or if the labels have more than
-        1,000 different triples of distances to the observed ones. If several labels tie in a whole region, it
-        has the name of the first one and the number of the others. Labels that are answers only on lines and
-        at points, where they tie, are left out.
+        1,000 different triples of distances to the observed ones. If several labels tie in a whole region,
+        the region has the name of the first one and the number of the others. Labels that are answers only on
+        lines and at points, where they tie, are left out.
     """
     if adapter.n_observed != 3 or adapter.beta != 2:
         return None

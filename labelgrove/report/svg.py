@@ -59,7 +59,7 @@ def element(tag: str, *content: Element | str | None, **attributes: object) -> E
 
 
 def points(places: Iterable[tuple[float, float]]) -> str:
-    """Return places as the value of the attribute ``points`` of a polygon or line."""
+    """Return (x, y) places as text for the attribute ``points`` of a polygon or line."""
     return " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
 
 
@@ -117,7 +117,10 @@ class Scale:
     def over(
         cls, values: Iterable[float], start: float, stop: float, *, log: bool = False, zero: bool = False
     ) -> Scale:
-        """Return a scale for all values with a margin; `zero` makes it begin at zero if none is negative."""
+        """Return a scale over all values, with a margin.
+
+        With `zero`, a scale that is not logarithmic begins at zero if no value is negative.
+        """
         held = [v for v in values if not log or v > 0]
         low, high = (min(held), max(held)) if held else (1.0, 1.0)
         if log:
@@ -136,7 +139,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values within the scale, about `most` or fewer."""
+        """Return round values within the scale for its ticks, at most about `most` of them."""
         if self.log:
             return self._log_ticks(most)
         rough = (self.high - self.low) / most
@@ -196,8 +199,8 @@ class Drawing:
     def below(self, x: Scale, rows: Iterable[tuple[float, float]], bottom: float, label: str) -> None:
         """Draw the x-axis below the rows of a picture, with a grid and a line at zero.
 
-        Grid and zero line are drawn only inside the `rows`, each given as (top, bottom), and not across the
-        names above them.
+        The grid and the zero line are drawn only inside the `rows`, each given as (top, bottom). They do not
+        cross the names above the rows.
         """
         strips = list(rows)
         for value in x.ticks(6):

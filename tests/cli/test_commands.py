@@ -100,7 +100,8 @@ def test_what_is_misspelled_is_answered_with_what_may_be_meant(garden):
 
 def test_an_empty_answer_is_said_in_words_on_stderr(call):
     fresh = call("ontology", "list")
-    assert fresh.stderr == "no ontology yet: grove quickstart, or grove ingest NAME FILE\n"
+    hint = "create one with grove quickstart, or with grove ingest NAME FILE"
+    assert fresh.stderr == f"there is no ontology yet; {hint}\n"
     assert json.loads(call("ontology", "list", "--json").stdout) == []
     Path("garden.csv").write_text(EDGES)
     call("ingest", "garden", "garden.csv")

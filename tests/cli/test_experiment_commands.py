@@ -40,8 +40,8 @@ def test_the_list_names_every_experiment_with_its_claim(call):
 def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     result = call("experiment", "complete-graph", "--quick", "--out", "found")
     assert "complete-graph  holds" in result.stdout
-    assert "4 units computed meanwhile" in result.stderr
-    assert "--quick runs few trials" in result.stderr
+    assert "4 units computed during this command" in result.stderr
+    assert "--quick runs too few trials" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
         "result.html",
         "result.json",
@@ -63,7 +63,7 @@ def test_a_result_is_written_again_from_the_ledger_and_earlier_files_are_left_al
     content = result.read_bytes()
     result.unlink()
     said = call("experiment", "complete-graph", "--quick", "--out", "found").stderr
-    assert "complete-graph: holds (0 units computed meanwhile; " in said
+    assert "complete-graph: holds (0 units computed during this command; " in said
     assert (result.read_bytes(), kept.read_text()) == (content, "{")
     (job,) = json.loads(call("jobs", "list", "--json").stdout)
     call("jobs", "result", job["id"], "--out", "result.json")
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_computed(call):
 @pytest.mark.parametrize("option", [("--metric", "graph"), ("--answers", "leaves")])
 def test_how_a_hierarchy_is_read_is_refused_without_one(call, option):
     said = call("experiment", "complete-graph", "--quick", *option, code=2).stderr
-    assert f"{option[0]}: applies to --hierarchy; give that file or leave {option[0]} out" in said
+    assert f"{option[0]}: applies to --hierarchy; give --hierarchy or leave {option[0]} out" in said
     given = ("--param", "experiment=complete-graph", "--param", "=".join(option)[2:])
     assert f"{option[0]}: applies to" in call("jobs", "submit", "experiment", *given, code=2).stderr
 

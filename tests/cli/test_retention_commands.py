@@ -110,12 +110,13 @@ def test_refresh_makes_the_requests_again(as_json, call):
 
 def test_an_ingest_says_how_many_results_became_stale(as_json, call):
     Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in OLD))
-    assert "another version" not in call(*INGEST).stderr
+    assert "for other versions" not in call(*INGEST).stderr
     build(as_json, '["oak"]')
-    assert "another version" not in call(*INGEST).stderr
+    assert "for other versions" not in call(*INGEST).stderr
     Path("garden.tsv").write_text("".join(f"{child}\t{parent}\n" for child, parent in NEW))
     said = call(*INGEST).stderr
-    assert "note: 1 result of another version of garden; run: grove jobs refresh garden" in said
+    assert "note: 1 result stored for other versions of garden; to compute the results for" in said
+    assert "the current version: grove jobs refresh garden" in said
 
 
 def test_a_job_larger_than_the_disk_is_said_to_be(call, monkeypatch):
@@ -124,7 +125,8 @@ def test_a_job_larger_than_the_disk_is_said_to_be(call, monkeypatch):
     assert "the results of this job may take" not in call(*submit).stderr
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000))
     assert re.search(
-        r"note: the results of this job may take 2\.\d kB, and \S+ has 1\.0 kB", call(*submit).stderr
+        r"note: the results of this job may take 2\.\d kB, but \S+ has only 1\.0 kB free",
+        call(*submit).stderr,
     )
 
 

@@ -1,8 +1,8 @@
 """Complete names of ontologies, jobs and the like in a shell.
 
 A shell starts `grove` at every press of TAB. To be fast, the names are read without importing SQLAlchemy. If
-they cannot be read, nothing is offered and nothing is printed, because the shell would show it in the middle
-of the line.
+they cannot be read, nothing is offered and nothing is printed, because the shell would show an error in
+the middle of the command that is being typed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST = 200  # names
 
 
 def files(*words: str) -> Completer:
-    """Return a completer that offers these words, and file names."""
+    """Return a completer that offers `words` and file names."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Offer the words that begin with the typed text, and files."""
@@ -60,7 +60,7 @@ schedules = _named(f"SELECT name, cron FROM schedule ORDER BY name LIMIT {_MOST}
 
 
 def jobs(*states: str) -> Completer:
-    """Return a completer that offers the newest jobs, in any of `states` if some are given."""
+    """Return a completer that offers the newest jobs; if `states` are given, only jobs in one of them."""
     condition = f"WHERE state IN ({', '.join(map(repr, states))})" if states else ""
     return _named(
         "SELECT substr(id, 1, 12), kind || ' ' || state "

@@ -19,7 +19,7 @@ _NO_SUCH_NAME = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class LabelLines(list[str]):
-    """Labels that were read from a file with one label per line, not from the command line."""
+    """A list of labels that came from a file with one label per line, not from the command line itself."""
 
 
 def read_keys(source: str) -> list[str]:
@@ -51,9 +51,10 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """Add a hint to a `BindingError` raised in the block if the file of labels has a likely mistake.
+    """If a mistake in a file of labels probably caused a `BindingError` in the block, add a hint about it.
 
-    `given` are the labels; there is a hint only if they are `LabelLines`.
+    Such mistakes are a header, and several labels in one line. `given` are the labels that the user gave;
+    there is a hint only if they came from a file (`LabelLines`).
     """
     from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError
@@ -79,7 +80,7 @@ KEYS = "FILE|KEYS"
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
-    """Return a function that finds the keys of labels; `by` says whether they are given by key or by name."""
+    """Return a function that turns labels into keys; `by` says whether they are given by key or by name."""
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 

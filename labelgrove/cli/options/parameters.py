@@ -22,12 +22,13 @@ GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
-    """Return the parameters of a job of `kind` by name.
+    """Return the parameters of a job of `kind`, each value under its name.
 
-    Each text in `given` is ``NAME=VALUE``. A value that can be parsed as JSON is JSON, except that decimals
-    stay text. ``@FILE`` is the list of label keys in a file. Any other value is text. If an ontology is among
-    the parameters, ``key,key,...`` is also accepted for a parameter that lists label keys, as in other
-    commands. Paths of files become absolute, because a schedule may read the file from another folder.
+    Each text in `given` is ``NAME=VALUE``. The ontology, and other parameters that the kind declares as text,
+    stay text. Paths of files become absolute, because a schedule may read the file from another folder.
+    ``@FILE`` becomes the list of label keys in the file. Any other value is parsed as JSON, except that
+    decimals stay text; if it is not JSON, it stays text. If an ontology is among the parameters, a parameter
+    that lists label keys also accepts ``key,key,...``, as other commands do.
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.kinds import find_kind
@@ -58,7 +59,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Return the values of texts ``NAME=VALUE`` by name; `option` is the option that gave them."""
+    """Return the values of texts ``NAME=VALUE``, each under its name; error messages name the `option`."""
     from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
@@ -73,7 +74,7 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def _keys(parameter: Parameter, text: str, value: Any) -> Any:
-    """Return the label keys that a value names: as a JSON list, by a file, or as a comma-separated list.
+    """Return the label keys in a value: a JSON list, the path of a file, or a comma-separated list.
 
     A value that means something else to the parameter, such as a digest, is returned unchanged.
     """
@@ -99,7 +100,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def asking(command: F) -> F:
-    """Add the arguments and options of every job request: kind, parameters and target."""
+    """Add to a command the argument and options that describe a job: kind, parameters and target."""
     parameter = click.option(
         "--param",
         "parameters",
@@ -112,6 +113,7 @@ def asking(command: F) -> F:
         "--target",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A part of the name for the result, for kinds whose results have names. May be repeated.",
+        help="A part of the name that the result gets, such as bundle=mine, if the kind gives names to its "
+        "results. May be repeated.",
     )
     return click.argument("kind", shell_complete=completers.kinds)(parameter(target(command)))

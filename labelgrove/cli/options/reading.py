@@ -69,7 +69,7 @@ def read_source(source: str, **reading: Any) -> ReadResult:
 
 
 def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
-    """Return the values of the options that `reading_options` adds as arguments of `ontology.read`."""
+    """Turn the values of the options that `reading_options` adds into arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
 
     chosen = {}

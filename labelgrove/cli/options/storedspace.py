@@ -49,8 +49,8 @@ _OPTIONS = (
         type=click.Choice(["auto", "key", "name"]),
         default="auto",
         show_default=True,
-        help="Whether labels are given by key or by name. A name that several labels share is an error, "
-        "which lists their keys.",
+        help="Whether labels are given by key or by name. A name that several labels share is an error; "
+        "the message lists their keys.",
     ),
 )
 
@@ -68,7 +68,7 @@ class StoredSpace:
     graph : LabelGraph
         The label graph of the version.
     metric : {"auto", "tree", "graph"}
-        How its distances are measured.
+        How the distances between labels are measured.
     labels : {"all", "leaves"} or tuple of str
         The labels that may be an answer.
     space : MetricSpace
@@ -106,8 +106,8 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        `keys` gives the labels of each parameter that takes labels. The other arguments and the errors are
-        those of `cli.waiting.answering.answer`.
+        `keys` gives, for each parameter of the job that takes labels, these labels. The other arguments and
+        the errors are those of `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}
@@ -124,7 +124,7 @@ class StoredSpace:
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
         """Return the keys of the labels that the value of an option names; none if the option was not given.
 
-        Error messages call such a label `what`.
+        `what` is the word for such a label in error messages.
         """
         return () if given is None else self.find(read_keys(given), what)
 
@@ -137,7 +137,7 @@ class StoredSpace:
         return self.name(key) or key
 
     def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
-        """Return keys with their names, as in JSON documents."""
+        """Return a dictionary with ``key`` and ``name`` for each key, as JSON documents contain them."""
         listed = list(keys)
         names = self.graph.names.take(self.graph.keys.indices(listed))
         return [{"key": key, "name": name} for key, name in zip(listed, names, strict=True)]
@@ -150,7 +150,7 @@ class StoredSpace:
         return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
 
     def document(self) -> dict[str, Any]:
-        """Return the first entries of the JSON document of every command: ontology, version and space."""
+        """Return the entries that begin the JSON document of each command: ontology, version and space."""
         return {
             "ontology": self.ontology,
             "digest": self.graph.digest,

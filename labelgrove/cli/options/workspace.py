@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def read_env_file() -> None:
-    """Set environment variables from ``.env`` in this folder, except those that are already set."""
+    """Set environment variables from ``.env`` in the current folder, except those that are already set."""
     from dotenv import load_dotenv
 
     from labelgrove.ontology.errors import SettingsError
@@ -27,7 +27,9 @@ def read_env_file() -> None:
     try:
         load_dotenv(".env")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f".env: cannot be read as UTF-8 text ({type(error).__name__})") from error
+        raise SettingsError(
+            f".env: cannot be read as UTF-8 text ({type(error).__name__}); correct or remove the file"
+        ) from error
 
 
 def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[P, R]:
@@ -44,21 +46,29 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 
 
 def open_workspace(settings: Settings) -> Workspace:
-    """Return the workspace of `settings`; if its graph was lost, it shows the results of jobs again."""
+    """Return the workspace of `settings`.
+
+    If the workspace finds its graph lost and repairs it, the results of jobs are shown in the graph again.
+    """
     from labelgrove.ontology.versions.workspace import Workspace
 
     return Workspace(settings, on_repair=_bring_results_back)
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """If the graph was lost, show the results of jobs in it again; a worker may never run to do so."""
+    """Show the results of jobs again in a graph that was lost and repaired.
+
+    A worker would do this too, but perhaps none is running.
+    """
     from labelgrove.workers.showing import bring_back
 
     bring_back(workspace)
 
 
 def name_and_version(ontology: str) -> tuple[str, str | None]:
-    """Return the name, and the beginning of the digest of the version, or None without ``@VERSION``.
+    """Return the name of an ontology and the beginning of the digest in ``NAME@VERSION``.
+
+    The second value is None if only a name is given.
 
     >>> name_and_version("garden"), name_and_version("garden@0bb40b49")
     (('garden', None), ('garden', '0bb40b49'))

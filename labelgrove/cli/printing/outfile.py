@@ -1,4 +1,4 @@
-"""Check the file that ``--out`` names before anything is computed, and write it as a whole."""
+"""Check the name given with ``--out`` before anything is computed; write the file whole or not at all."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def give(text: str, out: Path | None, what: str) -> None:
 
 @contextmanager
 def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
-    """Yield an array to fill in the block; after the block, it becomes the ``.npy`` file at `path`.
+    """Yield an array that the block fills; after the block, it becomes the ``.npy`` file at `path`.
 
     The file is replaced only as a whole. The array is a memory map, so it may be larger than memory.
     """

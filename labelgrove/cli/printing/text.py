@@ -41,7 +41,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 
 def emit(document: Any, as_json: bool, text: str | Callable[[], str]) -> None:
-    """Print `document` as JSON, or `text` for people."""
+    """Print `document` as JSON if `as_json` is set, else `text` for people."""
     if as_json:
         say(json_text(document))
     else:

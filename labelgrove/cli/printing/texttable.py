@@ -65,7 +65,7 @@ def laid_out(
         Width of the terminal in characters. Text that is too long is cut. Columns that do not fit follow in
         another table below, which repeats the first column. By default, nothing is cut.
     wrap : bool
-        Whether text in the last column continues on the next lines before it is cut.
+        Whether long text in the last column is wrapped; it is cut only after 8 lines.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _character_width(character: str) -> int:
 
 
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Yield the columns of each part of a table that is too wide; each part begins with the first column."""
+    """Split a table that is too wide, and yield the columns of each part; each begins with the first one."""
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
     block = [0]
     for i in range(1, len(widths)):
@@ -128,7 +128,10 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
-    """Return widths that fit, none below its minimum; the widest columns are narrowed first."""
+    """Return widths of columns that fit in the terminal if possible; none is below its minimum in `least`.
+
+    The widest columns are narrowed first.
+    """
     if width is None:
         return list(widths)
     fitted = [min(size, max(least_, width)) for size, least_ in zip(widths, least, strict=True)]
@@ -161,7 +164,7 @@ def _head(text: str, size: int) -> str:
 
 
 def _wrapped(text: str, size: int) -> Iterator[str]:
-    """Yield a text as lines of at most `size` columns, broken at spaces if possible."""
+    """Yield a text as at most 8 lines of `size` columns, broken at spaces if possible; cut the rest."""
     for _ in range(_MOST_LINES - 1):
         if shown_width(text) <= size:
             break

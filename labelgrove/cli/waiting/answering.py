@@ -1,4 +1,4 @@
-"""Answer a command with the result of a job; if the ledger has it already, nothing is computed."""
+"""Answer a command with the result of a job; if the ledger already has the result, nothing is computed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def answer(
 ) -> str:
     """Return the digest of the result of a job; submit the job and wait if the ledger has no result yet.
 
-    This does not wait until the result is shown in the graph; the next sweep does that.
+    The result may not be in the graph yet: the next sweep, by a worker or by a command that waits for a job,
+    shows it there.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def answering_job(
     Raises
     ------
     InputError
-        For a request that cannot be met.
+        If the job failed because the request cannot be met.
     JobFailedError
         If the job failed for another reason, or was cancelled.
     ServiceError

@@ -21,7 +21,7 @@ _PATIENCE_S = 10.0
 
 
 def check_waitable(workspace: Workspace) -> None:
-    """Raise an error if the broker does not answer, because the user would wait for a job in vain."""
+    """Raise an error if the broker does not answer, because then the user would wait for a job in vain."""
     from labelgrove.workers.celery_transport.broker_check import check_broker
 
     if workspace.settings.broker_url is not None:
@@ -36,12 +36,12 @@ def follow(
     publish: bool = True,
     go_on: str | None = None,
 ) -> Job:
-    """Wait until `job` is finished, and return it; meanwhile, show its progress on stderr.
+    """Wait until `job` is done, failed or cancelled, and return it; meanwhile, show its progress on stderr.
 
-    If stderr is a terminal, `progress` shows a bar; otherwise, each change is printed as a line. With
-    ``publish=False``, wait only until the job has ended, as `workers.client.wait` does, and print no such
-    lines if this process runs the job. After Ctrl-C, `go_on` is shown as the command that continues the
-    work, by default ``grove jobs watch``.
+    If stderr is a terminal, `progress` shows a bar; otherwise, each change is printed as a line. By default,
+    wait also until the result of the job has its name and is shown in the graph. With ``publish=False``, do
+    not wait for this, and do not print these lines if this process runs the job. After Ctrl-C, `go_on` is
+    shown as the command that continues the work, by default ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
@@ -82,16 +82,16 @@ def result_of(job: Job) -> str:
     Raises
     ------
     JobFailedError
-        If the job failed or was cancelled, or its result cannot be given its name.
+        If the job failed or was cancelled, or if the result cannot get the name that was requested for it.
     ServiceError
-        If its result has not got its name yet; every sweep tries again.
+        If the result could not get its name yet, such as on a full disk; workers try again regularly.
     """
     from labelgrove.ontology.errors import JobFailedError, ServiceError
 
     if job.delayed is not None:
         raise ServiceError(
-            f"job {job.id[:12]} is {job.state}, but its result could not be named yet: {job.delayed}; every "
-            f"sweep tries again, and so does: grove jobs watch {job.id[:12]}"
+            f"job {job.id[:12]} is {job.state}, but its result could not be named yet: {job.delayed}; "
+            f"workers try again regularly, and so does: grove jobs watch {job.id[:12]}"
         )
 
     if job.result_sha256 is None or job.error is not None:

@@ -67,4 +67,7 @@ def check_refreshed(described: list[dict[str, Any]]) -> None:
 
     broken = [one["job"][:12] for one in described if one["state"] in ("failed", "cancelled")]
     if broken:
-        raise JobFailedError(f"{len(broken)} jobs ended without a result: {first_few(broken)}")
+        raise JobFailedError(
+            f"{len(broken)} jobs ended without a result: {first_few(broken)}; see: "
+            f"grove jobs logs {broken[0]}"
+        )

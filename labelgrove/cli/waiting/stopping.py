@@ -1,4 +1,4 @@
-"""On Ctrl-C, say what is kept and which command continues."""
+"""On Ctrl-C, say what is kept and which command continues the work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["resumable", "typed"]
 
 @contextmanager
 def resumable(kept: str) -> Iterator[None]:
-    """Attach `kept`, a text about what is kept and how to continue, to a Ctrl-C in the block.
+    """If Ctrl-C stops the block, attach `kept` to the exception: what is kept, and how to continue.
 
     If blocks are nested, the text of the innermost one is used.
     """

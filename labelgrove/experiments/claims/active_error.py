@@ -24,7 +24,7 @@ _GIVEN = "your own"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment: a model is trained for each number of added labels in `rounds`."""
+    """Settings of the experiment; `rounds` are the numbers of added labels at which models are trained."""
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)
@@ -36,9 +36,9 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """From the same start, add labels chosen actively or drawn at random, and train a model on them.
+    """Add labels to the same start set, chosen actively or at random, and train a model on all of them.
 
-    The shared data are, for each type of features, a function that returns the samples of a seed.
+    For each type of features, `prepare` returns a function that returns the samples of a seed.
     """
 
     claim = Claim(
@@ -57,7 +57,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 n_start=15,
@@ -75,7 +75,10 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return [{"seed": seed} for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> Mapping[str, Callable[[int], Labeled]]:
-        """Read and embed the glosses, masked and named, or open the user's files."""
+        """Read and embed the glosses, or open the user's files.
+
+        Glosses are of two types: masked, without the words that name synsets, and named, with these words.
+        """
         if files is not None:
             space = files.space()
             return {_GIVEN: lambda seed: files.labeled(space, seed)}
@@ -89,7 +92,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     def measure(
         self, data: Mapping[str, Callable[[int], Labeled]], settings: Settings, unit: Record
     ) -> Record:
-        """Return the size of the locus and the errors for each method, number of labels and features."""
+        """Return the locus size and the errors for each type of features, method and number of labels."""
         found = {
             name: self._measured(samples(unit["seed"]), settings, unit) for name, samples in data.items()
         }
@@ -119,7 +122,10 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the errors of Loki, and those of argmax, for all features, models and numbers of labels."""
+        """Compare active with random selection by the errors of Loki, and by those of argmax.
+
+        Each type of features, model and number of labels is a setting.
+        """
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"
         }

@@ -30,8 +30,8 @@ _POINTS = 20
 class Settings:
     """Settings of the experiment.
 
-    `rounds` and `large_rounds` are the numbers of labels picked after the first `n_start` ones, on the random
-    trees and on the large tree; the large tree also has its own `large_seeds`.
+    `n_start` is the number of labels observed at the start. `rounds` is the number of labels then picked on a
+    random tree, and `large_rounds` the number picked on the large tree, which has its own `large_seeds`.
     """
 
     n_labels: int = 100
@@ -54,7 +54,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(rounds=10, seeds=(0, 1, 2), large_rounds=20, large_seeds=(0, 1))
         return Settings()
@@ -88,7 +88,10 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return {"sizes": sizes, "n_labels": space.n_labels, "checked_rows": 0}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare how many labels are left outside the locus at the end and after a third of the rounds."""
+        """Compare active with random selection by the labels outside the locus.
+
+        They are counted at the end and after a third of the rounds.
+        """
         rows, panels = [], []
         against: dict[str, list[Contrast]] = {"uniform": [], "outside": []}
         for (tree,), found in grouped(results, ("tree",)).items():
@@ -126,7 +129,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
             ),
             tables=(
                 Table(
-                    "Labels in the locus after so many more were picked, mean over seeds.",
+                    "Labels in the locus by the number of labels picked after the start, mean over seeds.",
                     ("tree", "picked", *_METHODS.values()),
                     tuple(rows),
                 ),

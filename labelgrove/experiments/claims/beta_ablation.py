@@ -53,7 +53,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 sizes=(20,), betas=(1.0, 2.0, 4.0), seeds=(0, 1), n_test=200, n_dimensions=40, n_labels=80
@@ -61,9 +61,12 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed; raise `InputError` unless `betas` has 2 and another value."""
+        """Return one unit for each K in `sizes` and each seed.
+
+        Raise `InputError` unless `betas` contains 2 and another exponent.
+        """
         if 2.0 not in settings.betas or len(settings.betas) < 2:
-            raise InputError(f"betas: {settings.betas} given; give 2 and at least one other")
+            raise InputError(f"betas: {settings.betas} given; give 2 and at least one other exponent")
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
@@ -85,7 +88,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return {**out, "temperature": fitted, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare 2 with the best other exponent of each seed, for the unchanged and the calibrated model."""
+        """Compare exponent 2 with the best other one of each seed, for the unchanged and calibrated model."""
         at = settings.betas.index(2.0)
         by_size = grouped(results, ("K",))
         chosen = {

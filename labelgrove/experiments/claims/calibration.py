@@ -46,7 +46,10 @@ class Settings:
 
 
 class Calibration(OnZeroShotGlosses[Settings]):
-    """Measure ECE (of the model's own argmax, 15 bins of equal width), E[d²] and accuracy by temperature."""
+    """Measure ECE, E[d²] and accuracy at each temperature.
+
+    ECE is the expected calibration error of the model's own argmax, in 15 bins of equal width.
+    """
 
     claim = Claim(
         name="calibration",
@@ -62,7 +65,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1), temperatures=(0.03, 0.05, 0.1, 0.2), **FEW_CLASSES)
         return Settings()
@@ -93,7 +96,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge accuracy at the best temperature, and whether default, ECE-best and Loki-best are close."""
+        """Judge the accuracy at the best temperature, and how close three temperatures are (`_closeness`)."""
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
         first = spaces[0]
@@ -141,7 +144,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 marks=marks,
             ),
             Panel(
-                "Error of Loki over that of argmax",
+                "Error of Loki divided by that of argmax",
                 "temperature",
                 "E[d²] Loki / E[d²] argmax",
                 tuple(
@@ -189,7 +192,10 @@ def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
 
 
 def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
-    """Return whether the default and the temperatures best for Loki and ECE are within a factor of two."""
+    """Return the finding on whether three temperatures are within a factor of two of each other.
+
+    These are the default, the temperature with the least ECE, and the one with the least E[d²] of Loki.
+    """
     middle = float(np.median(calibrated))
     medians = {name: float(np.median(values)) for name, values in suited.items()}
     close = [max(t, middle) <= 2 * min(t, middle) for t in medians.values()]
@@ -199,7 +205,8 @@ def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, li
     )
     shown = ", ".join(f"{name} {t:g}" for name, t in medians.items())
     return Finding(
-        "The temperatures of the least E[d²], of the least ECE and the default are within a factor of two",
+        "The default temperature, the one with the least E[d²] and the one with the least ECE are within a "
+        "factor of two",
         verdict,
         f"median over seeds: ECE {middle:g}, default {settings.default:g}, E[d²]: {shown}",
     )

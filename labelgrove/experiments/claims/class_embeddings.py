@@ -1,4 +1,4 @@
-"""The protocol of the PubMed experiment: distances between classes from vectors of their own texts."""
+"""Repeat the protocol of the paper's PubMed experiment: class distances come from vectors of class texts."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(sizes=(20, 40), seeds=(0, 1, 2), n_test=300, n_dimensions=40, n_labels=80)
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed."""
+        """Return one unit for each K in `sizes` and each seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> Callable[[int], Labeled]:
@@ -68,7 +68,7 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
         )
 
     def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
-        """Draw observed classes uniformly, train on their documents, and measure every rule."""
+        """Draw observed classes uniformly, train on their documents, and measure the errors of every rule."""
         labeled = data(unit["seed"])
         observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         return rule_errors(labeled.space, fit_predict(labeled, observed, settings.model)[0])

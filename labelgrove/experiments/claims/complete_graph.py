@@ -19,7 +19,10 @@ _KINDS = ("probabilities", "votes of five neighbors", "float32", "saturated")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment; `sizes` are numbers of columns, `n_rows` the rows of each type per unit."""
+    """Settings of the experiment.
+
+    `sizes` are the numbers K of columns, and `n_rows` is the number of rows of each type in a unit.
+    """
 
     sizes: tuple[int, ...] = (2, 10, 100)
     seeds: tuple[int, ...] = tuple(range(20))
@@ -40,18 +43,21 @@ class CompleteGraph(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         return Settings(sizes=(2, 10), seeds=(0, 1), n_rows=200) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed."""
+        """Return one unit for each K in `sizes` and each seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
-        """Load nothing."""
+        """Load nothing, because `measure` draws the rows."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Check the rows of all four types; raise `ArgmaxIdentityError` if one differs."""
+        """Compare the Fréchet mean with argmax on the rows of all four types.
+
+        Raise `ArgmaxIdentityError` if they differ on a row.
+        """
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))
         columns = [f"class {i}" for i in rng.permutation(k).tolist()]
@@ -63,7 +69,10 @@ class CompleteGraph(Experiment[Settings, None]):
         return {"tied": ties, "checked_rows": sum(check_argmax(columns, kind) for kind in kinds)}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Report how many rows were checked; none of them differed, or the run would have stopped."""
+        """Report how many rows were checked.
+
+        The Fréchet mean and argmax are equal on all of them, because the run stops at the first difference.
+        """
         rows = []
         for k in settings.sizes:
             found = [result for unit, result in results if unit["K"] == k]

@@ -38,18 +38,18 @@ class DiabetesPath(Experiment[Settings, None]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         return Settings(sizes=(5, 12), seeds=(0, 1, 2)) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed."""
+        """Return one unit for each K in `sizes` and each seed."""
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
         """Load nothing: the patients come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Train on the patients of the observed bins, and measure every rule."""
+        """Train on the patients of the observed bins, and measure the errors of every rule."""
         labeled = diabetes_on_path(unit["seed"])
         observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         predicted, _ = fit_predict(labeled, observed, "logistic", regularisation=settings.regularisation)

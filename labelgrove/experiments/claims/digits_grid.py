@@ -18,7 +18,7 @@ __all__ = ["EXPERIMENT", "DigitsGrid", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment; a seed decides which images train and where the others are placed."""
+    """Settings of the experiment; a seed selects the training images, and the positions of the others."""
 
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     regularisation: float = 0.01
@@ -38,7 +38,7 @@ class DigitsGrid(Experiment[Settings, None]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         return Settings(seeds=(0, 1), n_images=40) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
@@ -49,7 +49,7 @@ class DigitsGrid(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Train on the corners, and measure every rule."""
+        """Train on the corners, and measure the errors of every rule."""
         labeled = digits_on_grid(CORNERS, unit["seed"], n_images=settings.n_images)
         predicted, _ = fit_predict(labeled, CORNERS, "logistic", regularisation=settings.regularisation)
         return rule_errors(labeled.space, predicted)

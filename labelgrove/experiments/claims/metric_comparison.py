@@ -1,4 +1,4 @@
-"""Compare metrics by how well they fit a model: E[d²] of the Fréchet mean over the squared diameter."""
+"""Compare metrics by how well they fit a model: E[d²] of the Fréchet mean divided by squared diameter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Settings:
 
 
 class MetricComparison(OnZeroShotGlosses[Settings]):
-    """Judge the same zero-shot probabilities in every space."""
+    """Measure the errors of the same zero-shot probabilities in every space."""
 
     claim = Claim(
         name="metric-comparison",
@@ -49,7 +49,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()

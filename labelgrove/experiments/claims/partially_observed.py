@@ -41,7 +41,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Data:
-    """The shared data: the samples of each seed, or the probabilities of a model trained on all classes."""
+    """The data that all units share: the samples of a seed, or outputs of a model trained on all classes."""
 
     samples: Callable[[int], Labeled] | None
     predicted: Predicted | None = None
@@ -70,13 +70,13 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(sizes=(10, 40), seeds=(0, 1), n_test=300, n_dimensions=40, n_labels=80)
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each sampling, K and seed."""
+        """Return one unit for each way of sampling, each K in `sizes` and each seed."""
         return [
             {"sampling": sampling, "K": k, "seed": seed}
             for sampling in settings.samplings
@@ -96,7 +96,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return Data(None, predicted, space, files.space(predicted.columns))
 
     def measure(self, data: Data, settings: Settings, unit: Record) -> Record:
-        """Draw the observed labels, train each model on them, and measure every rule."""
+        """Draw the observed labels, train each model on them, and measure the errors of every rule."""
         if data.samples is None:
             return self._columns_taken(data, settings, unit)
         labeled = data.samples(unit["seed"])
@@ -139,7 +139,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
     def _observed(self, trainable: MetricSpace, settings: Settings, unit: Record) -> tuple[str, ...]:
         if unit["K"] > trainable.n_labels:
             raise InputError(
-                f"sizes: K = {unit['K']}, and only {trainable.n_labels} labels have samples; give "
+                f"sizes: K = {unit['K']}, but only {trainable.n_labels} labels have samples; give "
                 "smaller sizes with --set sizes=..."
             )
         return sample_observed(
@@ -148,7 +148,9 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
 
     def _columns_taken(self, data: Data, settings: Settings, unit: Record) -> Record:
         if data.predicted is None or data.space is None or data.trainable is None:
-            raise InputError("--probs: missing; give samples or probabilities")
+            raise InputError(
+                "--probs: missing; give --embeddings and --labels, or --probs, --columns and --truth"
+            )
         observed = self._observed(data.trainable, settings, unit)
         found = rule_errors(data.space, of_all_classes(data.predicted, observed))
         return {"columns of all classes": found, "checked_rows": found["checked_rows"]}

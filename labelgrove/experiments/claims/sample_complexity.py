@@ -30,8 +30,9 @@ The rate in the claim is 1/√n, an exponent of 0.5; a slightly smaller one is a
 class Settings:
     """Settings of the experiment.
 
-    `dimensions`, `sizes` (K) and `radii` vary one at a time, while the others keep their first value.
-    `per_class` are the numbers n of training samples per class.
+    `dimensions` are the dimensions d of the samples, `sizes` the numbers K of observed classes, and `radii`
+    the radii R of the ball. They vary one at a time, while the other two keep their first value. `per_class`
+    are the numbers n of training samples per class.
     """
 
     dimensions: tuple[int, ...] = (3, 2, 5)
@@ -55,7 +56,7 @@ class SampleComplexity(Experiment[Settings, None]):
     )
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 dimensions=(3,),
@@ -68,7 +69,10 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each (d, K, R) and seed; raise `InputError` unless `per_class` ascends."""
+        """Return one unit for each dimension d, number K of observed classes, radius R and seed.
+
+        Raise `InputError` unless `per_class` has two or more numbers in ascending order.
+        """
         counts = settings.per_class
         if len(counts) < 2 or list(counts) != sorted(counts):
             raise InputError(f"per_class: {counts} given; give two or more numbers in ascending order")
@@ -80,7 +84,7 @@ class SampleComplexity(Experiment[Settings, None]):
         return [{"d": d, "K": k, "R": r, "seed": seed} for d, k, r in varied for seed in settings.seeds]
 
     def prepare(self, settings: Settings, files: Files | None) -> None:
-        """Load nothing."""
+        """Load nothing, because `measure` draws the classes and the samples."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Return the estimation error and the error of the answer for each n, on one set of test samples."""
@@ -108,7 +112,7 @@ class SampleComplexity(Experiment[Settings, None]):
         }
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare each error at the largest n with the error that the rate predicts from a smaller n."""
+        """Compare each error at the largest n with what the claimed rate predicts from a smaller n."""
         trials = grouped(results, ("d", "K", "R"))
         counts = settings.per_class
         begin = len(counts) // 3  # with fewer samples the means are barely known
@@ -172,7 +176,7 @@ class SampleComplexity(Experiment[Settings, None]):
             tables=(
                 Table(
                     f"Errors at {counts[0]} and {counts[-1]} samples a class, and the error of the answer "
-                    "that is left with the true probabilities.",
+                    "that remains with the true probabilities.",
                     (
                         "d",
                         "K",

@@ -1,4 +1,7 @@
-"""The protocol of the LSHTC experiment: a huge category graph reduced to supernodes, votes, and 5-NN."""
+"""Repeat the protocol of the paper's LSHTC experiment: supernodes of a huge category graph, and 5-NN.
+
+The categories of a document vote for its supernode.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ _STREAM = 29
 class Settings:
     """Settings of the experiment.
 
-    `target` is the largest number of supernodes, `sizes` are the numbers K of observed ones, and `n_test` is
-    the number of test documents, 0 for all.
+    `target` is the largest number of supernodes. `sizes` are the numbers K of observed supernodes. `n_test`
+    is the number of test documents, or 0 for all.
     """
 
     methods: tuple[str, ...] = tuple(_METHODS)
@@ -70,7 +73,7 @@ class Supernodes(Experiment[Settings, Categories]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(
                 sizes=(10, 30), seeds=(0, 1), target=60, n_test=200, n_labels=600, n_documents=800
@@ -78,7 +81,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each method, K and seed."""
+        """Return one unit for each method, each K in `sizes` and each seed."""
         return [
             {"method": method, "K": k, "seed": seed}
             for method in settings.methods
@@ -93,7 +96,10 @@ class Supernodes(Experiment[Settings, Categories]):
         return categories(settings.n_labels, settings.n_documents, 0)
 
     def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
-        """Summarize the graph, draw K supernodes with documents, train 5-NN, and measure every rule."""
+        """Summarize the graph, draw K supernodes with documents, and train 5-NN on them.
+
+        Then measure the errors of every rule.
+        """
         method: Any = unit["method"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateSummaryWarning)  # its share is in the table
@@ -121,7 +127,7 @@ class Supernodes(Experiment[Settings, Categories]):
         return {**found, **shape, "collapsed": False}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with 5-NN for each method and K; show the share of the largest supernode."""
+        """Compare Loki with 5-NN for each method and K; show the share of labels in the largest supernode."""
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(

@@ -49,11 +49,14 @@ class UnderConfident(Experiment[Settings, None]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         return Settings(sizes=(20,), seeds=(0, 1, 2), n_images=20) if quick else Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each K and seed, the corners included; raise `InputError` if `sizes` has 4."""
+        """Return one unit for each K, including 4 for the corners, and each seed.
+
+        Raise `InputError` if `sizes` already contains 4.
+        """
         if _CORNERS in settings.sizes:
             raise InputError("sizes: 4 means the four corners, which are always measured; give other numbers")
         return [{"K": k, "seed": seed} for k in (*settings.sizes, _CORNERS) for seed in settings.seeds]
@@ -62,7 +65,10 @@ class UnderConfident(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Measure every rule with the unchanged model, and at the temperature fitted on held-out images."""
+        """Measure the errors of every rule, for the unchanged model and for the calibrated one.
+
+        The temperature is fitted on held-out images.
+        """
         k, seed = unit["K"], unit["seed"]
         observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)
         labeled = digits_on_grid(observed, seed, n_images=settings.n_images)
@@ -81,7 +87,7 @@ class UnderConfident(Experiment[Settings, None]):
         return {"raw": raw, "calibrated": repaired, "temperature": temperature, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the unchanged model; show what calibration on observed labels improves and worsens."""
+        """Judge the unchanged model; show what calibration on observed labels makes better and worse."""
         trials = {
             (k, "raw" if part == "raw" else "calibrated"): found
             for part in ("raw", "calibrated")

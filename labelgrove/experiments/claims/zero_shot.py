@@ -1,4 +1,7 @@
-"""Test zero-shot classification with all classes observed: the internal metric and hierarchies."""
+"""Test zero-shot classification with all classes observed, in the internal metric and in hierarchies.
+
+The internal metric is the distance between the vectors of the classes.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +57,13 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
     version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
-        """Return the settings of the experiment; `quick` gives small ones for a run of a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
         if quick:
             return Settings(seeds=(0, 1, 2), **FEW_CLASSES)
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """At each temperature, measure every rule in every space."""
+        """At each temperature, measure the errors of every rule in every space."""
         found = self.trial(data, settings, unit["seed"])
         measured = {
             f"{name}, T = {t:g}": rule_errors(
@@ -72,7 +75,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         return {**measured, "checked_rows": sum(m["checked_rows"] for m in measured.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the internal metric and the external hierarchies separately."""
+        """Judge the claim separately in the internal metric and in the hierarchies."""
         names = [name for name in results[0][1] if name != "checked_rows"]
         trials = {(name,): [result[name] for _, result in results] for name in names}
         internal = {key: found for key, found in trials.items() if key[0].startswith("internal")}

@@ -17,7 +17,7 @@ _THICKEST = 11.0
 
 
 def draw_branches(picture: Branches) -> Drawing:
-    """Draw a twig for each branch, the thicker the more samples it has, and a bar for the error saved."""
+    """Draw a twig for each branch, thicker if the branch has more samples, and a bar for the error saved."""
     bottom = _TOP + _ROW * len(picture.rows)
     drawing = Drawing(400, bottom + 42)
     saved = [before - after for _, _, before, after in picture.rows]

@@ -22,7 +22,7 @@ _LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
-    """Draw each region, with its name if there is room, in the color that the corners mix at its center."""
+    """Draw each region, with its name if there is room; its color mixes those of the corners (`_mixed`)."""
     drawing = Drawing(400, _BOTTOM + 28)
     for region in picture.regions:
         outline = [_place(weights) for weights in region.corners]
@@ -63,7 +63,7 @@ def _place(weights: tuple[float, float, float]) -> tuple[float, float]:
 
 
 def _mixed(region: Region) -> str:
-    """Return the colors of the corners, mixed by the weights at the center and lightened under dark text."""
+    """Return the colors of the corners, mixed by the weights at the center, and lightened for dark text."""
     center = _center(region)
     pale = 0.3 if region.observed else 0.45
     mixed = (sum(w * hue[i] for w, hue in zip(center, _HUES, strict=True)) for i in range(3))

@@ -262,7 +262,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         return lambda: Files(**(given | other)).predicted(space)
 
     for call, error, said in (
-        (predicted(truth=short), InputError, "--truth: 3 keys, but --probs .* has 400"),
+        (predicted(truth=short), InputError, "--truth: 3 keys given, but --probs .* needs 400"),
         (predicted(columns=strange), UnknownLabelError, "--columns: 1 of 100 .* line 100 'class-x'"),
         (predicted(columns=None), InputError, "--columns: missing"),
         (predicted(probs=named, columns=short), InputError, r"order differ from the header.*named\.csv"),
