@@ -107,10 +107,10 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Bound the size of the bundle.
+    """Estimate the size of a bundle, which is an upper bound, and the time to build it.
 
-    Keys and names take at most as much as the snapshot. A block also has a distance for each label and
-    observed label.
+    Keys and names take at most as many bytes as the snapshot. A bundle of the form ``block`` also contains
+    one distance for each pair of a label and an observed label.
     """
     n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
     n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES

@@ -96,7 +96,7 @@ def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Return one array with the columns of all parts, which are read one after the other."""
+    """Return one array with the columns of all parts; the artifacts of the parts are read one by one."""
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:
@@ -131,11 +131,11 @@ def pack_distances(
     Parameters
     ----------
     graph, space
-        The version of the ontology, and its metric space.
+        The label graph of the version, and its metric space.
     columns : ndarray of shape (n_columns,), dtype=int64
         Point indices, ascending.
     distances : ndarray of shape (n_labels, n_columns), dtype uint8, uint16, float32 or float64
-        From every allowed label to these points.
+        The distance from every allowed label to each of these points.
     """
     from labelgrove.ontology.results.layout import pack_space
 
@@ -145,23 +145,23 @@ def pack_distances(
 
 
 def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> MatrixSpace:
-    """Return a block of distances as the metric space that it spans.
+    """Return a block of distances, written by `pack_distances`, as a metric space.
 
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Returns
     -------
     space : MatrixSpace
-        Its labels are the allowed labels, its points the columns. In a local store the matrix is a view of
-        the file.
+        Its labels are the allowed labels, and its points are those of the columns. If the store is a local
+        folder, the matrix is a view of the file.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a block of distances of the version in `graph`.
     """
     from labelgrove.ontology.geometry import MatrixSpace
     from labelgrove.ontology.keys import Keys

@@ -21,7 +21,7 @@ LOOKED_UP = ("bundle", "array", "id_column")
 
 
 def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files of a request; complete it from the bundle or from the header of the outputs."""
+    """Publish the files that a request names; complete it from its bundle or the header of its outputs."""
     if "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
@@ -55,14 +55,14 @@ def _stored(
 
 
 def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
-    """Return the digest of the artifact of a truth, and the number of labels in it."""
+    """Return the digest and the number of the true labels; publish their file unless a digest is given."""
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
     return put_truth(artifacts, _location(asked, truth))
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the observed labels in the request or in the artifact that it names; None if it names none."""
+    """Return the observed labels that a request lists, or has in an artifact; None if it has none."""
     given = asked.get("observed")
     if is_digest(given):
         return read_keys(artifacts, given)
@@ -114,7 +114,7 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request with the version and space of a bundle, and the observed labels of the bundle."""
+    """Return the request with the version, metric and labels of a bundle, and its observed labels."""
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]

@@ -1,4 +1,4 @@
-"""The kind `evaluation`: compare the answers to the outputs of a model with the truth, on one version."""
+"""The kind `evaluation`: compare the answers for a model's outputs with the true labels, on one version."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield the rows in blocks; before each, `check` raises an error if the work is no longer wanted."""
+    """Yield the rows in blocks; before each, call `check`, which raises an error if no job wants the work."""
     for start in range(0, len(rows), _ROWS):
         check()
         yield rows[start : start + _ROWS]
@@ -160,8 +160,8 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Estimate the size and the time of an evaluation.
 
-    The document has at most one branch for each label. Seconds are given only on trees: elsewhere, the time
-    to find the diameter is unknown.
+    The document describes at most one branch for each label and each sample. A time is estimated only for a
+    tree metric: for other metrics, the time to find the diameter is unknown.
     """
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)
