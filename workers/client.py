@@ -156,7 +156,7 @@ def describe(workspace: Workspace, result: JobResult) -> Description:
 def list_jobs(
     workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
 ) -> list[Job]:
-    """Return the newest jobs, newest first; only those in `state` or of `kind`, if these are given."""
+    """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
     return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
 
 
