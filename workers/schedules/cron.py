@@ -25,7 +25,7 @@ _LONGEST = 200
 
 
 class Cron:
-    """Due times in seconds since 1970.
+    """The due times of a cron expression, in seconds since 1970.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ class Cron:
                 )
         self.text = " ".join(fields)
         if not _valid(self.text) or next(CronSim(self.text, datetime.now(UTC)), None) is None:
-            raise InputError(f"cron {text!r}: is never due; none of its months has such a day")
+            raise InputError(
+                f"cron {text!r}: is never due; none of its months has such a day; change day or month"
+            )
 
     def after(self, instant: float) -> float:
         """Return the first due time later than `instant`."""

@@ -10,9 +10,9 @@ An artifact is deleted only if nothing refers to it, and nothing has referred to
    or that was requested again a moment ago.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at the
    moment when it is deleted. A store in a folder first moves the file aside, so that nothing can happen in
-   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with
-   the clock of the machine that collects, times of rows with the clock of the database. Machines and stores
-   whose clocks differ by hours, not seconds, would shorten the grace of a day.
+   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with the
+   clock of the machine that collects, times of rows with the clock of the database. Clocks that differ by
+   seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
 4. Old jobs are forgotten under a lock that submitters of jobs wait for. A job that is submitted meanwhile is
    therefore either kept with all its units, or forgotten first and then recorded again.
 
@@ -188,7 +188,7 @@ def forget_jobs(
 
 
 def _forget_units(engine: sa.Engine) -> None:
-    """Forget the ended units that belong to no job; the grace of their artifacts begins."""
+    """Forget the ended units that belong to no job; the grace period of their artifacts begins."""
     unheld = (_unit.state.in_(_ENDS), ~_HELD)
     while True:
         with reading(engine) as connection:
@@ -205,7 +205,7 @@ def _forget_units(engine: sa.Engine) -> None:
 
 
 def _keep_askers_waiting(connection: sa.Connection) -> None:
-    """Let nobody record a job until this transaction ends.
+    """Prevent others from recording a job until this transaction ends.
 
     SQLite needs no lock for this, because nobody else can write anyway.
     """
@@ -244,8 +244,8 @@ def collect(
     workspace : Workspace
         The workspace whose artifacts are examined.
     grace_s : float, default=GRACE_S
-        Seconds. Artifacts that are needed may be lost if this is shorter than the time between publishing an
-        artifact and recording the row that names it.
+        Length of the grace period in seconds. Artifacts that are needed may be lost if this is shorter than
+        the time between publishing an artifact and recording the row that names it.
     limit : int, optional
         Approximate largest number of artifacts to delete.
     dry_run : bool, default=False
@@ -272,7 +272,7 @@ def collect(
 
 
 def _unreferenced(workspace: Workspace, since: float) -> Iterator[str]:
-    """Yield the artifacts published before `since` that nothing referred to when this began."""
+    """Yield the artifacts published before `since` that nothing referred to when this call began."""
     known, store = references(workspace), workspace.artifacts
     for digest in store.digests():
         if digest not in known:
