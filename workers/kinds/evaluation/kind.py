@@ -70,12 +70,14 @@ _PARAMETERS = (
     ),
     Parameter(
         "branch_level",
-        "a whole number from 0: depth at which branches begin, 1 for the children of the root; or null: "
-        "the first level at which no branch holds more than half of the samples",
+        "a whole number from 0: depth of the labels that count as branches, 1 for the children of the root; "
+        "or null: the smallest depth at which no branch contains more than half of the samples",
         None,
     ),
     Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
-    Parameter("level", "a decimal number between 0 and 1: confidence level of the intervals", "0.95"),
+    Parameter(
+        "level", "a decimal number between 0 and 1: confidence level of the bootstrap intervals", "0.95"
+    ),
     Parameter("resamples", "a whole number from 1: number of bootstrap draws", 1000),
     Parameter("seed", "a whole number from 0: seed of the bootstrap", 0),
 )
