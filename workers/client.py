@@ -146,7 +146,11 @@ def status(workspace: Workspace, job_id: str) -> Job:
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
-    """Return a description of a result for people: from its kind or, without one, a list of contents."""
+    """Return a description of a result for people.
+
+    The kind of the job makes it. If the kind is unknown or cannot describe results, the description lists the
+    contents of the artifact.
+    """
     kind = find_kind(result.kind)
     if kind is None or kind.describe is None:
         return describe_artifact(workspace, result)
@@ -203,7 +207,7 @@ def submit_for_ontology(
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     kind : str
         Name of a job kind.
     ontology : str
@@ -235,7 +239,10 @@ def submit_for_ontology(
 
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Return the estimated size and time of a job with complete parameters; None if its kind has none."""
+    """Return the estimated size and time of a job with complete parameters.
+
+    Return None if the kind makes no estimate.
+    """
     return _estimate(workspace, kind_named(kind), parameters)
 
 
@@ -261,8 +268,8 @@ def retry(
     NotFoundError
         If there is no such job.
     ConflictError
-        If the job did not fail and was not cancelled, or if this installation does not have its kind in its
-        version.
+        If the job did not fail and was not cancelled, or if this installation does not have the kind, or the
+        version of the kind, that the job needs.
     """
     ledger = Ledger(workspace.engine)
     job = ledger.job(job_id)
@@ -289,7 +296,7 @@ def build_bundle_job(
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     ontology, bundle : str
         Name of the ontology, and the name that the bundle gets.
     observed : iterable of str
@@ -463,7 +470,7 @@ def _check_runnable(workspace: Workspace, job: Job) -> None:
     if embedded and find_kind(job.kind, job.version) is None:
         raise ConflictError(
             f"job {job.id} needs version {job.version} of the job kind {job.kind!r}, which this installation "
-            "does not have; run it with the version that submitted it, or submit it again"
+            "does not have; run it with the installation that submitted it, or submit it again"
         )
 
 

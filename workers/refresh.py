@@ -85,7 +85,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     ontology : str
         Name of the ontology.
     dry_run : bool, default=False

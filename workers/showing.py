@@ -136,7 +136,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Show results again that the graph should have but lacks; return the ids of their jobs.
+    """Show again the results that the graph should contain but lacks; return the ids of their jobs.
 
     Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
     is as for `publish_results`.
@@ -260,8 +260,8 @@ def _settle(
 ) -> None:
     """Carry out a publication and close it; after a temporary fault, leave it open.
 
-    If it fails for good, it is closed with its error. Do nothing if another thread of this process is
-    carrying it out.
+    After a permanent error, the publication is closed with that error. Do nothing if another thread of this
+    process is carrying it out.
     """
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
@@ -272,8 +272,9 @@ def _settle(
 def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
     """Yield whether this thread may carry out a publication: False while another thread does so.
 
-    When the last unit of a job ends, its thread and a sweep may start to publish the result at the same
-    moment. The second of them would find that its own process keeps the name locked.
+    When the last unit of a job ends, the thread that ran it and a sweep may start to publish the result at
+    the same moment. Without this check, the second of them would find that its own process keeps the name
+    locked.
     """
     this = os.getpid(), settings, publication.kind, publication.target_json  # a new fork carries out nothing
     mark = object()

@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; if output cannot be written, print one message and exit with a code."""
+        """Run the command line; if output cannot be written, exit with one error message."""
         try:
             return super().main(*args, **kwargs)
         except UnicodeEncodeError as error:

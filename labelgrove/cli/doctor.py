@@ -60,7 +60,8 @@ class Note(str):
 def doctor(as_json: bool) -> None:
     """Check every part that is in use, and name the fix for each problem.
 
-    The exit code is 5 if a service cannot be reached, and 1 for another problem. Notes leave it at 0.
+    The exit code is 5 if a service cannot be reached, and 1 for another problem. It is 0 if there are only
+    notes.
     """
     unknown = unknown_variables(os.environ)
     known = {name: value for name, value in os.environ.items() if name not in unknown}

@@ -26,7 +26,7 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
 
 class EventsWithoutRetry(Events):  # type: ignore[misc]
-    """Makes a Celery application send events by `Dispatcher`; given to it as its option ``events``."""
+    """Makes a Celery application send events by `Dispatcher`; set as the application's option ``events``."""
 
     dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
@@ -50,7 +50,7 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
 
     def stop(self, consumer: Any) -> None:
-        """Cancel the timer; after a reconnect, `start` sets another for the new dispatcher."""
+        """Cancel the timer; after a reconnect, `start` sets a new timer for the new dispatcher."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

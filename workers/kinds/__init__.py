@@ -63,7 +63,7 @@ def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
 
 
 def register(kind: JobKind) -> None:
-    """Make another kind known in this process; raise `InputError` if a known kind has its name."""
+    """Make another kind known in this process; raise `InputError` if a known kind has the same name."""
     _add(_registry(), kind, f"{kind!r:.100}")
 
 
@@ -78,7 +78,10 @@ def queue_names() -> list[str]:
 
 
 def find_kind(name: str, version: int | None = None) -> JobKind | None:
-    """Return the kind called `name`; None if this process knows no such kind, or not in `version`."""
+    """Return the kind called `name`, or None.
+
+    None means that this process knows no such kind, or knows it in a version other than `version`.
+    """
     kind = _registry().get(name)
     return kind if kind is not None and version in (None, kind.version) else None
 

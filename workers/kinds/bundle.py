@@ -107,7 +107,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Estimate the size of a bundle, which is an upper bound, and the time to build it.
+    """Return an upper bound on the size of a bundle, and the estimated time to build it.
 
     Keys and names take at most as many bytes as the snapshot. A bundle of the form ``block`` also contains
     one distance for each pair of a label and an observed label.

@@ -42,7 +42,7 @@ def labels_table(
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Return a description that lists the entries of `document`; `more` gives its other fields."""
+    """Return a description that lists the entries of `document`; `more` are its other fields."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 

@@ -47,7 +47,7 @@ _PARAMETERS = (
         "columns", "all, or keys of the labels to measure from", keys=True, words=("all",), filled=True
     ),
     Parameter("n_columns", "number of columns", filled=True),
-    Parameter("dtype", "exact, or float32 for distances that would be float64", "exact"),
+    Parameter("dtype", "exact, or float32 to store float64 distances in half the bytes", "exact"),
     Parameter("block", "a whole number from 1: number of columns in a unit", _BLOCK),
 )
 
@@ -89,7 +89,7 @@ def _execute(work: Work) -> Product:
 
 
 def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
-    """Return the points to measure distances from, in canonical order whatever their order in the request."""
+    """Return the points to measure from, in canonical order, even if the request has another order."""
     given = work.parameters["columns"]
     keys = list(space.points) if given == "all" else read_keys(work.artifacts, given)
     return np.sort(counted_points(space, keys, "columns", work.parameters["n_columns"]))

@@ -44,7 +44,7 @@ _opening = threading.Lock()
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
-    """Return the label graph that a job names, opened only once in this process.
+    """Return the label graph that a job names; it is opened only once in this process.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amounts by label key in an artifact of decimal strings; None if `digest` is None."""
+    """Return the amounts by label key, which an artifact has as decimal strings; None if `digest` is None."""
     if digest is None:
         return None
     amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
@@ -131,7 +131,10 @@ def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -
 
 
 def read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
-    """Return the content of a JSON artifact; if it is not JSON, raise an `ArtifactError` with `expected`."""
+    """Return the content of a JSON artifact; raise `ArtifactError` if it is not JSON.
+
+    `expected` describes the right content in the message of the error.
+    """
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:

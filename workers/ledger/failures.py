@@ -1,4 +1,4 @@
-"""Word the errors that the ledger stores for jobs and units; tell which of them are about the request."""
+"""Make the error texts that the ledger stores, and tell which of them are about the request."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class Ledger:
     max_attempts : int, default=10
         Number of claims after which a unit that never finished fails.
     jitter : random.Random, optional
-        Lengthens the time until a unit is sent again by a random factor; no result depends on it. By default
-        newly seeded.
+        Source of the random factor that lengthens the time until a unit is sent again; no result depends on
+        it. By default newly seeded.
 
     Notes
     -----

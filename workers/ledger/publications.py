@@ -180,7 +180,9 @@ class Publications:
 
 
 def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
-    """Return jobs as retention ranks them: the most recently done first, those not in `finished_at` last.
+    """Return jobs, the most recently done first; those that are not in `finished_at` come last.
+
+    Jobs that were done at the same time are ordered by id.
 
     >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
     ['b', 'c', 'a', 'x']

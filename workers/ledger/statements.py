@@ -187,7 +187,7 @@ def wait_again(reopened: sa.Select[Any]) -> sa.Update:
 
 
 def unit_move(name: str, **values: Any) -> sa.Update:
-    """Return the UPDATE that makes the move `name` of `UNIT_MOVES` with all units whose state allows it."""
+    """Return the UPDATE that applies the move `name` of `UNIT_MOVES` to all units whose state allows it."""
     move = UNIT_MOVES[name]
     return (
         sa.update(unit_table).where(_unit.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -204,7 +204,7 @@ def reopened(move: str, instant: Any) -> sa.Update:
 
 
 def job_move(name: str, **values: Any) -> sa.Update:
-    """Return the UPDATE that makes the move `name` of `JOB_MOVES` with all jobs whose state allows it."""
+    """Return the UPDATE that applies the move `name` of `JOB_MOVES` to all jobs whose state allows it."""
     move = JOB_MOVES[name]
     return (
         sa.update(job_table).where(_job.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -300,12 +300,12 @@ def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Updat
 
 
 def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
-    """Return one UPDATE that fails jobs with a failed unit, and one that finishes jobs that are done.
+    """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
-    A job is done when its last unit is done.
+    A job is complete when its last unit is done. If `key` is not None, only the unit with this key is
+    considered.
 
-    If `key` is not None, only this unit is considered. Each UPDATE returns the ids of the jobs that it
-    changes.
+    Each UPDATE returns the ids of the jobs that it changes.
     """
     over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
     failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
@@ -336,8 +336,8 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 class _Among(FunctionElement[bool]):
     """A condition that a column is among the rows of a query.
 
-    It makes the database run the query first. This is fast, because the query has few rows, even where the
-    database's planner expects many.
+    It makes the database run the query first. This is fast because the query has few rows, although the
+    database's planner might expect many.
     """
 
     type = sa.Boolean()

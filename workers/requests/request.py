@@ -28,7 +28,7 @@ _Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
 
 
 def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
-    """Return the job that `given` requests; names in it stand for what they name now.
+    """Return the job that `given` requests, with each name replaced by the digest of what it names now.
 
     The parameter ``ontology`` may be a name, a name followed by ``@`` and the beginning of a version's
     digest, or a whole digest. If it is given, each list must be a list of label keys, and each object must
@@ -48,14 +48,17 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
 
 
 def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete parameters that `given` means now; arguments and errors as for `plan_request`."""
+    """Return the complete parameters that `given` stands for now.
+
+    Arguments and errors are those of `plan_request`.
+    """
     return kind.complete(*_resolved(workspace, kind, given))
 
 
 def plan_for_ontology(
     workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
 ) -> PlannedJob:
-    """Plan a job on the current version of an ontology; of the request, only lists of labels are stored.
+    """Plan a job on the current version of an ontology; only its lists of labels are stored.
 
     Arguments are those of `workers.client.submit_for_ontology`.
     """

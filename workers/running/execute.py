@@ -2,8 +2,8 @@
 
 The order of the steps makes the result safe. The artifact is complete in the store before the row of the unit
 names it, and only the worker whose claim has the current fence can change the row. A heartbeat in a separate
-thread keeps the lease alive and learns when the result is no longer wanted. If the ledger does not answer
-while a unit runs or when it ends, no work is lost if it answers again before the lease ends.
+thread keeps the lease alive and learns when the result is no longer wanted. The ledger may be unreachable
+while a unit runs or when it ends: no work is lost if the ledger answers again before the lease ends.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class BackupResult:
     rows : mapping of str to int
         Rows of each table.
     n_artifacts, n_bytes : int
-        Artifacts in the backup and their size.
+        Number of artifacts in the backup, and their bytes.
     n_copied : int
         Number of artifacts that an earlier backup in the folder did not have.
     missing : tuple of str

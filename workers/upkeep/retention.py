@@ -4,8 +4,8 @@ An artifact is deleted only if nothing refers to it, and nothing has referred to
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
 1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
-   bytes already exist. The grace therefore protects it between publication and reference.
-2. When a row is forgotten, the grace of its artifact begins again, in the same transaction
+   bytes already exist. The grace period therefore protects it between publication and reference.
+2. When a row is forgotten, the grace period of its artifact begins again, in the same transaction
    (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
    or that was requested again a moment ago.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at the
@@ -13,11 +13,11 @@ An artifact is deleted only if nothing refers to it, and nothing has referred to
    between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with the
    clock of the machine that collects, times of rows with the clock of the database. Clocks that differ by
    seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
-4. Old jobs are forgotten under a lock that submitters of jobs wait for. A job that is submitted meanwhile is
+4. While old jobs are forgotten, a lock makes submitters of jobs wait. A job that is submitted meanwhile is
    therefore either kept with all its units, or forgotten first and then recorded again.
 
 One case is not protected: a request that names an artifact by its digest, after nothing has referred to the
-artifact for longer than the grace. Such a request has to publish the artifact again first, as
+artifact for longer than the grace period. Such a request has to publish the artifact again first, as
 `workers.requests.request` does with every list of labels.
 
 If a unit is recorded again after it was forgotten, its fence starts at zero again. This is safe, because only

@@ -27,6 +27,6 @@ def read_evaluation(artifacts: ArtifactStore, sha256: str) -> dict[str, Any]:
 
 
 def _renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document with each answer rule that is a key of `names` renamed to its value."""
+    """Return the document with its answer rules renamed; `names` maps each old name to the new one."""
     rules = {names.get(rule, rule): found for rule, found in document["rules"].items()}
     return {**document, "rules": {rule: {**found, "rule": rule} for rule, found in rules.items()}}

@@ -55,14 +55,17 @@ def _stored(
 
 
 def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
-    """Return the digest and the number of the true labels; publish their file unless a digest is given."""
+    """Return the digest of the artifact with the true labels, and their number.
+
+    If the request names a file instead of an artifact, the file is published first.
+    """
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
     return put_truth(artifacts, _location(asked, truth))
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the observed labels that a request lists, or has in an artifact; None if it has none."""
+    """Return the observed labels that a request lists or names as an artifact; None if it does neither."""
     given = asked.get("observed")
     if is_digest(given):
         return read_keys(artifacts, given)
@@ -105,8 +108,9 @@ def _columns(
     if classes is not None and sorted(named) != sorted(classes):
         strange = sorted(set(named) ^ set(classes))
         raise InputError(
-            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "
-            f"({first_few(strange)}); give the bundle of this model, or metric and labels without a bundle"
+            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle; "
+            f"they differ in {first_few(strange)}; give the bundle of this model, or metric and "
+            "labels without a bundle"
         )
     return named
 

@@ -162,8 +162,8 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Estimate the size and the time of an evaluation.
 
-    The document describes at most one branch for each label and each sample. A time is estimated only for a
-    tree metric: for other metrics, the time to find the diameter is unknown.
+    The document has at most as many branches as there are labels, and at most as many as there are samples. A
+    time is estimated only for a tree metric: for other metrics, the time to find the diameter is unknown.
     """
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)

@@ -43,7 +43,7 @@ class StoredWitnesses(Witnesses):
     of : ndarray of shape (n_members,), dtype=int64
         For each member, the index of its witness among the different witnesses.
     begin : ndarray of shape (n_distinct + 1,), dtype=int64
-        Index of the first entry of each different witness; the last number is that of all entries.
+        Index of the first entry of each different witness; the last value is the number of all entries.
     columns : ndarray of shape (n_entries,), dtype=int32
         For each entry, the position of its label among the observed labels.
     weights : ndarray of shape (n_entries,), dtype=int64, or Texts
@@ -110,7 +110,8 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
     """For each witness, yield the columns with positive weight, and their weights.
 
-    `Witnesses` give these without visiting the zeros; visiting them would take K times as long.
+    An object of the class `Witnesses` finds them without visiting the zero weights, which would take K times
+    as long.
     """
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
