@@ -57,9 +57,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     def apply_async(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         """Send a message with one key; raise `InputError` for other content before it reaches the broker."""
         if kwargs or not isinstance(args, tuple) or len(args) != 1:
-            raise InputError(
-                f"{TASK}: got {args!r:.80} and {kwargs!r:.80}; give one unit key and nothing else"
-            )
+            raise InputError(f"{TASK}: got {args!r:.80} and {kwargs!r:.80}; give one key and nothing else")
         check_key(args[0])
         own = {"time_limit": None, "soft_time_limit": None}  # use the limits of the worker that gets it
         return super().apply_async(args, **own, **options)

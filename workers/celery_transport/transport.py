@@ -93,9 +93,7 @@ def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[...
 
     def careful(message: Any, body: Any, *rest: Any, **given: Any) -> Any:
         if body is not None or not _carries_a_key(message.payload):
-            raise InvalidTaskError(
-                f"{task.name}: dropped; a message must carry one unit key and nothing else"
-            )
+            raise InvalidTaskError(f"{task.name}: dropped; a message must carry one key and nothing else")
         name = str(message.headers.get("id"))[:_SHOWN_CHARACTERS]
         message.headers = {"lang": "py", "task": task.name, "id": name, "root_id": name, "parent_id": None}
         message.headers |= {"ignore_result": True, "timelimit": [None, None], "eta": None, "expires": None}
