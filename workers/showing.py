@@ -129,7 +129,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # another process drops the version or an equal result
-        raise TransientError(f"{error}; the result is shown later") from error
+        raise TransientError(f"{error}; the result will be shown later") from error
     # again, as others may have shown theirs meanwhile
     _, outdated = _ranked(workspace, publications, publication)
     workspace.graph.drop_results(outdated)
@@ -317,7 +317,7 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
     digest = publication.parameters["ontology"]
     if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
         return TransientError(
-            f"version {digest[:12]} is not ready in the graph; its results are shown when it is"
+            f"version {digest[:12]} is not ready in the graph; its results will be shown when it is"
         )
     return NotFoundError(
         f"version {digest[:12]} was deleted, so the result is not shown in the graph; ingest its source and "

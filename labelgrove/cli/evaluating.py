@@ -122,7 +122,7 @@ def evaluate(
     _checked(reports)
     if with_calibration and not reports:
         raise click.UsageError(
-            "--calibrate: adds to a report; name the file of the report with --report FILE"
+            "--calibrate: adds to a report, but none is requested; name its file with --report FILE"
         )
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
@@ -177,7 +177,7 @@ def evaluate(
     type=click.Choice(["nll", "ece", "error", "squared_distance"]),
     default="nll",
     show_default=True,
-    help="The measure that the temperature minimizes.",
+    help="The measure that the fitted temperature minimizes.",
 )
 @click.option(
     "--bins", default=15, show_default=True, type=click.IntRange(1), help="Bins of calibration errors."

@@ -132,10 +132,10 @@ def check_broker(url: str) -> Broker:
         )
     if foreign:
         raise SettingsError(
-            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: in "
-            "GROVE_BROKER_URL, name another Redis or another database of this one (redis://host:6379/1), "
-            "or delete the key (redis-cli DEL); a worker renames such a key, and the ledger sends the "
-            "waiting units again"
+            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: set "
+            "GROVE_BROKER_URL to another Redis or to another database of this one (redis://host:6379/1), "
+            "or delete the key (redis-cli DEL); a worker renames such a key when it sweeps, and the "
+            "waiting units are then sent again"
         )
     if answers_anyone(url):
         raise SettingsError(

@@ -132,8 +132,8 @@ def _publish(naming: Naming) -> None:
     snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(
-            f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, expected "
-            f"{wanted['ontology']}"
+            f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, but "
+            f"{wanted['ontology']} is requested; ingest its source again"
         )
     if not holds(workspace.graph, snapshot.graph):
         naming.recompute()
@@ -144,7 +144,7 @@ def _publish(naming: Naming) -> None:
         # a job recorded before the parameter existed lacks it
         register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # the holder of the name ends at some time; the request stays
-        raise TransientError(f"{error}; {name} is updated later") from error
+        raise TransientError(f"{error}; {name} will be updated later") from error
     naming.reshow()  # results of a version that was loaded again
 
 

@@ -97,7 +97,7 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
         return []
     keys = read_json(artifacts, digest, "a list of label keys")
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-        raise ArtifactError(f"artifact {digest}: expected a JSON list of label keys")
+        raise ArtifactError(f"artifact {digest}: is not a JSON list of label keys; give such a list")
     return keys
 
 
@@ -110,7 +110,8 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
         return {key: float(decimal_text(amount)) for key, amount in amounts.items()}
     except (AttributeError, ValueError):
         raise ArtifactError(
-            f"artifact {digest}: expected a JSON object of decimal strings of 0 or more, by label key"
+            f"artifact {digest}: is not a JSON object of decimal strings by label key; give such an "
+            "object, with amounts of 0 or more"
         ) from None
 
 

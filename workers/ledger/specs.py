@@ -113,7 +113,7 @@ def _read(spec_json: str, of: str, *names: str) -> list[Any]:
 
 def _not_planned(spec_json: str, of: str, *names: str) -> InputError:
     return InputError(
-        f"the ledger records {spec_json:.60} for the {of}, expected a JSON object with "
+        f"the ledger records {spec_json:.60} for the {of}, but needs a JSON object with "
         f"{' and '.join(names)}; the database was edited or damaged: restore a backup"
     )
 

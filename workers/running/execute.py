@@ -319,7 +319,7 @@ class _Heartbeat(threading.Thread):
             return self._ledger.hand_back(self._claim)
         except DEPLOYMENT_FAULTS as error:
             logger.warning(
-                "unit %s could not be returned, and is free again when its lease ends: %s",
+                "unit %s could not be returned to the ledger; it is free again when its lease ends: %s",
                 self._claim.key,
                 error,
             )

@@ -380,8 +380,8 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
             raise ConflictError(
-                f"{part}: is a link; a backup deletes the files there that it no longer names, so this must "
-                "be a folder inside the backup, not a link; name another folder"
+                f"{part}: is a link, but must be a folder inside the backup, because a backup deletes the "
+                "files in it that it no longer needs; name another folder"
             )
     if (root / _MANIFEST).exists():
         try:
@@ -393,8 +393,8 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
             ) from error
     if store.folder is not None and store.folder.resolve() == root.resolve():
         raise ConflictError(
-            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish artifacts "
-            "that no row names yet; name another folder, on another disk"
+            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL); a backup there would delete "
+            "artifacts that no row names yet; name another folder, on another disk"
         )
 
 

@@ -97,8 +97,8 @@ def _columns(
     if named is None:
         raise InputError(
             f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
-            "in their order, or a bundle that was built in this order; the header of a .csv or .parquet file "
-            "names them itself"
+            "in the order of the columns, or a bundle that was built in this order; or use a .csv or "
+            ".parquet file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
         raise InputError(
