@@ -67,7 +67,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
     """Return one step for each share of the version, and a last step that completes the version.
 
-    A share is a part of the labels or edges. Shares are loaded one after the other: an edge can only be
+    A share is a part of the labels and edges. Shares are loaded one after the other: an edge can only be
     written when its labels exist, and two writers of one version would block each other. Definitions are not
     in the graph, so jobs that differ only in definitions have the same units.
     """
