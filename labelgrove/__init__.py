@@ -1,6 +1,6 @@
 """labelgrove: let a classifier that knows K classes answer with any of N related labels.
 
-It offers the public names of all rooms and loads each on first use:
+It offers the most used names of `adapter` and `ontology`, and loads each on first use:
 
 >>> import labelgrove
 >>> graph = labelgrove.LabelGraph.grid((3, 3))

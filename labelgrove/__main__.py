@@ -1,4 +1,4 @@
-"""The command `grove`, which ``python -m labelgrove`` runs as well."""
+"""The command `grove`; ``python -m labelgrove`` runs it too."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Run background jobs: plan them, record their units in the ledger, and run them here or through Celery.
 
-Each part imports only parts below it, in lazy imports too:
+Each part imports only the parts listed below it. This holds for lazy imports too.
 
-    client, refresh        what people call
+    client, refresh        the functions that users call
     app                    the Celery application
-    celery_transport       how Celery carries a key
-    running                one unit after the other, and the sweep
-    schedules, upkeep      due requests; retention, backup and restore
-    showing, requests      results in the graph and under names; from a request to a job and its units
+    celery_transport       how Celery carries the key of a unit
+    running                claiming and computing units; the sweep that frees units of lost workers
+    schedules, upkeep      requests made by the clock; retention, backup and restore
+    showing, requests      showing and naming results; turning a request into a job and its units
     kinds                  the computations that a job can request
     ledger                 jobs and units as SQL rows, and the texts stored in them
 """

@@ -1,9 +1,10 @@
 """The Celery application, used only for transport.
 
-It uses no result backend, chords, countdowns, revocation or beat. The ledger alone decides what has to be
-done. A message is only the 64-digit key of a unit, and a sweeper in every worker sends units again whose
-message was lost. Start workers with ``grove worker`` or with ``celery -A labelgrove.workers.app worker
---without-gossip --without-mingle``, in an environment with the settings as variables (`ontology.settings`).
+It uses no result backend, chords, countdowns, revocation or beat. Only the ledger decides what has to be
+done. A message contains nothing but the 64-digit key of a unit. If a message is lost, the sweeper, a thread
+in every worker, sends the unit again. Start workers with ``grove worker`` or with ``celery -A
+labelgrove.workers.app worker --without-gossip --without-mingle``. They read their settings from environment
+variables (`ontology.settings`).
 """
 
 from __future__ import annotations
@@ -63,16 +64,16 @@ _no_fork = threading.RLock()
 
 
 def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0) -> celery.Celery:
-    """Return an application that carries units between the processes of one deployment.
+    """Return the Celery application of a deployment, which carries the keys of units between its processes.
 
     Parameters
     ----------
     settings : Settings
         Broker, database and artifacts of the deployment.
     lease_s : float
-        Seconds after which the unit of a lost worker is run again.
+        Length of the lease of a unit, in seconds; the unit of a lost worker is run again when its lease ends.
     sweep_s : float
-        Seconds between two sweeps of a worker.
+        Seconds between two sweeps of one worker (`workers.running.sweeper`).
     """
     app = celery.Celery(
         "labelgrove",
@@ -132,7 +133,9 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
 
 
 def run_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
-    """Work until told to stop: as a Celery worker if the settings name a broker, else in threads here.
+    """Run units until a signal ends this process.
+
+    If the settings name a broker, this process is a Celery worker; otherwise it runs units in threads.
 
     Raises
     ------
@@ -140,9 +143,9 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         If the deployment is not fit for Celery workers; see
         `workers.celery_transport.broker_check.check_deployment`.
     MigrationError
-        If the database has no schema of this version.
+        If the database does not have the schema of this version of labelgrove.
     KeyboardInterrupt
-        On SIGINT, after a Celery worker has shut down in its usual way.
+        On SIGINT; a Celery worker first shuts down in its usual way.
     """
     if settings.broker_url is None:
         configure_logging(settings.log_format, level=log_level)
@@ -167,7 +170,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
 
 
 def _serve_here(settings: Settings, concurrency: int | None) -> None:
-    """Run units in threads of this process until a signal ends it; then give the units back at once."""
+    """Run units in threads of this process until a signal; then return unfinished units to the ledger."""
     signal.signal(signal.SIGTERM, _end)
     with contextlib.ExitStack() as stack:
         metrics = _metrics(settings)
@@ -188,18 +191,18 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
 
 
 def _end(_number: int, _frame: Any) -> NoReturn:
-    """Raise `SystemExit`, so that the process ends in order, whatever it is doing."""
+    """Handle SIGTERM by raising `SystemExit`, so that open blocks clean up before the process ends."""
     raise SystemExit(0)
 
 
 def send_due(settings: Settings, ledger: Ledger) -> int:
-    """Send due units to the workers of a deployment from another process; return how many were sent."""
+    """Send due units to the workers from a process that is not a worker; return how many were sent."""
     with make_app(settings) as app:
         return dispatch(ledger, sender(app), window=WINDOW_PER_SLOT * (os.cpu_count() or 1))
 
 
 class _Preflight(bootsteps.Step):  # type: ignore[misc]
-    """Ends a worker before it starts anything if the settings or services are not fit for Celery workers."""
+    """Ends a starting worker at once if the settings or services are not fit for Celery workers."""
 
     def __init__(self, worker: Any, **options: Any) -> None:
         super().__init__(worker, **options)
@@ -212,7 +215,7 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
 
 
 class _Logging(Logging):  # type: ignore[misc]
-    """Configures the log of a worker as `workers.running.logs` does, however the worker is started."""
+    """Makes a worker log as `workers.running.logs` defines, whichever command started the worker."""
 
     def setup_logging_subsystem(
         self, loglevel: Any = None, logfile: Any = None, hostname: Any = None, **_: Any
@@ -235,12 +238,12 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(worker, **options)
 
     def create(self, worker: Any) -> Metrics | None:
-        """Return the metrics server, if there is one; Celery starts and stops it with the worker."""
+        """Return the metrics server, which Celery starts and stops; None if the settings name no port."""
         metrics = worker.metrics = _metrics(worker.app.tasks[TASK].settings)
         return metrics
 
     def start(self, worker: Any) -> None:
-        """Listen; end the worker if the address cannot be used."""
+        """Begin to serve metrics; end the worker if their address cannot be used."""
         try:
             super().start(worker)
         except SettingsError as error:
@@ -249,12 +252,12 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Sweeps in a thread of the worker's main process, from the start of its pool until it shuts down."""
+    """Sweeps in a thread of the worker's main process, after its pool has started, until the worker ends."""
 
     requires = (_Measuring,)
 
     def create(self, worker: Any) -> Sweeper:
-        """Return the thread; Celery starts and stops it with the worker."""
+        """Return the thread that sweeps; Celery starts and stops it with the worker."""
         _guard_forks()
         task = worker.app.tasks[TASK]
         window = WINDOW_PER_SLOT * worker.concurrency
@@ -281,8 +284,9 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
 def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:
     """Check that the database can be used; wait while it is unreachable.
 
-    The connection of the check is closed. The error of a database that is still unreachable after
-    `_DATABASE_S` is raised; an error that waiting cannot mend is raised at once.
+    If the database is still unreachable after `_DATABASE_S` seconds, its `ServiceError` is raised. Any other
+    error is raised at once, because waiting would not remove its cause. The connection that the check opened
+    is closed.
     """
     until, waiting = time.monotonic() + _DATABASE_S, False
     while True:

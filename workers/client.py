@@ -70,7 +70,7 @@ def submit(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Submit a job; if the same request was made before, it is the same job, and is not computed again.
+    """Submit a job; if the same request was made before, its job and its finished units are reused.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def submit(
         The name that the result gets, in the form that the kind defines. Its entry ``ontology`` is by default
         the ontology that `parameters` name.
     wait : bool, default=True
-        Whether to return when the job is finished. Without a broker, a job that nobody waits for is run by
-        the next process that waits for a job, or by ``grove worker``.
+        Whether to wait until the job is finished. Without a broker, a job that nobody waits for is run by the
+        next process that waits for a job, or by ``grove worker``.
     progress : callable, optional
         Called with the job repeatedly while waiting.
 
@@ -118,20 +118,21 @@ def wait(
     progress: Callable[[Job], None] | None = None,
     publish: bool = True,
 ) -> Job:
-    """Wait until a job is finished, or for `timeout_s` seconds, and return its state at that moment.
+    """Wait until a job is finished, but at most `timeout_s` seconds; return the job as it is then.
 
     With ``publish=False``, wait only until the job has ended (`Job.ended`), and let the next sweep name its
-    result and show it in the graph. Without a broker, this process then runs the units of this job only.
+    result and show it in the graph. In this case, if there is no broker, this process runs only the units of
+    this job.
 
-    If the result of a done job cannot be given its name, waiting ends after the longest time for which
-    another process may hold that name. `Job.delayed` then says what is wrong.
+    If the job is done but its result cannot get its name, waiting ends after the longest time for which
+    another process may keep that name locked. `Job.delayed` then says what is wrong.
 
     Raises
     ------
     NotFoundError
         If there is no such job.
     ConflictError
-        If the job waits for a kind or version that nothing here can run.
+        If the job needs a kind, or a version of its kind, that this installation does not have.
     """
     job = status(workspace, job_id)
     if not (job.finished if publish else job.ended):
@@ -145,7 +146,11 @@ def status(workspace: Workspace, job_id: str) -> Job:
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
-    """Return the description of a result for people, as its kind writes it; if unknown, a general one."""
+    """Return a description of a result for people.
+
+    The kind of the job makes it. If the kind is unknown or cannot describe results, the description lists the
+    contents of the artifact.
+    """
     kind = find_kind(result.kind)
     if kind is None or kind.describe is None:
         return describe_artifact(workspace, result)
@@ -155,12 +160,12 @@ def describe(workspace: Workspace, result: JobResult) -> Description:
 def list_jobs(
     workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
 ) -> list[Job]:
-    """Return the newest jobs, newest first; with `state` or `kind`, only the jobs that have it."""
+    """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
     return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
-    """Return the first `limit` units of a job, in a possible order of execution."""
+    """Return the first `limit` units of a job, in an order in which they can be run."""
     ledger = Ledger(workspace.engine)
     return ledger.unit_records(ledger.job(job_id).id, limit=limit)
 
@@ -168,16 +173,16 @@ def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[U
 def cancel(workspace: Workspace, job_id: str) -> Job:
     """Cancel a job for everybody who submitted it.
 
-    A running unit that belongs only to this job learns of it within a third of its lease and stops before the
-    next part of its work. If the kind does its work in a single part, the unit runs to its end, but its
-    result is not published.
+    A running unit that belongs only to this job learns of the cancellation within a third of its lease and
+    stops before the next part of its work. If the kind does its work in a single part, the unit runs to its
+    end, but its result is not published.
 
     Raises
     ------
     NotFoundError
         If there is no such job.
     ConflictError
-        If it is done or failed already.
+        If the job is already done or has failed.
     """
     ledger = Ledger(workspace.engine)
     full_id = ledger.job(job_id).id
@@ -197,12 +202,12 @@ def submit_for_ontology(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Submit a job on a version of an ontology given by names; fill in parameters that depend on sizes.
+    """Submit a job on an ontology given by its name; fill in the parameters that depend on its size.
 
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     kind : str
         Name of a job kind.
     ontology : str
@@ -210,9 +215,10 @@ def submit_for_ontology(
     options : mapping, optional
         Parameters of the kind other than those that are filled in; decimals as strings.
     keys : mapping of str to iterable of str, or mapping of str to str, optional
-        For each parameter that is a list of labels, the keys of the labels; for one that gives each label an
-        amount, such as ``costs``, the amounts by key, decimals as strings. None leaves a parameter out. The
-        order of ``observed`` is kept; the other lists count as sets.
+        The parameters about labels. A parameter that lists labels gets their keys. A parameter that gives
+        each label an amount, such as ``costs``, gets a mapping from key to amount, with decimals as strings.
+        A parameter that is None is left out. The order of ``observed`` is kept; the order of other lists is
+        ignored.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     target, wait, progress
@@ -233,7 +239,10 @@ def submit_for_ontology(
 
 
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
-    """Return what a job with complete parameters is estimated to take; None if its kind makes no estimate."""
+    """Return the estimated size and time of a job with complete parameters.
+
+    Return None if the kind makes no estimate.
+    """
     return _estimate(workspace, kind_named(kind), parameters)
 
 
@@ -259,7 +268,8 @@ def retry(
     NotFoundError
         If there is no such job.
     ConflictError
-        If it did not fail and was not cancelled, or nothing here can run its kind and version.
+        If the job did not fail and was not cancelled, or if this installation does not have the kind, or the
+        version of the kind, that the job needs.
     """
     ledger = Ledger(workspace.engine)
     job = ledger.job(job_id)
@@ -281,12 +291,12 @@ def build_bundle_job(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Submit the build of a bundle of an ontology and let ``ontology/bundle`` name it once it is built.
+    """Submit a job that builds a bundle of an ontology and then gives it the name ``ontology/bundle``.
 
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     ontology, bundle : str
         Name of the ontology, and the name that the bundle gets.
     observed : iterable of str
@@ -334,7 +344,7 @@ def submit_ingest(
     wait: bool = True,
     progress: Callable[[Job], None] | None = None,
 ) -> Job:
-    """Store a read ontology, and submit a job that loads it and makes it the current version of `name`.
+    """Store an ontology, and submit a job that loads it into the graph as the current version of `name`.
 
     Parameters
     ----------
@@ -352,8 +362,8 @@ def submit_ingest(
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
         If the read ontology has less than half of the labels that the current version of `name` has, unless
-        `shrink` is true; nothing is recorded. The check is repeated when the job is done: if that version has
-        grown too much by then, it stays current, and the job says why.
+        `shrink` is true; nothing is recorded. The check is repeated when the job is done: if the current
+        version has grown too much by then, it stays current, and the job says why.
     DefectsError
         If `result` was read with defects that prevent an ingest; nothing is recorded.
     ServiceError
@@ -432,7 +442,7 @@ def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]
 def _refuse_impossible(workspace: Workspace, ledger: Ledger, kind: JobKind, plan: PlannedJob) -> None:
     """Raise `InputError` if the results of a job do not fit on the disk.
 
-    A job that is done already, and one without an estimate, is accepted.
+    A job is accepted if it is already done, or if its kind makes no estimate.
     """
     free = free_bytes(workspace)
     try:
@@ -442,9 +452,9 @@ def _refuse_impossible(workspace: Workspace, ledger: Ledger, kind: JobKind, plan
     if said is None or free is None or said.least_bytes <= free or _is_done(ledger, plan.id):
         return
     raise InputError(
-        f"{plan.kind}: its results take {sized(said.least_bytes)} at least, and "
-        f"{workspace.artifacts.where} has {sized(free)} free; ask for less, or make room "
-        "(GROVE_ARTIFACTS_URL names it)"
+        f"{plan.kind}: its results take at least {sized(said.least_bytes)}, but "
+        f"{workspace.artifacts.where} has only {sized(free)} free; request a smaller result, or free disk "
+        "space there (GROVE_ARTIFACTS_URL names the store)"
     )
 
 
@@ -460,7 +470,7 @@ def _check_runnable(workspace: Workspace, job: Job) -> None:
     if embedded and find_kind(job.kind, job.version) is None:
         raise ConflictError(
             f"job {job.id} needs version {job.version} of the job kind {job.kind!r}, which this installation "
-            "does not have; run it with the version that submitted it, or submit it again"
+            "does not have; run it with the installation that submitted it, or submit it again"
         )
 
 

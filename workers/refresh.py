@@ -40,7 +40,7 @@ class Refreshed:
     stale_id, kind : str
         The job on an earlier version.
     job_id : str or None
-        The same request for the current version.
+        The new job, with the same request for the current version.
     targets : tuple of mapping
         The names that moved to the new job.
     reason : str or None
@@ -64,7 +64,7 @@ def is_stale(job: Job, currents: Collection[str | None]) -> bool:
 def stale_jobs(
     workspace: Workspace, *, limit: int | None = None, kind: str | None = None, ontology: str | None = None
 ) -> list[Job]:
-    """Return the newest stale jobs, newest first; with a kind or ontology, only the jobs of these."""
+    """Return the newest stale jobs, newest first; by default those of every kind and every ontology."""
     currents = [digest for digest in workspace.catalog.currents().values() if digest is not None]
     with reading(workspace.engine) as connection:
         found = ended_on_other_versions(connection, currents, kind=kind)
@@ -85,7 +85,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     Parameters
     ----------
     workspace : Workspace
-        Holds the ontology.
+        The workspace with the ontology.
     ontology : str
         Name of the ontology.
     dry_run : bool, default=False
@@ -95,7 +95,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     -------
     refreshed : list of Refreshed
         One for each stale job. If a request cannot be made, because a label is gone or its kind is unknown
-        here, its `reason` says why, and the others are made all the same.
+        here, its `reason` says why, and the other requests are made nevertheless.
 
     Raises
     ------
@@ -138,10 +138,10 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 
 
 def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
-    """Return options and lists of labels that would request the same job on its own version.
+    """Return options and lists of labels that request the same job again on the job's own version.
 
-    They are as few as possible: a parameter that `JobKind.complete` fills in with the same value is left out,
-    because on another version its value may well be another one.
+    They are as few as possible. A parameter is left out if `JobKind.complete` fills in the same value,
+    because another version may need another value.
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
@@ -172,7 +172,7 @@ def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any
 
 
 def _labels(workspace: Workspace, digest: str) -> list[str] | dict[str, str] | None:
-    """Return the labels, or the amounts by label, in an artifact; None if it holds neither."""
+    """Return the labels, or the amounts by label, in an artifact; None if it contains neither."""
     try:
         held = json.loads(workspace.artifacts.read_bytes(digest))
     except ValueError:

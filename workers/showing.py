@@ -70,9 +70,9 @@ def publish_results(
     """Give the results of done jobs (by default all) their requested names, and show them in the graph.
 
     A publication that a temporary fault prevents is tried again by the next sweep. One that cannot succeed is
-    closed with its error. Results of a kind that is unknown here are left to a worker that knows it.
-    `out_of_time` is the exception that the carrier raises when this call takes too long; it reaches the
-    caller and closes no publication.
+    closed with its error. Results of a kind that is unknown here are left to a worker that knows it. An
+    exception of the type `out_of_time`, which is raised if this call takes too long, is passed on to the
+    caller; it closes no publication.
     """
     publications = Publications(workspace.engine)
     waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]
@@ -104,11 +104,11 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     Parameters
     ----------
     workspace : Workspace
-        Holds artifacts, ledger and graph.
+        The workspace with the artifacts, the ledger and the graph.
     kind : JobKind
         A kind that shows results.
     publication : Publication
-        Names the job and its artifact.
+        The request to show the result; it names the job and the artifact.
 
     Raises
     ------
@@ -129,14 +129,14 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # another process drops the version or an equal result
-        raise TransientError(f"{error}; the result is shown later") from error
+        raise TransientError(f"{error}; the result will be shown later") from error
     # again, as others may have shown theirs meanwhile
     _, outdated = _ranked(workspace, publications, publication)
     workspace.graph.drop_results(outdated)
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Show results again that the graph should have but lacks; return the ids of their jobs.
+    """Show again the results that the graph should contain but lacks; return the ids of their jobs.
 
     Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
     is as for `publish_results`.
@@ -193,11 +193,12 @@ def bring_back(workspace: Workspace) -> None:
 
 
 def _reach_graph(workspace: Workspace) -> None:
-    """Raise the error that keeps the graph from answering; after a slow failure, let the graph rest.
+    """Raise an error if the graph does not answer; after a slow failure, do not contact it for a while.
 
-    A refused connection fails at once, so the next call contacts the graph again, and results follow as soon
-    as it is back. A transaction would be retried for minutes instead. A failure that took longer than
-    `_PATIENCE_S` is raised again, without contact, for the next `_REST_S` seconds.
+    Call this before a transaction, which would be retried for minutes if the graph is unreachable. A refused
+    connection fails at once here, so the next call contacts the graph again. If a failure took longer than
+    `_PATIENCE_S` seconds, calls in the next `_REST_S` seconds raise a `ServiceError` without contacting the
+    graph.
     """
     began = time.monotonic()
     until, reason = _resting.get(workspace.settings, (began, ""))
@@ -257,9 +258,10 @@ def _settle(
     act: Callable[[Publication], None],
     out_of_time: OutOfTime,
 ) -> None:
-    """Carry out a publication and close it, with its error if that is permanent; otherwise leave it open.
+    """Carry out a publication and close it; after a temporary fault, leave it open.
 
-    Do nothing if another thread of this process is carrying it out.
+    After a permanent error, the publication is closed with that error. Do nothing if another thread of this
+    process is carrying it out.
     """
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
@@ -270,8 +272,9 @@ def _settle(
 def _one_thread(settings: Settings, publication: Publication) -> Iterator[bool]:
     """Yield whether this thread may carry out a publication: False while another thread does so.
 
-    The worker that ends the last unit of a job and the sweep start at the same moment. The second of the two
-    would find the name held by its own process.
+    When the last unit of a job ends, the thread that ran it and a sweep may start to publish the result at
+    the same moment. Without this check, the second of them would find that its own process keeps the name
+    locked.
     """
     this = os.getpid(), settings, publication.kind, publication.target_json  # a new fork carries out nothing
     mark = object()
@@ -314,7 +317,7 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
     digest = publication.parameters["ontology"]
     if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
         return TransientError(
-            f"version {digest[:12]} is not ready in the graph; its results are shown when it is"
+            f"version {digest[:12]} is not ready in the graph; its results will be shown when it is"
         )
     return NotFoundError(
         f"version {digest[:12]} was deleted, so the result is not shown in the graph; ingest its source and "
@@ -325,9 +328,9 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
 def _ranked(
     workspace: Workspace, publications: Publications, publication: Publication
 ) -> tuple[frozenset[str], list[str]]:
-    """Return the ids of the jobs whose results may stay in the graph, and those of the results to drop.
+    """Return the ids of the jobs whose results may stay in the graph, and the ids of the results to drop.
 
-    They are chosen among the results of this kind and version: those that the graph has, and the one to
+    Only results of the publication's kind and version are considered: those in the graph, and the one to
     publish.
     """
     rows = [

@@ -102,7 +102,7 @@ class LazyGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command."""
+        """Import and return one command; return None if its name is unknown."""
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line; if output cannot be written, print one message and exit with its code."""
+        """Run the command line; if output cannot be written, exit with one error message."""
         try:
             return super().main(*args, **kwargs)
         except UnicodeEncodeError as error:
@@ -153,7 +153,7 @@ class LazyGroup(click.Group):
             _fail(_not_writable(sys.stderr if raised.f_locals["err"] else sys.stdout, error))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; for an error of labelgrove, print one message and exit with the code of its type."""
+        """Run a command; for an error of labelgrove, print its message and exit with the code of its type."""
         try:
             return super().invoke(ctx)
         except GroveError as error:

@@ -22,7 +22,7 @@ def artifacts() -> None:
 
 
 @artifacts.command("list")
-@click.option("--unreferenced", is_flag=True, help="Only artifacts that nothing refers to, of any age.")
+@click.option("--unreferenced", is_flag=True, help="List only artifacts that nothing refers to.")
 @click.option(
     "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most artifacts to list."
 )

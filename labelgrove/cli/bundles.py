@@ -42,8 +42,8 @@ def bundle() -> None:
     type=click.Choice(["auto", "key", "name"]),
     default="auto",
     show_default=True,
-    help="Whether labels are given by key or by name. A name that several labels share is an error, which "
-    "lists their keys.",
+    help="Whether labels are given by key or by name. A name that several labels share is an error; "
+    "the message lists their keys.",
 )
 @click.option(
     "--metric",
@@ -67,7 +67,7 @@ def bundle() -> None:
     type=click.Choice(["auto", "tree", "block"]),
     default="auto",
     show_default=True,
-    help="auto: the form that fits the metric; tree: refuse a metric that is not a tree metric; block: store "
+    help="auto: the form that fits the metric; tree: store a tree, and refuse other metrics; block: store "
     "all distances, even of a tree metric, which does not need them.",
 )
 @click.option(
@@ -89,8 +89,8 @@ def build(
 ) -> None:
     """Build the bundle NAME for the current version of ONTOLOGY.
 
-    Model servers load it as ``ONTOLOGY/NAME``. Building is a background job: it runs in this process without
-    a broker, and on the workers with one.
+    Model servers load it as ``ONTOLOGY/NAME``. The build is a background job: with a broker, the workers run
+    it; otherwise this process does.
     """
     from labelgrove.workers.client import build_bundle_job
     from labelgrove.workers.kinds.inputs import open_version

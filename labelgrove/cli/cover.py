@@ -37,8 +37,8 @@ __all__ = ["cover"]
     default="minimum",
     show_default=True,
     help="minimum: the smallest cover known; phylogenetic: Algorithm 1 of the paper; small: a search, which "
-    "on trees with only leaves as answers finds smaller covers than Algorithm 1; must: the labels that every "
-    "cover contains.",
+    "finds smaller covers than Algorithm 1 on trees where only leaves may be answers; must: not a cover, but "
+    "the labels that every cover contains.",
 )
 @out_option
 @json_option

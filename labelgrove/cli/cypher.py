@@ -114,7 +114,10 @@ def cypher(
 
 
 def _current(workspace: Workspace, ontology: str) -> str:
-    """Return the current version of an ontology; ask the catalog, which may raise, if the graph has none."""
+    """Return the digest of the current version of an ontology.
+
+    If the graph has no such version, the catalog is asked, which may raise `NotFoundError`.
+    """
     return workspace.graph.current(ontology) or workspace.catalog.version(ontology).digest
 
 
@@ -129,7 +132,7 @@ def _whole_version(workspace: Workspace, beginning: str) -> str:
     found = [digest for digest in digests if beginning and digest.startswith(beginning)]
     if len(found) > 1:
         raise InputError(
-            f"--param version={beginning}: {len(found)} versions begin with these digits; give more of them"
+            f"--param version={beginning}: {len(found)} versions begin with these digits; give more digits"
         )
     if not found:
         known = first_few([digest[:12] for digest in digests]) or "none"
@@ -154,7 +157,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError as error:
         raise InputError(
-            f"--param {name}:={value}: is not JSON ({error}); give text after a plain ="
+            f"--param {name}:={value}: is not JSON ({error}); for text, write {name}=TEXT"
         ) from None
     except (ValueError, RecursionError) as error:  # thousands of digits, or of nested brackets
         raise InputError(f"--param {name}: {error}; give text, a number of 64 bits, or a list") from error

@@ -42,19 +42,21 @@ _MOST_SHOWN = 10_000
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A .npy file to write; the keys go into files next to it, .rows.txt and .columns.txt.",
+    help="A .npy file to write; the keys are written to files next to it, with the endings "
+    ".rows.txt and .columns.txt.",
 )
 @json_option
 def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | None, as_json: bool) -> None:
     """Measure distances between labels of ONTOLOGY, and print them or write them to a file.
 
-    The matrix is printed if it has at most 10,000 distances; otherwise only their mean and the largest.
+    The matrix is printed if it has at most 10,000 distances; otherwise only the mean and the largest distance
+    are printed.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.geometry import pairwise_distances
 
     if out is not None and out.suffix != ".npy":
-        raise InputError(f"--out {out}: name a .npy file")
+        raise InputError(f"--out {out}: distances are written as .npy; name a .npy file")
     space = stored.space
     column_keys, row_keys = stored.keys(columns), stored.keys(rows) or tuple(space.keys)
     shape = (len(row_keys), len(column_keys))

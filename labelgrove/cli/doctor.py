@@ -60,7 +60,8 @@ class Note(str):
 def doctor(as_json: bool) -> None:
     """Check every part that is in use, and name the fix for each problem.
 
-    The exit code is 5 if a service cannot be reached, and 1 for another problem. Notes leave it at 0.
+    The exit code is 5 if a service cannot be reached, and 1 for another problem. It is 0 if there are only
+    notes.
     """
     unknown = unknown_variables(os.environ)
     known = {name: value for name, value in os.environ.items() if name not in unknown}
@@ -179,7 +180,7 @@ def _host(settings: Settings) -> list[Finding]:
 
 
 def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
-    """Run one check and return its finding; if it raises an error, the finding has its message."""
+    """Run one check and return a finding; if the check fails, the finding has the message of the error."""
     try:
         detail = check()
     except GroveError as error:
@@ -194,9 +195,9 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the complete versions in the catalog; None if the catalog cannot be read.
+    """Return the complete versions in the catalog; None if the database cannot be read.
 
-    The finding about the database then says why.
+    In that case, the finding about the database says why.
     """
     try:
         return [version for version in workspace.catalog.versions() if version.state == "ready"]
@@ -205,7 +206,7 @@ def _ready(workspace: Workspace) -> list[Version] | None:
 
 
 def _holds_none(store: ArtifactStore, ready: Sequence[Version]) -> bool:
-    """Return whether none of the snapshots is in the store, a sign that its URL may be wrong."""
+    """Return whether the store has none of the versions' snapshots, a sign that its URL may be wrong."""
     return bool(ready) and not any(store.exists(version.snapshot_sha256) for version in ready)
 
 
@@ -229,7 +230,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
             )
         what = "the folder does not exist yet; the first ingest makes it"
         if ready is None:
-            return Note(f"{what}, unless the database, which cannot be read, knows any versions")
+            return Note(f"{what}; the database cannot be read, so versions may be missing here")
         return what
     # Random content: with equal content, one doctor would delete the file that another is about to read.
     probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
@@ -249,8 +250,8 @@ def _database(workspace: Workspace) -> str:
     try_writing(workspace.engine)
     if facts.get("journal", "wal") != "wal":
         raise SettingsError(
-            f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, which "
-            "reading during a write needs; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
+            f"journal_mode is {facts['journal']!r}: this file system cannot do write-ahead logging, so "
+            "nobody could read during a write; point GROVE_DATABASE_URL to a local disk, or use PostgreSQL"
         )
     damage = find_damage(workspace.engine)
     if damage is not None:
@@ -296,13 +297,13 @@ def _workers(settings: Settings) -> str:
     if broker.durable:
         return f"{detail}, append-only file"
     return Note(
-        f"{detail}; it keeps nothing on disk, so after its restart waiting units are sent again from the "
-        "ledger, within 10 minutes; CONFIG SET appendonly yes avoids the wait"
+        f"{detail}; it keeps nothing on disk: if it restarts, waiting units are sent again from the ledger "
+        "within 10 minutes; to avoid this wait, run: redis-cli CONFIG SET appendonly yes"
     )
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Return how many workers are alive; having none is a problem only with a broker or a schedule."""
+    """Say how many workers are alive; return a `Note` if there is none, but a broker or a schedule is set."""
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
@@ -393,7 +394,7 @@ def _open_files() -> str:
     unlimited = soft == resource.RLIM_INFINITY
     if unlimited or soft >= _OPEN_FILES:
         return "no limit" if unlimited else f"{soft}"
-    return Note(f"{soft}: each open artifact and each connection takes one; raise it (ulimit -n 4096)")
+    return Note(f"{soft}: each open artifact and each connection is one; raise the limit (ulimit -n 4096)")
 
 
 def _wordnet() -> Finding:

@@ -25,7 +25,10 @@ __all__ = ["calibrate", "evaluate"]
 
 
 def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the arguments and options truth, ontology and reports, which follow those of `model_options`."""
+    """Add the argument TRUTH and the options --ontology, --report and --json.
+
+    They come after the arguments and options of `model_options`.
+    """
     options = (
         click.argument("truth", type=click.Path(path_type=Path)),
         click.option(
@@ -65,8 +68,8 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--branch-level",
     type=click.IntRange(0),
-    help="Depth at which branches begin: 1 for the children of the root. The default is the first level at "
-    "which no branch holds more than half of the samples.",
+    help="Depth of the labels that count as branches: 1 for the children of the root. By default, the "
+    "smallest depth at which no branch contains more than half of the samples.",
 )
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1), help="The k of top-k accuracy.")
 @click.option(
@@ -74,7 +77,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     default=0.95,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Confidence level of the intervals.",
+    help="Confidence level of the bootstrap intervals.",
 )
 @click.option(
     "--resamples", default=1000, show_default=True, type=click.IntRange(1), help="Number of bootstrap draws."
@@ -104,14 +107,14 @@ def evaluate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Measure the answers to OUTPUTS, and those of every baseline, against TRUTH.
+    """Compare the answers for OUTPUTS, and those of every baseline, with TRUTH.
 
     TRUTH has one label per line, as key or name. OUTPUTS has a form that `grove score` reads; a dense file
     may be larger than memory.
 
     The report compares the Fréchet mean with argmax, a constant answer, the Fréchet mean among observed
-    labels, CRM, and the observed label nearest to the truth. No rule that answers with observed labels can
-    beat the last one. The report ends with a verdict.
+    labels, CRM, and the observed label nearest to the truth. No rule that answers with observed labels can be
+    better than the last one. The report ends with a verdict: whether to use the Fréchet mean.
     """
     from labelgrove.adapter import evaluate as measure
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
@@ -119,7 +122,7 @@ def evaluate(
     _checked(reports)
     if with_calibration and not reports:
         raise click.UsageError(
-            "--calibrate: adds to a report; name the file of the report with --report FILE"
+            "--calibrate: adds to a report, but none is requested; name its file with --report FILE"
         )
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)
@@ -174,7 +177,7 @@ def evaluate(
     type=click.Choice(["nll", "ece", "error", "squared_distance"]),
     default="nll",
     show_default=True,
-    help="The measure that the temperature minimizes.",
+    help="The measure that the fitted temperature minimizes.",
 )
 @click.option(
     "--bins", default=15, show_default=True, type=click.IntRange(1), help="Bins of calibration errors."
@@ -194,9 +197,10 @@ def calibrate(
 
     TRUTH has one label per line, as key or name.
 
-    The report shows E[d²], calibration error and accuracy over temperatures. It marks the default
-    temperature, the best one for E[d²] and the best one for the calibration error. It also shows the bins of
-    the reliability diagram, and E[d²] for other exponents of the distances.
+    The report shows E[d²] (the mean squared distance between answer and truth), calibration error and
+    accuracy for a range of temperatures. It marks the default temperature, the best one for E[d²] and the
+    best one for the calibration error. It also shows the bins of the reliability diagram, and E[d²] for other
+    exponents of the distances.
     """
     from labelgrove.adapter.calibration.report import calibrate as fitted
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
@@ -241,7 +245,7 @@ def _checked(reports: tuple[Path, ...]) -> None:
 
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
-    """Return the origin of a report: the command, its settings, the digests of its inputs, and versions."""
+    """Return the origin of a report: the command, its settings, its inputs' digests, and package versions."""
     from labelgrove.digests import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.forms import versions
@@ -279,7 +283,7 @@ def _spaces(
 
 
 def _ontology(bundle: str, ontology: str | None) -> str | None:
-    """Return the name of the ontology from ``--ontology``, or else from BUNDLE; None if neither has one."""
+    """Return the name of the ontology from ``--ontology`` or else from BUNDLE; None if neither names one."""
     if ontology is None and "/" in bundle and not Path(bundle).exists():
         return bundle.partition("/")[0]
     return ontology

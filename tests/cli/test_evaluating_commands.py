@@ -156,7 +156,7 @@ def test_evaluate_adds_a_calibration_to_its_report(call):
     assert "E[d²] against calibration error" in Path("r.html").read_text(encoding="utf-8")
     fit = json.loads(Path("r.json").read_bytes())["calibrated"]["fit"]
     assert fit["n_samples"] == 40
-    assert "name the file of the report with --report" in call(*arguments, "--calibrate", code=2).stderr
+    assert "name its file with --report" in call(*arguments, "--calibrate", code=2).stderr
 
 
 def test_a_calibration_needs_no_observed_truth(call):

@@ -137,7 +137,7 @@ def test_a_job_for_which_there_is_no_room_is_refused_at_once_unless_it_is_done(c
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1))
     assert as_json(*submit) == done
     said = call(*submit, "--param", "block=2", "--detach", code=2).stderr
-    assert re.search(r"^error: distances: its results take 18 B at least, and \S+ has 1 B free", said)
+    assert re.search(r"^error: distances: its results take at least 18 B, but \S+ has only 1 B free", said)
     assert [job["id"] for job in as_json("jobs", "list")] == [done["id"]]
     told = call(*submit, "--param", "block=2", "--estimate").stdout
     assert re.search(r"^artifacts +\d\.\d kB at most, \d+ B at least$", told, re.M)

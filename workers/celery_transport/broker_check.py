@@ -38,16 +38,16 @@ _ASIDE = f"{KEY_PREFIX}aside:"
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker that is fit for workers, as it describes itself.
+    """What a broker that is fit for workers reports about itself.
 
     Attributes
     ----------
     version : str
         Version of Redis.
     durable : bool
-        Whether it keeps waiting messages on disk.
+        Whether the broker keeps waiting messages on disk.
     seconds : float
-        Its clock, in seconds since 1970.
+        The time on the broker's clock, in seconds since 1970.
     """
 
     version: str
@@ -58,16 +58,16 @@ class Broker:
 def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     """Check that the settings are fit for Celery workers; return what the broker says about itself.
 
-    A cache that does not answer is not an error. With `mend`, first rename keys in the broker that have a
-    name of this package but were written by another program.
+    A cache that does not answer is not an error. With `mend`, first call `rename_foreign_keys`, which sets
+    aside data of other programs under keys of this package.
 
     Raises
     ------
     SettingsError
-        If there is no broker, the graph is the embedded one, the database is SQLite although other hosts can
-        reach the broker, the broker may evict messages or has foreign data under a name of this package,
-        broker and cache are one Redis, or a Redis answers other hosts without a password. The message names
-        the variable to set.
+        If no broker is set; if the graph is the embedded one; if the database is SQLite, but the broker is
+        not on this host; if the broker may evict messages; if data of another program has a key of this
+        package; if broker and cache are the same Redis; or if a Redis answers other hosts without a password.
+        The message names the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -98,9 +98,9 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
 
 
 def for_celery(url: str) -> str:
-    """Return the URL of a broker in Celery's form: a socket file is ``redis+socket:///path?virtual_host=0``.
+    """Return the URL of a broker as Celery writes it; a socket file becomes ``redis+socket:///path``.
 
-    Over TLS the certificate is checked unless the URL sets another rule.
+    For a TLS connection (``rediss:``), the broker's certificate is checked unless the URL says otherwise.
 
     >>> for_celery("unix:///run/redis.sock?db=1")
     'redis+socket:///run/redis.sock?virtual_host=1'
@@ -117,8 +117,8 @@ def for_celery(url: str) -> str:
 def check_broker(url: str) -> Broker:
     """Check that the Redis at `url` answers, requires its password, and never evicts a message.
 
-    If another program stored data of another type under a key of this package, no message could be delivered;
-    the error names that key.
+    If another program stored data of another type under a key of this package, no message can be delivered.
+    `SettingsError` is then raised and names that key.
     """
     with _client_of(url) as client:
         facts = client.info()
@@ -132,10 +132,10 @@ def check_broker(url: str) -> Broker:
         )
     if foreign:
         raise SettingsError(
-            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: in "
-            "GROVE_BROKER_URL, name another Redis or another database of this one (redis://host:6379/1), "
-            "or delete the key (redis-cli DEL); a worker renames such a key, and the ledger sends the "
-            "waiting units again"
+            f"broker {masked(url)}: {', '.join(foreign)}; something else writes to this Redis: set "
+            "GROVE_BROKER_URL to another Redis or to another database of this one (redis://host:6379/1), "
+            "or delete the key (redis-cli DEL); a worker renames such a key when it sweeps, and the "
+            "waiting units are then sent again"
         )
     if answers_anyone(url):
         raise SettingsError(
@@ -150,9 +150,10 @@ def check_broker(url: str) -> Broker:
 
 
 def rename_foreign_keys(url: str) -> list[str]:
-    """Rename broker keys that have a name of this package but a foreign type; return their new names.
+    """Rename keys of this package under which another program stored its data; return their new names.
 
-    The ledger sends the messages again that were to wait under these keys. No foreign data is deleted.
+    The data is not deleted. The messages that should have waited under these keys are sent again from the
+    ledger.
 
     Raises
     ------
@@ -174,7 +175,7 @@ def rename_foreign_keys(url: str) -> list[str]:
 
 @contextmanager
 def _client_of(url: str) -> Iterator[redis.Redis]:
-    """Yield a client of the broker; errors of the client are raised as errors of this package."""
+    """Yield a client of the broker; raise its errors as errors of this package."""
     import redis
 
     try:
@@ -191,7 +192,7 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """Return the keys under our prefix with data that neither Celery nor we wrote, and what each has."""
+    """Return each key of this package with data of an unexpected type, and a text that names both types."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

@@ -1,4 +1,4 @@
-"""Run the child processes of a worker: Celery's prefork pool, made to survive a child that dies unnoticed."""
+"""Run the child processes of a worker in Celery's prefork pool, made to survive the death of a child."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["ChildPool", "TaskPool"]
 
 
 class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
-    """A pool that watches only children that can still end.
+    """A pool that does not watch child processes that have already ended.
 
-    After a reconnect to the broker, Celery watches all children again. If the end of a child was just noticed
-    and its place is not yet filled, there is nothing to watch, and Celery's own pool ends the whole worker.
+    After a reconnect to the broker, Celery watches all child processes again. With Celery's own pool, this
+    fails for a child that has ended and is not yet replaced, and the failure ends the whole worker.
     """
 
     def _track_child_process(self, proc: Any, hub: Any) -> None:
@@ -22,6 +22,6 @@ class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
 
 
 class TaskPool(prefork.TaskPool):  # type: ignore[misc]
-    """The class that the setting ``worker_pool`` names."""
+    """The prefork pool that uses `ChildPool`; the Celery setting ``worker_pool`` names this class."""
 
     Pool = ChildPool

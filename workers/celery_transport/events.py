@@ -1,4 +1,4 @@
-"""Send events about a worker to observers such as Flower; they never hold up work and may be lost."""
+"""Send events about a worker to observers such as Flower; events never delay work, and may be lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
 
 class EventsWithoutRetry(Events):  # type: ignore[misc]
-    """The class that an application uses to send events, set in its option ``events``."""
+    """Makes a Celery application send events by `Dispatcher`; set as the application's option ``events``."""
 
     dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
@@ -44,13 +44,13 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(consumer, **options)
 
     def start(self, consumer: Any) -> None:
-        """Send the collected events by the clock, not when Celery finds that there are many."""
+        """Send the collected events every second, instead of whenever Celery finds that there are many."""
         events = consumer.event_dispatcher
         events.on_send_buffered = None
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)
 
     def stop(self, consumer: Any) -> None:
-        """Cancel the timer; the next start replaces the dispatcher."""
+        """Cancel the timer; after a reconnect, `start` sets a new timer for the new dispatcher."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,4 +1,4 @@
-"""The only Celery task: it takes a 64-digit key and executes that unit. Everything else is in the ledger."""
+"""The only Celery task: it executes the unit with a given 64-digit key. All else is in the ledger."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 class UnitTask(celery.Task):  # type: ignore[misc]
     """Runs one unit, then sends the units that have become due.
 
-    The first unit of a process opens the workspace, so that no connection is older than the fork that made
-    the process.
+    A process opens the workspace when it runs its first unit. Therefore it uses no connection that was opened
+    before the process was forked.
     """
 
     name = TASK
@@ -55,9 +55,9 @@ class UnitTask(celery.Task):  # type: ignore[misc]
         return outcome.value
 
     def apply_async(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
-        """Send one key and nothing else; anything else raises `InputError` before it reaches the broker."""
+        """Send a message with one key; raise `InputError` for other content before it reaches the broker."""
         if kwargs or not isinstance(args, tuple) or len(args) != 1:
-            raise InputError(f"{TASK}: a message carries one key and nothing else")
+            raise InputError(f"{TASK}: got {args!r:.80} and {kwargs!r:.80}; give one key and nothing else")
         check_key(args[0])
         own = {"time_limit": None, "soft_time_limit": None}  # use the limits of the worker that gets it
         return super().apply_async(args, **own, **options)
@@ -70,13 +70,16 @@ class UnitTask(celery.Task):  # type: ignore[misc]
 
 
 def check_key(key: Any) -> None:
-    """Refuse anything but 64 lower-case hexadecimal digits, which also bounds the length of a message."""
+    """Raise `InputError` unless `key` is 64 lower-case hexadecimal digits; this limits a message's size."""
     if not (isinstance(key, str) and KEY.fullmatch(key)):
         raise InputError(f"{TASK}: {key!r:.80} is not a unit key; a key is 64 lower-case hexadecimal digits")
 
 
 def sender(app: celery.Celery) -> Send:
-    """Return the function that sends a key to a queue of this app; it does not wait for an absent broker."""
+    """Return a function that sends a key to a queue of this app.
+
+    If the broker is unreachable, the function raises `ServiceError` at once.
+    """
     task = app.tasks[TASK]
 
     def send(key: str, queue: str) -> None:

@@ -38,7 +38,7 @@ _LONGEST_BODY = 4096
 
 
 class _QoS(redis.QoS):
-    """The messages that a channel took and did not acknowledge; an unreadable entry among them is dropped."""
+    """The messages that a channel has taken and not yet acknowledged; unreadable entries are dropped."""
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
         try:
@@ -51,13 +51,13 @@ class _QoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """A channel that keeps one client, and drops an unreadable entry in place of ending the worker."""
+    """A channel that keeps one Redis client, and drops unreadable entries instead of ending the worker."""
 
     QoS = _QoS
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        """Return the same client for all commands of a pool; making a client takes longer than a command."""
+        """Return one client for all commands of a connection pool; making one takes longer than a command."""
         if asynchronous:  # such a client holds a connection
             return super()._create_client(asynchronous)
         if self._kept is None or self._kept[0] is not self.pool:
@@ -73,7 +73,7 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """Celery's Redis transport, restricted to envelopes of the layout that Celery itself sends."""
+    """Celery's Redis transport; a worker gets only messages for `TASK` in the layout that Celery writes."""
 
     Channel = Channel
 
@@ -85,12 +85,15 @@ class Transport(redis.Transport):
 
 
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
-    """Return the function that handles messages of `task`: Celery's own, given only the id and the key."""
+    """Return the function that handles messages of `task`.
+
+    It calls Celery's own handler, but passes on only the id of the message and the key of the unit.
+    """
     handle = default(task, app, consumer, **options)
 
     def careful(message: Any, body: Any, *rest: Any, **given: Any) -> Any:
         if body is not None or not _carries_a_key(message.payload):
-            raise InvalidTaskError(f"{task.name}: a message carries one key and nothing else")
+            raise InvalidTaskError(f"{task.name}: dropped; a message must carry one key and nothing else")
         name = str(message.headers.get("id"))[:_SHOWN_CHARACTERS]
         message.headers = {"lang": "py", "task": task.name, "id": name, "root_id": name, "parent_id": None}
         message.headers |= {"ignore_result": True, "timelimit": [None, None], "eta": None, "expires": None}
@@ -103,7 +106,7 @@ def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[...
 
 
 def _is_envelope(message: Any) -> bool:
-    """Return whether the parts of a message have the types that Celery and kombu take for granted."""
+    """Return whether a message is for `TASK` and its parts have the types that Celery and kombu rely on."""
     if not isinstance(message, dict):
         return False
     headers, properties = message.get("headers"), message.get("properties")

@@ -63,12 +63,12 @@ def _add(kinds: dict[str, JobKind], kind: JobKind, source: str) -> None:
 
 
 def register(kind: JobKind) -> None:
-    """Add a kind in this process to those of the entry points; raise `InputError` if its name is taken."""
+    """Make another kind known in this process; raise `InputError` if a known kind has the same name."""
     _add(_registry(), kind, f"{kind!r:.100}")
 
 
 def known_kinds() -> tuple[JobKind, ...]:
-    """Return every known kind, by name."""
+    """Return every known kind, sorted by name."""
     return tuple(kind for _, kind in sorted(_registry().items()))
 
 
@@ -78,13 +78,16 @@ def queue_names() -> list[str]:
 
 
 def find_kind(name: str, version: int | None = None) -> JobKind | None:
-    """Return the kind called `name`; None if it is unknown here or its version here is not `version`."""
+    """Return the kind called `name`, or None.
+
+    None means that this process knows no such kind, or knows it in a version other than `version`.
+    """
     kind = _registry().get(name)
     return kind if kind is not None and version in (None, kind.version) else None
 
 
 def kind_named(name: str) -> JobKind:
-    """Return the job kind called `name`; for an unknown one raise `InputError` with the known kinds."""
+    """Return the kind called `name`; if it is unknown, raise an `InputError` that lists the known kinds."""
     found = find_kind(name)
     if found is None:
         known = ", ".join(known.name for known in known_kinds())

@@ -34,7 +34,7 @@ _FORMS = ("auto", "tree", "block")
 _PARAMETERS = (
     *SPACE,
     Parameter("observed", "label keys, in the order of a model's columns", keys=True),
-    Parameter("form", "auto, tree or block: whether to store a tree or all distances", "auto"),
+    Parameter("form", "auto, tree or block: tree stores a tree, block all distances", "auto"),
 )
 
 
@@ -107,10 +107,10 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Bound the size of the bundle.
+    """Return an upper bound on the size of a bundle, and the estimated time to build it.
 
-    Keys and names take at most as much as the snapshot. A block also has a distance for each label and
-    observed label.
+    Keys and names take at most as many bytes as the snapshot. A bundle of the form ``block`` also contains
+    one distance for each pair of a label and an observed label.
     """
     n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
     n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES

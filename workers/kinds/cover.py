@@ -79,7 +79,7 @@ def pack_cover(
     Parameters
     ----------
     graph, space
-        The version of the ontology, and its metric space.
+        The label graph of the version, and its metric space.
     found : Cover
         The cover; the order of its keys is kept.
     method : {"minimum", "phylogenetic", "small"}
@@ -108,12 +108,12 @@ def read_cover(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Cove
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a cover of the version in `graph`.
     """
     from labelgrove.ontology.geometry import Cover
     from labelgrove.ontology.results.layout import ResultFile

@@ -35,19 +35,19 @@ def named_labels(graph: LabelGraph, keys: Sequence[str]) -> list[tuple[str, str]
 def labels_table(
     line: str, document: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> Description:
-    """Describe a result by a table of labels; the same table goes into the document."""
+    """Return the description of a result as a table of labels; its document contains the table too."""
     listed = list(rows)
     labels = [dict(zip(columns, row, strict=True)) for row in listed]
     return Description(line, {**document, "labels": labels}, columns, listed)
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Describe a result by its figures alone, without a table; `more` are more fields of the description."""
+    """Return a description that lists the entries of `document`; `more` are its other fields."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 
 def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
-    """Describe a result by the contents of its artifact, for a kind without a description."""
+    """Return a description of an artifact's contents, for a result that no kind describes."""
     from labelgrove.ontology.errors import ArtifactError
     from labelgrove.ontology.store.artifacts import read_safetensors
 
@@ -64,7 +64,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return 1, 2, 3, ...: the place of each entry of an array, counted from 1.
+    """Return the position of each entry of an array, counted from 1.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

@@ -47,7 +47,7 @@ _PARAMETERS = (
         "columns", "all, or keys of the labels to measure from", keys=True, words=("all",), filled=True
     ),
     Parameter("n_columns", "number of columns", filled=True),
-    Parameter("dtype", "exact, or float32 for distances that would be float64", "exact"),
+    Parameter("dtype", "exact, or float32 to store float64 distances in half the bytes", "exact"),
     Parameter("block", "a whole number from 1: number of columns in a unit", _BLOCK),
 )
 
@@ -89,14 +89,14 @@ def _execute(work: Work) -> Product:
 
 
 def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
-    """Return the points to measure distances from, in canonical order whatever their order in the request."""
+    """Return the points to measure from, in canonical order, even if the request has another order."""
     given = work.parameters["columns"]
     keys = list(space.points) if given == "all" else read_keys(work.artifacts, given)
     return np.sort(counted_points(space, keys, "columns", work.parameters["n_columns"]))
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Return one array with the columns of all parts, which are read one after the other."""
+    """Return one array with the columns of all parts; the artifacts of the parts are read one by one."""
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:
@@ -131,11 +131,11 @@ def pack_distances(
     Parameters
     ----------
     graph, space
-        The version of the ontology, and its metric space.
+        The label graph of the version, and its metric space.
     columns : ndarray of shape (n_columns,), dtype=int64
         Point indices, ascending.
     distances : ndarray of shape (n_labels, n_columns), dtype uint8, uint16, float32 or float64
-        From every allowed label to these points.
+        The distance from every allowed label to each of these points.
     """
     from labelgrove.ontology.results.layout import pack_space
 
@@ -145,23 +145,23 @@ def pack_distances(
 
 
 def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> MatrixSpace:
-    """Return a block of distances as the metric space that it spans.
+    """Return a block of distances, written by `pack_distances`, as a metric space.
 
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Returns
     -------
     space : MatrixSpace
-        Its labels are the allowed labels, its points the columns. In a local store the matrix is a view of
-        the file.
+        Its labels are the allowed labels, and its points are those of the columns. If the store is a local
+        folder, the matrix is a view of the file.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a block of distances of the version in `graph`.
     """
     from labelgrove.ontology.geometry import MatrixSpace
     from labelgrove.ontology.keys import Keys

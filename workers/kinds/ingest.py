@@ -1,4 +1,4 @@
-"""The kind `ingest`: load a version into the graph, one share after the other, and make it current."""
+"""The kind `ingest`: load a version into the graph in parts, called shares, and make it current."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Return a chain of steps, one for each share of the version, and a last step that completes it.
+    """Return one step for each share of the version, and a last step that completes the version.
 
-    The shares are loaded one after the other, because edges need their labels and two writers of one version
-    block each other. Definitions are not in the graph, so jobs that differ only in definitions share every
-    unit.
+    A share is a part of the labels and edges. Shares are loaded one after the other: an edge can only be
+    written when its labels exist, and two writers of one version would block each other. Definitions are not
+    in the graph, so jobs that differ only in definitions have the same units.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
@@ -95,7 +95,8 @@ def _complete_target(
 ) -> dict[str, str]:
     """Check the name and the size of the ontology before any work begins; return the target.
 
-    If the ontology lost more than half of its labels, `ShrinkError` is raised unless the request allows that.
+    If the new version has less than half of the labels of the current one, `ShrinkError` is raised unless the
+    request allows that.
     """
     from labelgrove.ontology.versions.ingest import check_size
 
@@ -117,7 +118,11 @@ def _named(target: Mapping[str, str]) -> str:
 
 
 def _publish(naming: Naming) -> None:
-    """Make the version current; if the graph no longer has it, have the units load it again first."""
+    """Make the version current.
+
+    If the graph no longer contains it, open the job again, so that its units load it, and raise
+    `TransientError`.
+    """
     from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
     from labelgrove.ontology.versions.snapshots import open_snapshot
@@ -127,19 +132,19 @@ def _publish(naming: Naming) -> None:
     snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(
-            f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, expected "
-            f"{wanted['ontology']}"
+            f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, but "
+            f"{wanted['ontology']} is requested; ingest its source again"
         )
     if not holds(workspace.graph, snapshot.graph):
         naming.recompute()
         raise TransientError(
-            f"version {snapshot.graph.digest[:12]} is no longer in the graph; it is loaded again"
+            f"version {snapshot.graph.digest[:12]} is no longer in the graph; it will be loaded again"
         )
     try:
         # a job recorded before the parameter existed lacks it
         register(workspace, name, snapshot, shrink=bool(wanted.get("shrink")))
     except ConflictError as error:  # the holder of the name ends at some time; the request stays
-        raise TransientError(f"{error}; {name} is updated later") from error
+        raise TransientError(f"{error}; {name} will be updated later") from error
     naming.reshow()  # results of a version that was loaded again
 
 

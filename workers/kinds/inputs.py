@@ -45,7 +45,7 @@ _opening = threading.Lock()
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:
-    """Return the label graph that a job names, opened only once in this process.
+    """Return the label graph that a job names; it is opened only once in this process.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def read_graph(work: Work) -> LabelGraph:
 
 
 def read_labels(work: Work) -> Any:
-    """Return which labels are allowed, in the form that `ontology.geometry.metric_space` takes."""
+    """Return the allowed labels of the job, in the form that `ontology.geometry.metric_space` takes."""
     labels = work.parameters["labels"]
     return read_keys(work.artifacts, labels) if is_digest(labels) else labels
 
@@ -87,17 +87,17 @@ def read_space(work: Work) -> tuple[LabelGraph, MetricSpace]:
 
 
 def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
-    """Return the list of label keys in an artifact; an empty list for None."""
+    """Return the list of label keys in an artifact; an empty list if `digest` is None."""
     if digest is None:
         return []
     keys = read_json(artifacts, digest, "a list of label keys")
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-        raise ArtifactError(f"artifact {digest}: expected a JSON list of label keys")
+        raise ArtifactError(f"artifact {digest}: is not a JSON list of label keys; give such a list")
     return keys
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amounts by label key that an artifact stores as decimal strings; None for None."""
+    """Return the amounts by label key, which an artifact has as decimal strings; None if `digest` is None."""
     if digest is None:
         return None
     amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
@@ -105,24 +105,32 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
         return {key: float(decimal_text(amount)) for key, amount in amounts.items()}
     except (AttributeError, ValueError):
         raise ArtifactError(
-            f"artifact {digest}: expected a JSON object of decimal strings of 0 or more, by label key"
+            f"artifact {digest}: is not a JSON object of decimal strings by label key; give such an "
+            "object, with amounts of 0 or more"
         ) from None
 
 
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
-    """Return the point indices of a list of keys; the job states that the list holds `count` keys."""
+    """Return the point indices of a list of keys; raise `InputError` unless it has `count` keys.
+
+    `count` is the parameter ``n_<name>`` of the job.
+    """
     from labelgrove.ontology.geometry.spaces.points import observed_points
 
     points = observed_points(space, keys, name=name)
     if len(points) != count:
         raise InputError(
-            f"{name}: {len(points)} labels given, and n_{name} is {count}; give the number of labels"
+            f"{name}: {len(points)} labels given, but n_{name} is {count}; n_{name} must be the number "
+            "of labels"
         )
     return points
 
 
 def read_json(artifacts: ArtifactStore, digest: str, expected: str) -> Any:
-    """Return the content of a JSON artifact; for other bytes, `ArtifactError` names what was expected."""
+    """Return the content of a JSON artifact; raise `ArtifactError` if it is not JSON.
+
+    `expected` describes the right content in the message of the error.
+    """
     try:
         return json.loads(artifacts.read_bytes(digest))
     except ValueError as error:

@@ -52,14 +52,14 @@ OPENING_SECONDS = 5e-7
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a request: its size, and the label graph if the request is about one version.
+    """What a request is about: one version of an ontology, or all versions together.
 
     Attributes
     ----------
     n_labels, n_edges : int
-        Numbers of labels and edges of the version, or of all versions together if the request names none.
+        Numbers of labels and edges of the version, or of all versions if the request names no version.
     graph : LabelGraph, optional
-        The label graph of the version.
+        The label graph of the version; None for all versions.
     n_keys : mapping of str to int
         Number of label keys in each list of the request, by parameter.
     snapshot_bytes : int
@@ -80,7 +80,7 @@ class Subject:
         return cls(graph.n_labels, graph.n_edges, graph, dict(n_keys or {}), snapshot_bytes)
 
     def opened(self) -> LabelGraph:
-        """Return the label graph, which every request about one version has."""
+        """Return the label graph; raise `ValueError` if the request is about all versions."""
         if self.graph is None:
             raise ValueError("the request is about all versions")
         return self.graph
@@ -100,7 +100,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Step:
-    """One unit of a plan: the parameters of its computation; it runs after every step of a lower stage."""
+    """One unit of a plan: the parameters of its computation, and its stage.
+
+    A step runs after all steps of lower stages.
+    """
 
     parameters: Mapping[str, Any]
     stage: int = 0
@@ -108,18 +111,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Work:
-    """The argument of `JobKind.execute`.
+    """The argument of `JobKind.execute`: one unit to compute, with all that it needs.
 
     Attributes
     ----------
     parameters : mapping
         The parameters of the step.
     inputs : tuple of str
-        Digests of the artifacts that the steps of the stage before made, in the order of the plan.
+        Digests of the artifacts that the steps of the previous stage made, in the order of the plan.
     artifacts : ArtifactStore
         The store to read inputs from.
     check : callable
-        Raises when the work is no longer wanted; called between the parts of a long computation.
+        Raises an error if no job wants the work any more; a long computation calls it between its parts.
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
@@ -149,13 +152,13 @@ class JobResult:
     Attributes
     ----------
     job_id, kind : str
-        The job.
+        Id and kind of the job.
     parameters : mapping
-        Its complete parameters.
+        The complete parameters of the job.
     sha256 : str
-        The artifact that holds the result.
+        Digest of the artifact that contains the result.
     artifacts : ArtifactStore
-        The store that holds this artifact.
+        The store that contains this artifact.
     """
 
     job_id: str
@@ -176,7 +179,7 @@ class JobResult:
         *links: Links,
         supernodes: Supernodes | None = None,
     ) -> GraphResult:
-        """Return the result as a node of the graph; arguments are fields of `GraphResult`."""
+        """Return the result as a node of the graph; the arguments are fields of `GraphResult`."""
         from labelgrove.ontology.graph.results import GraphResult
 
         return GraphResult(
@@ -202,7 +205,7 @@ class Naming:
     target : mapping
         The name, as `JobKind.complete_target` completed it.
     recompute : callable
-        Opens the job again; called if what its units made is gone.
+        Opens the job again, so that its units run again; called if what they made is gone.
     reshow : callable
         Shows missing results in the graph again; called after a version was loaded again.
     """
@@ -223,17 +226,17 @@ class Description:
     line : str
         The main fact in one line.
     document : mapping
-        Its figures, as ``--json`` prints them.
+        The figures of the result, as ``--json`` prints them.
     columns, rows : sequence of str, sequence of sequence
         A table for people, and for a .csv file.
     file : tuple, optional
-        Columns and rows of a .csv file, if it has more than the table.
+        Columns and rows for a .csv file, if that is to contain more than the table.
     matrix : MatrixSpace, optional
         Distances for a .npy file, if the result can be written as one.
     is_document : bool
-        Whether a .json file contains only ``document["document"]``, as the artifact does.
+        Whether an exported .json file contains only ``document["document"]``, as the artifact does.
     is_file : bool
-        Whether a file with any other ending is the artifact itself.
+        Whether an exported file with any other ending is a copy of the artifact.
     """
 
     line: str
@@ -255,7 +258,7 @@ class Estimate:
     units : int
         Units of work.
     n_bytes : int
-        Upper bound on the bytes of artifacts, those of every unit included.
+        Upper bound on the bytes of all artifacts, including those of every unit.
     graph_rows : int
         Upper bound on the nodes and relationships in the graph when the result is shown there.
     seconds : float or None
@@ -292,12 +295,13 @@ class JobKind:
         `Work` -> `Product`, or the bytes of a document. The same work must give the same bytes every time.
         Raises `TransientError` for faults that may pass by themselves.
     parameters : sequence of Parameter
-        Which parameters may be given, for messages and the manual; `complete` decides.
+        The parameters that may be given, for messages and the manual; `complete` decides what is accepted.
     queue : str
         Queue of its messages; workers listen on the queues of all kinds that they know.
     turn : context manager
-        Entered before a unit is claimed, and left after its end: a lock for a kind of which one unit at a
-        time may run in a process. Waiting units are not claimed, so that a kill costs them no attempt.
+        Entered before a unit is claimed, and left after the unit ends. With a lock here, a process runs only
+        one unit of this kind at a time. Units that wait for the lock are not claimed yet; therefore they lose
+        no attempt if the process is killed.
     gather : callable, optional
         Workspace, given parameters -> parameters with the digests of artifacts in place of files; digests
         stay as they are. Called whenever a request is made; for a schedule, whenever the schedule is due.

@@ -1,4 +1,4 @@
-"""Check the parameters of a job: all are given, none is unknown, and each has its only spelling."""
+"""Check the parameters of a job: all are given, none is unknown, and each is in its one valid spelling."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Parameter:
     words : sequence of str
         Words that may be given in place of a list of label keys.
     filled : bool
-        Whether it is computed from other parameters if the request is on an ontology, so that people leave it
+        Whether it is computed from other parameters if the request names an ontology; people then leave it
         out.
     text : bool
         Whether it is always text, even if it looks like something else: a name of ``50`` is not a number.
@@ -50,7 +50,7 @@ class Parameter:
         Whether it is the path or URL of a file; the content of the file becomes an artifact when the job is
         submitted.
     amounts : bool
-        Whether it is an object that gives label keys of the requested ontology amounts, as decimal strings.
+        Whether it is an object that maps label keys of the requested ontology to amounts, as decimal strings.
     """
 
     name: str
@@ -147,7 +147,7 @@ class Parameters(dict[str, Any]):
         return InputError(f"{self._kind}: {name} is {self[name]!r}; {rule}")
 
     def digests(self, *names: str, optional: bool = False) -> None:
-        """Check that these parameters are digests, or None if they are optional."""
+        """Check that each of these parameters is a digest; with `optional`, None is valid too."""
         for name in names:
             if not (is_digest(self[name]) or (optional and self[name] is None)):
                 rule = "give a sha256 as 64 hexadecimal digits"
@@ -169,7 +169,7 @@ class Parameters(dict[str, Any]):
             raise self.wrong(name, "give true or false")
 
     def whole(self, name: str, least: int, most: int | None = None, *, optional: bool = False) -> None:
-        """Check that this parameter is a whole number in a range, or None if it is optional."""
+        """Check that this parameter is a whole number in a range; with `optional`, None is valid too."""
         value = self[name]
         if value is None and optional:
             return
@@ -179,10 +179,10 @@ class Parameters(dict[str, Any]):
             raise self.wrong(name, f"give a whole number, {rule}")
 
     def decimal(self, name: str) -> None:
-        """Replace this parameter by the only spelling of its number: no exponent, no needless zeros.
+        """Replace this parameter by the one valid spelling of its number: no exponent, no needless zeros.
 
-        The number is a string. None stays None. A float raises `InputError`, because its digits may differ
-        from those that the user wrote.
+        The number must be given as a string. None stays None. A float raises `InputError`, because its digits
+        may differ from those that the user wrote.
         """
         if self[name] is not None:
             try:
@@ -192,7 +192,7 @@ class Parameters(dict[str, Any]):
 
 
 def decimal_text(value: Any) -> str:
-    """Return the only spelling of a decimal number of 0 or more; raise `ValueError` for anything else.
+    """Return the one valid spelling of a decimal number of 0 or more; raise `ValueError` for all else.
 
     >>> decimal_text("10.50"), decimal_text("1e2"), decimal_text(3)
     ('10.5', '100', '3')

@@ -52,7 +52,7 @@ def _execute(work: Work) -> Product:
         digests = _drop(work) if part == "drop" else _restore(work)
     except ConflictError as error:
         work.check()  # stopped work is a conflict too, but is not tried again
-        raise TransientError(f"{error}; the graph is rebuilt later") from error
+        raise TransientError(f"{error}; the graph will be rebuilt later") from error
     versions = np.frombuffer(bytes.fromhex("".join(digests)), dtype=np.uint8).reshape(-1, 32)
     return Product({"versions": versions}, {"format": "labelgrove/rebuild-graph/1", "part": part})
 

@@ -55,7 +55,7 @@ def local_file(location: str) -> Iterator[Path]:
     """Yield the path of a local file: the file itself, or a temporary copy of the file at a URL.
 
     The copy is deleted after the block. Whether a local file exists is not checked. The content of a URL is
-    held in memory once, and then written to the folder of temporary files.
+    first read into memory, and then written to the folder of temporary files.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def put_outputs(
     artifacts : ArtifactStore
     location : str
         Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` can read; it is read a few rows at
-        a time. A copy of the outputs takes the same space again in the folder of temporary files.
+        a time. Meanwhile a copy of the outputs takes the same space again in the folder of temporary files.
     array : str, optional
         The name of the array to take from a file with several arrays.
     id_column : str, optional
@@ -138,8 +138,8 @@ def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
 def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
     """Yield all rows of a file as one array: the memory map of a copy that is deleted after the block.
 
-    The copy makes the digest right: nobody changes it meanwhile, whereas the file may be replaced at any
-    time.
+    The digest is computed from the copy, because nobody changes the copy meanwhile. The file itself may be
+    replaced at any time.
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0

@@ -56,7 +56,7 @@ _PARAMETERS = (
         amounts=True,
     ),
     Parameter("observed", "keys of the labels that are observed already", None, keys=True),
-    Parameter("required", "keys of labels to pick first, in any case", None, keys=True),
+    Parameter("required", "keys of labels that must be picked; they are picked first", None, keys=True),
     Parameter("forbidden", "keys of labels never to pick", None, keys=True),
     Parameter("candidates", "keys of the labels to pick from; null for all", None, keys=True),
     Parameter(
@@ -86,7 +86,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts: several if each pick measures loci, one if the order is found at once."""
+    """Return the number of parts: one if all picks follow from one computation, else perhaps several."""
     space, n_keys = subject.space_kind(found), subject.n_keys
     on_tree = space == "tree"
     at_once = space != "graph" and found["labels"] == "all"
@@ -102,7 +102,7 @@ def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Return a chain of steps, each of which continues from the picks of the step before."""
+    """Return one step for each part; each step continues from the picks of the previous step."""
     last = parameters["parts"] - 1
     return [*(Step({**parameters, "part": part}, part) for part in range(last)), Step(parameters, last)]
 
@@ -154,7 +154,7 @@ def _standing_product(standing: Standing) -> Product:
 
 
 def _read_standing(work: Work) -> Standing | None:
-    """Return the state of the selection at the end of the part before this one; None for the first part."""
+    """Return the state of the selection at the end of the previous part; None for the first part."""
     from labelgrove.ontology.geometry.selections.rounds import Standing
 
     for digest in work.inputs:
@@ -186,7 +186,7 @@ def pack_selection(graph: LabelGraph, found: Selection, *, method: str, seed: in
     Parameters
     ----------
     graph : LabelGraph
-        The version of the ontology that `found.space` is a space of.
+        The label graph of the version; `found.space` is a metric space on it.
     found : Selection
         The selection.
     method : {"active", "uniform", "outside"}
@@ -216,12 +216,12 @@ def read_selection(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a selection of the version in `graph`.
     """
     from labelgrove.ontology.geometry import Selection
     from labelgrove.ontology.results.layout import ResultFile

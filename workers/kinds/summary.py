@@ -136,12 +136,12 @@ def read_summary(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Su
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a summary of the version in `graph`.
     """
     from labelgrove.ontology.canonical import length_fault
     from labelgrove.ontology.geometry import Summary

@@ -1,1 +1,1 @@
-"""Jobs and their units as SQL rows: who works on which unit, and which moves between states are legal."""
+"""Jobs and their units as SQL rows: who works on which unit, and which changes of state are legal."""

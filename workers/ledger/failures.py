@@ -1,4 +1,4 @@
-"""The text that the ledger keeps of the error of a job: its wording, and whether it is about the request."""
+"""Make the error texts that the ledger stores, and tell which of them are about the request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPENT = re.compile(r"\(attempt \d+ of \d+\)$")
 
 
 def defect_text(error: Exception) -> str:
-    """Return the text of an error that is a defect of the program; it begins with the error's class.
+    """Return the text of an error that is a defect of the program; it begins with an exception class.
 
     >>> defect_text(ZeroDivisionError("division by zero")), defect_text(StopIteration("end"))
     ('ZeroDivisionError: division by zero', 'Exception: StopIteration: end')
@@ -24,19 +24,19 @@ def defect_text(error: Exception) -> str:
 
 
 def lost_worker_text(n_times: int) -> str:
-    """Return the text for a unit whose worker was lost in each of its attempts."""
+    """Return the error of a unit whose worker was lost in each of its `n_times` attempts."""
     return f"{_LOST}{n_times} times; read the log of the workers, then submit the job again"
 
 
 def spent_text(error: str, n_attempts: int, max_attempts: int) -> str:
-    """Return the text for a unit whose last attempt ended with a fault that may pass."""
+    """Return the error of a unit whose last allowed attempt ended with a temporary fault."""
     return f"{error} (attempt {n_attempts} of {max_attempts})"
 
 
 def is_of_request(text: str) -> bool:
-    """Return whether a text of the ledger says what to change in the request.
+    """Return whether an error in the ledger says what to change in the request.
 
-    Other texts are defects of the program, lost workers, and faults of services in every attempt.
+    Other errors report a defect of the program, lost workers, or a service that failed in every attempt.
 
     >>> is_of_request("locus: metric is 'x'; choose tree")
     True
@@ -47,5 +47,5 @@ def is_of_request(text: str) -> bool:
 
 
 def shortened(text: str) -> str:
-    """Return the part of an error that a row of the ledger keeps."""
+    """Return the beginning of an error, as much of it as a row of the ledger keeps."""
     return text[:_LONGEST]

@@ -3,8 +3,9 @@
 Only the rows decide what is done and what is not; a message merely wakes a worker. So nothing here depends on
 a broker. Every change of state is a compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`: a move
 that the table does not list matches no row. A **lease** says until when a unit belongs to a worker, so that
-no other worker repeats its work. Every claim raises the **fence** of the unit, and every later statement of
-the worker compares it; this keeps the result correct even if the worker lost its lease without noticing.
+no other worker repeats its work. Every claim raises the **fence** of the unit, and the worker's later
+statements have an effect only if the fence is unchanged. This keeps the result correct even if the worker
+lost its lease without noticing.
 """
 
 from __future__ import annotations
@@ -63,18 +64,20 @@ _job, _unit, _job_unit, _publication = (
 
 
 class Ledger:
-    """Jobs and units over one SQL database; safe to share between threads.
+    """The jobs and units in one SQL database; safe to share between threads.
 
     Parameters
     ----------
     engine : sqlalchemy.Engine
-        Made by `ontology.sql.database.create_engine`, with the schema of this version.
+        Made by `ontology.sql.database.create_engine`; the database has the schema of this version of
+        labelgrove.
     clock : callable, optional
         Returns the time in seconds; by default the clock of the database server, never a worker's.
     max_attempts : int, default=10
         Number of claims after which a unit that never finished fails.
     jitter : random.Random, optional
-        Spreads the sweeps of several processes over time; never part of a result. By default newly seeded.
+        Source of the random factor that lengthens the time until a unit is sent again; no result depends on
+        it. By default newly seeded.
 
     Notes
     -----
@@ -101,8 +104,8 @@ class Ledger:
     def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
         """Record a job and all its units in one transaction; submitting it again makes no second job.
 
-        Failed and cancelled units are tried again, done ones are kept. `target` is the name that the result
-        gets; if several jobs request the same name, the last request wins.
+        Failed and cancelled units are tried again; done units are kept. `target` is the name that the result
+        gets. If several jobs request the same name, the last request wins.
         """
         with self._writing() as connection:
             self.record(connection, plan, target=target)
@@ -110,7 +113,7 @@ class Ledger:
     def record(
         self, connection: sa.Connection, plan: PlannedJob, *, target: Mapping[str, str] | None = None
     ) -> None:
-        """Do the same as `submit` within a transaction of the caller, which may write more than the job."""
+        """Do the same as `submit`, in a transaction in which the caller may also write other rows."""
         instant = self._now()
         shared = {"kind": plan.kind, "kind_version": plan.version, "state": State.PENDING}
         fresh = {"fence": 0, "lease_until": 0, "attempts": 0, "sends": 0, "next_send_at": instant}
@@ -166,14 +169,14 @@ class Ledger:
                 connection.execute(wait_again(mine))
 
     def retry(self, job_id: str) -> None:
-        """Open a failed or cancelled job again, with its failed and cancelled units; done ones are kept.
+        """Open a failed or cancelled job again, with its failed and cancelled units; done units are kept.
 
         Raises
         ------
         NotFoundError
             If there is no such job.
         ConflictError
-            If it did not fail and was not cancelled.
+            If the job did not fail and was not cancelled.
         """
         with self._writing() as connection, patient(connection):
             if connection.execute(job_reopened("retry").where(_job.id == job_id)).rowcount:
@@ -183,14 +186,16 @@ class Ledger:
         raise ConflictError(f"job {job_id} is {state}; only a failed or cancelled job can be tried again")
 
     def cancel(self, job_id: str) -> None:
-        """Cancel a job; units that another job needs continue, running ones stop at their next heartbeat.
+        """Cancel a job and those of its units that no other job needs.
+
+        A running unit stops at its next heartbeat.
 
         Raises
         ------
         NotFoundError
             If there is no such job.
         ConflictError
-            If it is done or failed already.
+            If the job is already done or has failed.
         """
         with self._writing() as connection, patient(connection):
             moved = connection.execute(job_move("cancel", finished_at=self._now()).where(_job.id == job_id))
@@ -231,7 +236,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; return whether the claim is held, or lost, or its unit wanted by no job."""
+        """Renew the lease; return whether the claim is held, the claim is lost, or no job wants the unit."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -243,8 +248,8 @@ class Ledger:
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
         """Record the published artifact of a unit; return False, with no change, if the claim was lost.
 
-        A second call with the same claim, after the answer to the first was lost, changes nothing and returns
-        True.
+        If the database's answer to a call was lost, the call can be repeated: it then changes nothing and
+        returns True.
         """
         values = {"ended": claim.key, "held": claim.fence, "made": sha256, "bytes": size}
         mine = self._held(claim.key, claim.fence)
@@ -268,7 +273,7 @@ class Ledger:
         return self._end(claim, unit_move("release", next_send_at=later, sends=0, error=shown))
 
     def hand_back(self, claim: Claim) -> bool:
-        """Give a unit back at once because its worker was told to end; this does not count as an attempt.
+        """Give a unit back at once because its worker was told to stop; this does not count as an attempt.
 
         Return False, with no change, if the claim was lost.
         """
@@ -277,12 +282,11 @@ class Ledger:
         return self._end(claim, unit_move("release", error=told, **free))
 
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
-        """Make a unit wait until those of its inputs whose artifacts were lost have been computed again.
+        """Make a unit wait until its lost inputs have been computed again.
 
-        `digests` names the lost artifacts. This counts as an attempt; if it was the last one
-        (`max_attempts`), the unit fails instead. Other jobs that used a lost artifact and are done stay done;
-        only a job whose result is a lost artifact is opened again. Return False, with no change, if the claim
-        was lost.
+        `digests` are those of the lost artifacts. This counts as an attempt; if it was the last one
+        (`max_attempts`), the unit fails instead. A done job is opened again only if its result is a lost
+        artifact, not if it merely used one. Return False, with no change, if the claim was lost.
         """
         if claim.attempts >= self.max_attempts:
             return self._spent(claim, error)
@@ -305,7 +309,7 @@ class Ledger:
         return True
 
     def fail(self, claim: Claim, error: str) -> bool:
-        """End a unit that cannot succeed; return False, with no change, if the claim was lost."""
+        """Mark a unit as failed; return False, with no change, if the claim was lost."""
         return self._end(claim, unit_move("fail", error=shortened(error)))
 
     def abandon(self, claim: Claim) -> bool:
@@ -349,7 +353,7 @@ class Ledger:
         return [(key, kind, version) for key, kind, version, wanted in rows if wanted]
 
     def claimable(self, job_id: str, *, limit: int) -> list[str]:
-        """Return the keys of some units of a job that may run now and that nobody works on."""
+        """Return the keys of at most `limit` units of a job that nobody works on and that may run now."""
         query = (
             sa.select(_unit.key)
             .where(_unit.key.in_(units_of(job_id)), _unit.state == State.PENDING, _unit.waits_for.is_(None))
@@ -361,7 +365,7 @@ class Ledger:
             return list(connection.execute(query).scalars())
 
     def unsent(self, keys: Sequence[str]) -> None:
-        """Undo the mark of `due` for units whose message could not be sent; they are due again soon."""
+        """Undo the mark that `due` set on units whose message could not be sent; they are due again soon."""
         with self._writing() as connection:
             connection.execute(
                 sa.update(unit_table)
@@ -372,10 +376,10 @@ class Ledger:
     def settle(self, key: str | None = None) -> list[str]:
         """Bring jobs and units up to date with each other; return the ids of the jobs that ended.
 
-        A job fails as soon as one of its units has failed, and is done when its last unit is done. Units that
-        no other job wants are then cancelled if their job failed. With `key`, consider only the jobs of that
-        unit, which has just ended. Without it, as in every sweep, consider all jobs, because two commits at
-        the same moment may not see each other.
+        A job fails as soon as one of its units has failed, and is done when its last unit is done. When a job
+        fails, those of its units that no other job wants are cancelled. With `key`, consider only the jobs of
+        that unit, which has just ended. Without it, consider all jobs; every sweep does so, because two
+        commits at the same moment may not see each other.
         """
         if key is not None:
             with autocommitting(self._engine) as connection:  # nearly every unit decides nothing
@@ -409,7 +413,7 @@ class Ledger:
         return found[0]
 
     def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:
-        """Return the newest jobs, newest first; with `state` or `kind`, only the jobs that have it."""
+        """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
         conditions = [sa.true() if kind is None else _job.kind == kind]
         if state is not None:
             conditions.append(in_state(state))
@@ -422,13 +426,13 @@ class Ledger:
             return next(iter(read_units(connection, _unit.key == key, limit=1)), None)
 
     def units(self, job_id: str) -> list[str]:
-        """Return the keys of a job's units, in a possible order of execution."""
+        """Return the keys of a job's units, in an order in which they can be run."""
         query = sa.select(_unit.key).where(_unit.key.in_(units_of(job_id))).order_by(_unit.stage, _unit.key)
         with reading(self._engine) as connection:
             return list(connection.execute(query).scalars())
 
     def unit_records(self, job_id: str, *, limit: int) -> list[Unit]:
-        """Return the first `limit` units of a job, in a possible order of execution."""
+        """Return the first `limit` units of a job, in an order in which they can be run."""
         with reading(self._engine) as connection:
             return read_units(connection, _unit.key.in_(units_of(job_id)), limit=limit)
 
@@ -436,16 +440,22 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sa.Connection]:
-        """Open a transaction that may write; on SQLite, where waiting means sleeping, threads take turns."""
+        """Open a transaction that may write.
+
+        On SQLite, the threads of this process take turns, because SQLite waits for another writer by
+        sleeping.
+        """
         with self._turn, writing(self._engine) as connection:
             yield connection
 
     @contextmanager
     def _autocommitting(self) -> Iterator[sa.Connection]:
-        """Open a connection for statements that are each correct alone; a sweep completes them after a crash.
+        """Open a connection for statements that need no common transaction.
+
+        If a crash prevents some of them, a sweep does their work later.
 
         On PostgreSQL each statement is its own transaction, which saves round trips. On SQLite, where each
-        commit waits for the disk, one transaction holds them all, as in `_writing`.
+        commit waits for the disk, all of them run in one transaction, as in `_writing`.
         """
         own = writing if self._engine.dialect.name == "sqlite" else autocommitting
         with self._turn, own(self._engine) as connection:
@@ -455,7 +465,7 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values for a prepared statement; if it takes the time as a parameter, add the time."""
+        """Return the values for a prepared statement, with the time if this ledger has its own clock."""
         return values if self.clock is None else {"instant": self.clock(), **values}
 
     @cached_property
@@ -481,8 +491,8 @@ class Ledger:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
         `max_attempts` limits only units whose lease has ended. A pending unit may be claimed even if it has
-        had more attempts: a process with a higher limit gave it back, and otherwise nobody would ever run it
-        or fail it.
+        had more attempts: a process with a higher limit has given it back, and without this rule nobody would
+        ever run the unit or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

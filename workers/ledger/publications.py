@@ -1,8 +1,8 @@
 """Record which results of jobs are still to be published, under a name or in the graph, and which have been.
 
-A row of the publication table requests that the result of a job gets the name in its target. A row whose
-target is ``{"graph": ID OF THE JOB}`` requests that the result be shown in the graph. `Ledger.record` writes
-these rows with the job; `workers.showing` carries them out.
+A row of the publication table is a request about the result of a job: the result is to get the name in the
+row's target. If the target is ``{"graph": ID OF THE JOB}``, the result is to be shown in the graph.
+`Ledger.record` writes these rows with the job; `workers.showing` carries the requests out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Publications:
     def pending(self, job_ids: Collection[str] | None = None) -> list[Publication]:
         """Return the pending publications of done jobs, the most recently done job first.
 
-        `job_ids` are the jobs to look at, by default all.
+        Only the jobs in `job_ids` are considered; by default all jobs.
         """
         wanted = sa.true() if job_ids is None else _publication.job_id.in_(job_ids)
         query = (
@@ -126,8 +126,8 @@ class Publications:
     def newest(self, keep: int) -> dict[str, str]:
         """Return the jobs whose results should be in the graph now.
 
-        These are, among the jobs whose results have been shown, the newest `keep` of each kind and version of
-        an ontology.
+        For each kind and each version of an ontology, these are the newest `keep` of the jobs whose results
+        have been shown.
 
         Returns
         -------
@@ -166,9 +166,9 @@ class Publications:
                 connection.execute(reopened.values(state=State.PENDING, error=None))
 
     def postpone(self, publications: Iterable[Publication], reason: str) -> None:
-        """Record why results are not shown yet.
+        """Record why results are not yet shown in the graph.
 
-        They are shown later, but nobody waits for them any longer.
+        They will be shown later, but `workers.client.wait` no longer waits for that.
         """
         targets = [publication.target_json for publication in publications]
         with writing(self._engine) as connection:
@@ -180,7 +180,9 @@ class Publications:
 
 
 def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
-    """Return jobs as retention ranks them: the most recently done first, those not in `finished_at` last.
+    """Return jobs, the most recently done first; those that are not in `finished_at` come last.
+
+    Jobs that were done at the same time are ordered by id.
 
     >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
     ['b', 'c', 'a', 'x']

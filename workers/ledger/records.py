@@ -37,7 +37,7 @@ _DIGITS = 64  # of a digest; a longer name is not a version
 
 
 def in_state(state: State) -> sa.ColumnElement[bool]:
-    """Return the condition that the job of a row is in `state`.
+    """Return the SQL condition that the job in a row is in `state`.
 
     A job stored as pending is running if any of its units has begun.
     """
@@ -69,14 +69,14 @@ def kind_of(connection: sa.Connection, key: str) -> tuple[str, int] | None:
 
 
 def holders(connection: sa.Connection, key: str) -> list[str]:
-    """Return the ids of the first ten jobs that contain a unit, by id; there may be any number."""
+    """Return the ids of the jobs that contain a unit, but at most ten: the first in order of their ids."""
     return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
-    """Return the done jobs on ontology versions whose digest is not in `digests`, newest first."""
+    """Return the done jobs about versions of ontologies other than those in `digests`, newest first."""
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
     version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
@@ -86,7 +86,7 @@ def ended_on_other_versions(
 
 
 def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
-    """Return the names requested for the result of a job; a request to show it in the graph is not one."""
+    """Return the names requested for the result of a job, without requests to show it in the graph."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
         recorded_object("target_json", text)
@@ -148,7 +148,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
 
 
 def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Unit]:
-    """Return the units that fulfill `condition`, in a possible order of execution."""
+    """Return the units that fulfill `condition`, in an order in which they can be run."""
     short = [column for column in unit_table.c if column is not _unit.spec_json]  # the spec may be megabytes
     query = sa.select(*short).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
     return [
@@ -172,7 +172,7 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
 
 
 def _is_graph(wish: sa.Row[Any]) -> bool:
-    """Return whether a row requests that a result be shown in the graph, rather than given a name."""
+    """Return whether a row requests that a result be shown in the graph; other rows request a name."""
     return bool(wish.target_json == canonical_json({GRAPH: wish.job_id}))
 
 

@@ -1,4 +1,4 @@
-"""Write what the ledger records of a job and its units as JSON texts with one spelling, and read it back."""
+"""Write and read the JSON texts that describe jobs and units in the ledger, each in one spelling only."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def canonical_json(value: Any) -> str:
 
 
 def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters of a unit and the keys of its inputs, as `plan_job` wrote them.
+    """Return the parameters of a unit and the keys of its inputs from the text that `plan_job` wrote.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def job_parameters(spec_json: str) -> dict[str, Any]:
-    """Return the parameters of a job, as `plan_job` wrote them.
+    """Return the parameters of a job from the text that `plan_job` wrote.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def _read(spec_json: str, of: str, *names: str) -> list[Any]:
 
 def _not_planned(spec_json: str, of: str, *names: str) -> InputError:
     return InputError(
-        f"the ledger records {spec_json:.60} for the {of}, expected a JSON object with "
+        f"the ledger records {spec_json:.60} for the {of}, but needs a JSON object with "
         f"{' and '.join(names)}; the database was edited or damaged: restore a backup"
     )
 
@@ -132,7 +132,9 @@ def _check(value: Any, where: str) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{where}: {value!r} holds a lone surrogate, which has no UTF-8 form") from None
+            raise InputError(
+                f"{where}: {value!r} contains a lone surrogate, which UTF-8 cannot encode"
+            ) from None
     elif value is not None and type(value) not in (bool, int):
         hint = "; write a decimal number as a string" if isinstance(value, float) else ""
         raise InputError(f"{where}: {value!r} of type {type(value).__name__} has no canonical JSON{hint}")

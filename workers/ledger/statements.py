@@ -48,7 +48,7 @@ _input, _witness = unit_table.alias("input"), unit_table.alias("witness")
 
 
 def _is(column: sa.ColumnElement[str], state: State) -> sa.ColumnElement[bool]:
-    """Return the condition that a column is `state`, written so that no index on states is used."""
+    """Return the condition that a column equals `state`, written so that no index on states is used."""
     return column.concat("") == state
 
 
@@ -75,7 +75,7 @@ _one_holder = (
 
 
 def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
-    """Select the first input, by key, of the current unit row that is not done.
+    """Select the key of the first unfinished input, in order of keys, of the current unit row.
 
     The inputs of a unit are the units of earlier stages of its job.
     """
@@ -139,8 +139,8 @@ Without a retry, that job would wait for them forever.
 def advance() -> sa.Update:
     """Return the UPDATE that makes each unit wait for its next unfinished input, or for nothing.
 
-    The inputs of a unit are the units of earlier stages of its job. They are taken in the order of their
-    keys; a unit waits for nothing if no later one is unfinished.
+    The inputs of a unit are the units of earlier stages of its job. A unit waits for one input at a time, in
+    the order of their keys. If no later input is unfinished, it waits for nothing.
     """
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
@@ -163,8 +163,8 @@ def advance_after(connection: sa.Connection, ended: str) -> None:
     """If the unit `ended` is done, make the units that waited for it wait for their next unfinished input.
 
     Each statement must be a separate transaction. On PostgreSQL, two commits at the same moment do not see
-    each other. Therefore this looks again at the units now waited for, in case one has just been done;
-    otherwise the stage would wait for the next sweep.
+    each other. Therefore the inputs that are now waited for are examined again: one of them may have become
+    done meanwhile. Otherwise the units that wait for it would be stuck until the next sweep.
     """
     if connection.dialect.name != "postgresql":
         connection.execute(_ADVANCE_AFTER, {"ended": ended})
@@ -177,8 +177,8 @@ def advance_after(connection: sa.Connection, ended: str) -> None:
 def wait_again(reopened: sa.Select[Any]) -> sa.Update:
     """Return the UPDATE that makes units wait for their first unfinished input.
 
-    It affects the units of each job with a `reopened` unit, except those of the first stage and those that
-    are done.
+    It changes the units of every job that contains a unit in `reopened`, except units of the first stage and
+    units that are done.
     """
     holding = sa.select(_mine.c.job_id).where(_mine.c.unit_key.in_(reopened))
     held = sa.select(_other.c.unit_key).where(_other.c.job_id.in_(holding))
@@ -187,7 +187,7 @@ def wait_again(reopened: sa.Select[Any]) -> sa.Update:
 
 
 def unit_move(name: str, **values: Any) -> sa.Update:
-    """Return the statement that makes one move of `UNIT_MOVES` where it is legal."""
+    """Return the UPDATE that applies the move `name` of `UNIT_MOVES` to all units whose state allows it."""
     move = UNIT_MOVES[name]
     return (
         sa.update(unit_table).where(_unit.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -195,7 +195,7 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 
 
 def reopened(move: str, instant: Any) -> sa.Update:
-    """Return the UPDATE that makes one move of ended units back to pending.
+    """Return the UPDATE that makes ended units pending again, by the move of `UNIT_MOVES` called `move`.
 
     They are due at once, and their attempts, artifacts and errors are forgotten.
     """
@@ -204,7 +204,7 @@ def reopened(move: str, instant: Any) -> sa.Update:
 
 
 def job_move(name: str, **values: Any) -> sa.Update:
-    """Return the statement that makes one move of `JOB_MOVES` where it is legal."""
+    """Return the UPDATE that applies the move `name` of `JOB_MOVES` to all jobs whose state allows it."""
     move = JOB_MOVES[name]
     return (
         sa.update(job_table).where(_job.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -212,7 +212,10 @@ def job_move(name: str, **values: Any) -> sa.Update:
 
 
 def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
-    """Return the UPDATE that claims the unit ``claimed`` for ``lease_s`` seconds if it is free."""
+    """Return the UPDATE that claims one unit if it is free.
+
+    Its parameters are ``claimed``, the key of the unit, and ``lease_s``, the length of the lease in seconds.
+    """
     return (
         unit_move(
             "claim",
@@ -229,9 +232,10 @@ def claiming(instant: Any, free: sa.ColumnElement[bool]) -> sa.Update:
 
 
 def committing(instant: Any) -> sa.Update:
-    """Return the UPDATE that ends a unit with the artifact ``made``.
+    """Return the UPDATE that makes a unit done.
 
-    The ledger adds the condition that the fence is unchanged.
+    Its parameters are ``made``, the digest of the artifact, and ``bytes``, the size of the artifact. The
+    ledger adds the condition that the fence is unchanged.
     """
     made = sa.bindparam("made", type_=sa.String)
     size = sa.bindparam("bytes", type_=sa.BigInteger)
@@ -239,7 +243,7 @@ def committing(instant: Any) -> sa.Update:
 
 
 def job_reopened(move: str) -> sa.Update:
-    """Return the UPDATE that makes a move of an ended job back to pending, without result or error."""
+    """Return the UPDATE that makes an ended job pending again and removes its result and its error."""
     return job_move(move, finished_at=None, result_sha256=None, error=None)
 
 
@@ -250,16 +254,16 @@ def units_of(*job_ids: str | sa.ScalarSelect[Any]) -> sa.Select[Any]:
 
 
 def one_job(key: str) -> sa.ScalarSelect[str]:
-    """Select one job that contains a unit; every such job contains all inputs of the unit."""
+    """Select the id of one job that contains a unit; every such job contains all inputs of the unit."""
     return sa.select(sa.func.min(_job_unit.job_id)).where(_job_unit.unit_key == key).scalar_subquery()
 
 
 def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Sequence[float]) -> sa.Update:
-    """Return the statement that marks due units as sent, as many as the ``window`` has room for.
+    """Return the UPDATE that marks due units as sent, the oldest first.
 
-    The room is the ``window`` less the units that were sent and are not yet claimed. While more than ``half``
-    units are in that state, no unit is marked. A unit that was sent n times before is due again after
-    ``pauses[n]`` seconds, times ``jitter``.
+    At most ``window`` units may be sent but not yet claimed. While more than ``half`` units are in that
+    state, no unit is marked. A unit that was sent n times before is due again after ``pauses[n]`` seconds,
+    times ``jitter``. ``window``, ``half`` and ``jitter`` are parameters of the statement.
     """
     pending = _unit.state == State.PENDING
     # The time is queried once, because no index serves a moving clock. The upper bound tells the planner
@@ -283,7 +287,7 @@ def marking(instant: Any, kinds: Collection[tuple[str, int]] | None, pauses: Seq
 
 
 def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Update]:
-    """Return the statements that free or end units whose lease ended more than `away_s` seconds ago."""
+    """Return the UPDATEs that free or end the units whose lease ended more than `away_s` seconds ago."""
     spent = _unit.attempts >= max_attempts
     error = lost_worker_text(max_attempts)
     moves = {
@@ -296,9 +300,12 @@ def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Updat
 
 
 def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
-    """Return the two UPDATEs that fail and finish the jobs decided by the unit `key`.
+    """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
-    If `key` is None, any unit may decide a job. Each UPDATE returns the ids of the jobs that it changes.
+    A job is complete when its last unit is done. If `key` is not None, only the unit with this key is
+    considered.
+
+    Each UPDATE returns the ids of the jobs that it changes.
     """
     over: sa.ColumnElement[bool] = _job.last_unit.is_not(None)
     failed: sa.ColumnElement[bool] = _unit.state == State.FAILED
@@ -329,7 +336,8 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 class _Among(FunctionElement[bool]):
     """A condition that a column is among the rows of a query.
 
-    It makes the database run the query first, because its rows are few, however many the planner expects.
+    It makes the database run the query first. This is fast because the query has few rows, although the
+    database's planner might expect many.
     """
 
     type = sa.Boolean()
@@ -353,14 +361,18 @@ def _in_array(element: _Among, compiler: Any, **options: Any) -> str:
 
 
 def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that a unit is among `units` and not being changed; thus no sweep waits."""
+    """Return the condition that a unit is among `units` and that no other transaction is changing it.
+
+    Units that are being changed are left out, so that no sweep waits for another process.
+    """
     return _Among(_unit.key, units.correlate(None).with_for_update(skip_locked=True).scalar_subquery())
 
 
 def tell_how_many(connection: sa.Connection, added: int) -> None:
-    """Update PostgreSQL's row counts after many rows were `added`; skip tables that others have locked.
+    """Update PostgreSQL's table statistics if many rows were `added`; skip tables that others have locked.
 
-    The server would update them within minutes; until then each statement would scan all units.
+    The server itself would update them only after some minutes. Until then, each statement would scan all
+    units.
     """
     if added >= _MANY and connection.dialect.name == "postgresql":
         connection.execute(sa.text("ANALYZE (SKIP_LOCKED) unit, job_unit"))

@@ -182,7 +182,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Publication:
-    """A name (`target`) that waits to be pointed at `sha256`, the result of a done job."""
+    """A request to give the result of a done job the name in `target`, or to show it in the graph."""
 
     kind: str
     version: int
@@ -193,7 +193,7 @@ class Publication:
 
     @cached_property
     def target(self) -> Mapping[str, str]:
-        """The name, as the kind understands it; raises `InputError` if the row was damaged."""
+        """The name to give, in the form that the kind defines; raises `InputError` if the row was damaged."""
         return recorded_object("target_json", self.target_json)
 
     @cached_property

@@ -25,8 +25,9 @@ def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = 
     """Return the job that `given` requests from `kind`, with the key of each of its units.
 
     This is the one place where parameters are checked and completed. The highest stage has one unit, and its
-    artifact is the result of the job. The key of a unit is computed from its parameters and the keys of the
-    stage before, so that units with equal keys have equal inputs, and jobs can share them.
+    artifact is the result of the job. The key of a unit is computed from its parameters and from the keys of
+    the units of the previous stage. Therefore units with equal keys have equal inputs, and jobs can share
+    them.
 
     Parameters
     ----------
@@ -34,12 +35,12 @@ def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = 
     given : mapping
         The parameters of the job, with digests already in place of names, files and lists of labels.
     subject : Subject, optional
-        The subject of the request, if it was opened; parameters that depend on its size are filled in.
+        What the request is about, if known; parameters that depend on its size are filled in.
 
     Raises
     ------
     InputError
-        If the kind refuses the parameters or they are not canonical JSON.
+        If the kind refuses the parameters, or if they cannot be written as canonical JSON.
     """
     complete = kind.complete(given, subject)
     identity = {"kind": kind.name, "version": kind.version}

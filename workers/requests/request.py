@@ -1,4 +1,4 @@
-"""Turn requests of people into parameters of a job kind, with digests for names, files and lists.
+"""Turn requests of people into parameters of a job kind: digests replace names, files and lists.
 
 Names are resolved when the request is made. A schedule makes its request when it is due, and so uses the
 version that is current then.
@@ -28,12 +28,12 @@ _Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
 
 
 def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
-    """Return the job that `given` requests from a kind, with the names in it resolved now.
+    """Return the job that `given` requests, with each name replaced by the digest of what it names now.
 
-    ``ontology`` may be a name, ``name@`` and the beginning of a version's digest, or the whole digest. In
-    such a request each list is a list of label keys, and each object gives amounts by label key. A request
-    with a ``snapshot``, or without an ontology, is used unchanged. Files are read now and stored as
-    artifacts.
+    The parameter ``ontology`` may be a name, a name followed by ``@`` and the beginning of a version's
+    digest, or a whole digest. If it is given, each list must be a list of label keys, and each object must
+    give amounts by label key. A request with a ``snapshot``, or without an ontology, is used unchanged. Files
+    are read now and stored as artifacts.
 
     Raises
     ------
@@ -48,14 +48,17 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
 
 
 def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete parameters that `given` means now; arguments and errors as for `plan_request`."""
+    """Return the complete parameters that `given` stands for now.
+
+    Arguments and errors are those of `plan_request`.
+    """
     return kind.complete(*_resolved(workspace, kind, given))
 
 
 def plan_for_ontology(
     workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
 ) -> PlannedJob:
-    """Return the job on the current version of an ontology; only lists of labels are stored.
+    """Plan a job on the current version of an ontology; only its lists of labels are stored.
 
     Arguments are those of `workers.client.submit_for_ontology`.
     """
@@ -65,7 +68,7 @@ def plan_for_ontology(
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
-    """Return the parameters, with digests for names, files and lists, and the subject of the request."""
+    """Return the parameters, with digests in place of names, files and lists, and the request's subject."""
     if kind.gather is not None:
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:

@@ -25,9 +25,9 @@ def complete_target(
 ) -> dict[str, str] | None:
     """Return the complete target; None if none is given.
 
-    If the target names no ontology, it gets the name of the ontology in `given`, the request from which
-    `plan` was made, if that is a name and not a digest. Call `check_named` first: it checks that results of
-    the kind can have names.
+    `given` is the request from which `plan` was made. If the target names no ontology, it gets the name of
+    the ontology in `given`, unless that is a digest. Call `check_named` first: it checks that results of the
+    kind can have names.
 
     Raises
     ------
@@ -47,7 +47,10 @@ def complete_target(
 
 
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
-    """Raise `InputError` if there is a target, but the kind names no results: the job would wait forever."""
+    """Raise `InputError` if a target is given for a kind whose results get no names.
+
+    A job with such a target would wait for its name forever.
+    """
     if target is not None and kind.publish is None:
         raise InputError(
             f"results of the kind {kind.name} get no name; leave out the target {dict(target)!r} (--target)"

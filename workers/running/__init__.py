@@ -1,1 +1,1 @@
-"""Run one unit after the other: claim, compute, publish and commit it; sweep up lost units."""
+"""Run units: claim, compute, publish and commit each one; free the units of lost workers."""

@@ -2,8 +2,8 @@
 
 The order of the steps makes the result safe. The artifact is complete in the store before the row of the unit
 names it, and only the worker whose claim has the current fence can change the row. A heartbeat in a separate
-thread keeps the lease alive and learns when the result is no longer wanted. If the ledger does not answer
-while a unit runs or when it ends, no work is lost as long as the ledger answers again before the lease ends.
+thread keeps the lease alive and learns when the result is no longer wanted. The ledger may be unreachable
+while a unit runs or when it ends: no work is lost if the ledger answers again before the lease ends.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Outcome(StrEnum):
 
 
 class Recall:
-    """Gives back all units that run in this process at once, whatever they are doing.
+    """Gives all units that run in this process back to the ledger at once, before their work has ended.
 
     A unit stops before the next part of its work. A unit that does its work in a single part runs to its end,
     but its result is not published.
@@ -79,7 +79,7 @@ class Recall:
         self._called = False
 
     def call(self) -> int:
-        """Give back the running units, and any that are claimed later; return how many were running.
+        """Give back the running units, and any claimed later; return how many the ledger has taken back.
 
         If the ledger does not answer, the units are free when their leases end.
         """
@@ -88,7 +88,7 @@ class Recall:
         return sum(heartbeat.give_back() for heartbeat in running)
 
     def add(self, heartbeat: _Heartbeat) -> None:
-        """Add a unit that begins."""
+        """Add a unit that begins; if `call` was called before, give the unit back at once."""
         with self._lock:
             self._running.add(heartbeat)
             called = self._called
@@ -126,11 +126,12 @@ def execute_unit(
     lease_s : float
         Length of the lease in seconds; the lease is renewed three times in this period.
     out_of_time : type of exception, optional
-        The exception that the carrier raises inside a unit that took too long; the unit is then given back.
+        The exception that is raised inside a unit that takes too long, such as Celery's; the unit is then
+        given back.
     recall : Recall, optional
-        Can give the unit back while it runs.
+        Object that can give the unit back while it runs.
     publish : bool, default=True
-        Whether to name finished results and show them in the graph too, or leave that to the next sweep.
+        Whether to name finished results and show them in the graph; if not, the next sweep does so.
 
     Returns
     -------
@@ -177,10 +178,10 @@ def finish_jobs(
     *,
     out_of_time: type[Exception] | tuple[()] = (),
 ) -> None:
-    """Settle the jobs of one unit, or all jobs, and publish the results that are done.
+    """Bring the jobs of one unit, or all jobs, up to date, and publish their finished results.
 
-    It may be called again at any time. If the exception `out_of_time` is raised inside it, as in
-    `execute_unit`, it reaches the caller; the next sweep does the rest.
+    This may be called again at any time. An exception of the type `out_of_time` (see `execute_unit`) is
+    passed on to the caller; the next sweep does the rest.
     """
     settled = ledger.settle(key)
     if key is not None and not settled:
@@ -189,9 +190,9 @@ def finish_jobs(
 
 
 def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
-    """Return the kind of a unit, None if it is unknown here, and the ids of its jobs as a field for the log.
+    """Return the kind of a unit (None if unknown here), and a log field with the ids of its jobs.
 
-    The jobs are not read if nothing would be logged.
+    The field is left out, and the jobs are not read, if the log would not show it.
     """
     with autocommitting(workspace.engine) as connection:
         named = kind_of(connection, key)
@@ -251,7 +252,7 @@ def _without_input(
     """End a unit that could not read an input; inputs that are missing or damaged are computed again.
 
     A damaged file is not deleted: publishing its artifact again replaces it, and another worker may just have
-    done so. Therefore, if all inputs turn out to be complete now, the unit is tried again.
+    done so. Therefore, if all inputs are complete by now, the unit is tried once more.
     """
     try:
         lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]
@@ -275,7 +276,7 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is released, lost or unwanted; an error of the ledger does not end it."""
+    """Renews a claim until it is released, lost or unwanted, even after an error of the ledger."""
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)
@@ -318,7 +319,7 @@ class _Heartbeat(threading.Thread):
             return self._ledger.hand_back(self._claim)
         except DEPLOYMENT_FAULTS as error:
             logger.warning(
-                "unit %s could not be returned, and is free again when its lease ends: %s",
+                "unit %s could not be returned to the ledger; it is free again when its lease ends: %s",
                 self._claim.key,
                 error,
             )

@@ -2,8 +2,8 @@
 
 The child processes of a worker run its units, and another process answers Prometheus. They share no memory,
 and need none, because the ledger records the work and is read when metrics are requested. Therefore the
-numbers from the ledger are gauges, and equal on every worker. The numbers about sweeps are those of this
-process alone.
+numbers from the ledger are gauges, and equal on every worker. The numbers about sweeps are only about this
+process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Metrics:
     settings : Settings
         The deployment whose ledger is read; `metrics_address` and `metrics_port` say where to listen.
     guard : context manager
-        Entered while the ledger is read, so that no process is forked during that time; reusable.
+        Held while the ledger is read, so that no process is forked during that time. It is entered
+        repeatedly.
 
     Raises
     ------
@@ -91,14 +92,14 @@ class Metrics:
         self._last_sweep.set_to_current_time()
 
     def start(self) -> None:
-        """Listen; raise `SettingsError` if the address cannot be used."""
+        """Begin to serve metrics; raise `SettingsError` if the address cannot be used."""
         address, port = self._settings.metrics_address, self._settings.metrics_port or 0
         try:
             self._server, _ = self._client.start_http_server(port, address, self._registry)
         except OSError as error:
             raise SettingsError(
                 f"GROVE_METRICS_PORT: cannot listen at {address}:{port} ({error.strerror or error}); choose "
-                "another port, 0 for any, and an address of this host"
+                "another port, or 0 for any free port; GROVE_METRICS_ADDRESS must be an address of this host"
             ) from error
         self.port = self._server.server_port
         # A child would keep the port taken after this process has ended.
@@ -106,7 +107,7 @@ class Metrics:
         logger.info("metrics at http://%s:%d/metrics", address, self.port)
 
     def stop(self) -> None:
-        """Stop listening."""
+        """Stop serving metrics."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -135,7 +136,7 @@ class _LedgerCollector:
         self._fresh_until = 0.0
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: registering must not read the ledger."""
+        """Return nothing, so that registering this collector does not read the ledger."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -169,7 +170,7 @@ class _LedgerCollector:
 
 
 def _of_units(connection: sa.Connection) -> Iterator[Metric]:
-    """Yield metrics from one pass over the units."""
+    """Yield the metrics about units; one query reads all units."""
     from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
 
     took = _unit.ended_at - _unit.claimed_at
@@ -186,14 +187,14 @@ def _of_units(connection: sa.Connection) -> Iterator[Metric]:
     ).group_by(_unit.kind, _unit.state)
     units = GaugeMetricFamily("labelgrove_units", "Units by kind and state.", labels=("kind", "state"))
     attempts = GaugeMetricFamily(
-        "labelgrove_unit_attempts", "Claims of the existing units, by kind.", labels=("kind",)
+        "labelgrove_unit_attempts", "Number of claims of the units in the ledger, by kind.", labels=("kind",)
     )
     size = GaugeMetricFamily(
         "labelgrove_artifact_bytes", "Bytes of the artifacts of done units, by kind.", labels=("kind",)
     )
     seconds = GaugeHistogramMetricFamily(
         "labelgrove_unit_seconds",
-        "Seconds that the last attempt of each unit took, by kind and the state it left.",
+        "Seconds that the last attempt of each unit took, by kind and by the state of the unit after it.",
         labels=("kind", "outcome"),
     )
     claims: dict[str, int] = {}
@@ -224,7 +225,7 @@ def _of_jobs(connection: sa.Connection) -> Metric:
 
 
 def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
-    """Yield metrics from two queries that the index on state and time of sending answers."""
+    """Yield the metrics about units to be sent; an index answers both queries."""
     from prometheus_client.core import GaugeMetricFamily
 
     pending = _unit.state == State.PENDING

@@ -35,9 +35,9 @@ class Pool:
     Parameters
     ----------
     workspace : Workspace
-        The workspace whose ledger and artifacts are used; stays open as long as the pool.
+        The workspace whose ledger and artifacts are used. It must stay open until the pool is closed.
     threads : int, optional
-        Number of units at the same time; by default one for each core, at most 4.
+        Number of units that run at the same time; by default one for each core, at most 4.
     lease_s : float
         Length of the lease of a unit, in seconds.
     swept : callable, optional
@@ -68,7 +68,9 @@ class Pool:
         self._fault: BaseException | None = None
 
     def run_until(self, finished: Callable[[], bool]) -> None:
-        """Work until `finished()` is true; that is asked whenever nothing runs, and about once a second.
+        """Run units, and sweep, until `finished()` is true.
+
+        `finished` is called whenever no unit runs, and about once a second.
 
         If the ledger does not answer, its error is raised; the units stay recorded and can be run again.
         """
@@ -76,10 +78,10 @@ class Pool:
             self._turn()
 
     def run_job(self, job_id: str, ended: Callable[[], bool]) -> None:
-        """Work only on the units of one job until `ended()`: nothing is swept, named or shown in the graph.
+        """Run only the units of one job until `ended()` is true, without sweeping or publishing results.
 
         Use this for an answer that somebody waits for. If another process has claimed a unit of the job, this
-        waits for it; the units of a killed process are free when their leases have ended.
+        method waits for the unit; the units of a killed process become free when their leases end.
         """
         while not ended():
             for key in self._ledger.claimable(job_id, limit=self.slots - len(self._running)):
@@ -91,11 +93,11 @@ class Pool:
             self._collect()
 
     def serve(self) -> None:
-        """Work until a signal's exception ends it; wait for the database while it is unreachable.
+        """Run units, and sweep, until a signal raises an exception; wait while the database is unreachable.
 
         Meanwhile this process is listed among the workers that are alive. The calling thread, which receives
         the signals, only waits: a signal that interrupts a database driver would leave a transaction open, or
-        be swallowed. An exception that ends the sweeps, such as `SystemExit` from a unit, is raised here.
+        get lost. An exception that ends the sweeps, such as `SystemExit` from a unit, is raised here.
         """
         self._idle.clear()
         threading.Thread(target=self._sweep_until_told, name="sweeps", daemon=True).start()
@@ -130,7 +132,7 @@ class Pool:
                 failed = False
 
     def _turn(self, presence: Presence | None = None) -> None:
-        """Sweep once, and work until the next sweep is due."""
+        """Sweep once, and run units until the next sweep is due."""
         window = self.slots * WINDOW_PER_SLOT
         self._swept(sweep(self._workspace, self._ledger, self._send, window=window, presence=presence))
         self._work(window, until=time.monotonic() + _SWEEP_S)
@@ -149,15 +151,15 @@ class Pool:
                 return
 
     def _collect(self) -> None:
-        """Forget the units that ended; raise the error of a unit whose ledger did not answer."""
+        """Forget the units that ended; raise the error of a unit that could not reach the ledger."""
         for future in [future for future in self._running if future.done()]:
             self._running.discard(future)
             future.result()
 
     def give_back(self, *, within_s: float) -> bool:
-        """Give back the running units, and start no others; return whether all threads ended in that time.
+        """Give the running units back to the ledger, start no others, and wait at most `within_s` seconds.
 
-        A thread that did not end still uses the workspace.
+        Return whether all threads have ended by then. A thread that has not ended still uses the workspace.
         """
         until = time.monotonic() + within_s
         self._ending.set()

@@ -50,12 +50,12 @@ class Worker:
 
 
 class Presence:
-    """The report of this process that it is alive.
+    """Reports to the database that this process is alive.
 
     Parameters
     ----------
     slots : int
-        Number of units that it runs at the same time.
+        Number of units that this process runs at the same time.
     """
 
     def __init__(self, slots: int) -> None:
@@ -72,8 +72,8 @@ class Presence:
         Yields
         ------
         float
-            Seconds for which the database has been unreachable: the time since a block last succeeded if a
-            later one failed, else 0.
+            Seconds for which the database has been unreachable. If the previous block failed, this is the
+            time since a block last succeeded; otherwise it is 0.
         """
         away_s = time.monotonic() - self._reached_at if self._away and self._reached_at is not None else 0.0
         self._away = True

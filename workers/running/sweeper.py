@@ -1,4 +1,4 @@
-"""Sweep up everything that could get lost: units of lost workers, unsent units, ended jobs, due schedules.
+"""Sweep: look after units of lost workers, units to be sent, jobs that have ended, and due schedules.
 
 A sweep is safe to run anywhere, any number of times and by any number of processes at once.
 """
@@ -34,10 +34,11 @@ Send = Callable[[str, str], None]
 
 
 def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
-    """Send the units that are due, at most `window` unclaimed ones at a time; return how many were sent.
+    """Send due units; return how many were sent.
 
-    A unit whose kind or version is unknown here is left to a process that knows it. If the carrier does not
-    answer, the rest stays in the ledger and is sent later. That is not an error, because the rows are safe.
+    At most `window` units may be sent but not yet claimed. A unit whose kind or version is unknown here is
+    left to a process that knows it. If `send` fails, the remaining units stay in the ledger and are sent
+    later. That is not an error, because the rows are safe.
     """
     queues = {(kind.name, kind.version): kind.queue for kind in known_kinds()}
     due = ledger.due(window, kinds=list(queues))

@@ -25,7 +25,7 @@ _LONGEST = 200
 
 
 class Cron:
-    """Due times in seconds since 1970.
+    """The due times of a cron expression, in seconds since 1970.
 
     Parameters
     ----------
@@ -59,12 +59,14 @@ class Cron:
             alone[i] = fields[i]
             if not _valid(" ".join(alone)):
                 raise InputError(
-                    f"cron {text!r}: {name} is {fields[i]!r}; give * or {rule}, lists as 1,2, ranges as 1-5 "
-                    "from low to high, steps as */2"
+                    f"cron {text!r}: {name} is {fields[i]!r}; give * or {rule}; write a list as 1,2, a range "
+                    "as 1-5 (from low to high), a step as */2"
                 )
         self.text = " ".join(fields)
         if not _valid(self.text) or next(CronSim(self.text, datetime.now(UTC)), None) is None:
-            raise InputError(f"cron {text!r}: is never due; none of its months has such a day")
+            raise InputError(
+                f"cron {text!r}: is never due; none of its months has such a day; change day or month"
+            )
 
     def after(self, instant: float) -> float:
         """Return the first due time later than `instant`."""

@@ -1,9 +1,10 @@
 """Make requests by the clock: schedules, their due times, and one firing for each due time.
 
-A sweep reads which schedules are due, turns their requests into jobs, and records each job and its firing in
-one transaction. The firing is recorded only if the schedule still waits for the due time that the sweep read,
-and its key is the schedule with the due time. Therefore only one of any number of sweeps fires it. If the
-whole deployment was down for a while, a schedule fires once, for the latest due time that it missed.
+A sweep reads which schedules are due and turns their requests into jobs. In one transaction it records a job
+and its *firing*, the record of what was done for one due time. A firing is recorded only if the schedule
+still waits for the due time that the sweep read; schedule and due time are the key of the firing. Therefore
+only one of any number of sweeps submits the job. If the whole deployment was down for a while, a schedule
+fires once, for the latest due time that it missed.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ class Firing:
     Attributes
     ----------
     due_at, fired_at : float
-        The due time, and when a sweep fired it, in seconds since 1970, UTC.
+        The due time, and when a sweep made the request, in seconds since 1970, UTC.
     job_id : str or None
-        The job that was requested; the same as at the firing before if nothing has changed.
+        The job that was requested; the same as at the previous firing if nothing has changed.
     error : str or None
         Why no job was requested.
     """
@@ -255,7 +256,7 @@ def add_schedule(
 
 
 def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:
-    """Submit the jobs of the schedules that are due; return the number of firings recorded here.
+    """Submit the jobs of the schedules that are due; return the number of firings that this call recorded.
 
     A schedule whose kind is unknown here is left to a process that knows it. If a request cannot be made (an
     ontology is gone, for example), the firing records that, and the schedule is tried again at its next due

@@ -8,8 +8,8 @@
     <folder>/tables/<run>/artifacts.jsonl digest and size of each artifact
     <folder>/sha256/ab/ab12...            the artifacts, as in an artifact store
 
-A folder contains one backup. The previous backup stays complete until the manifest of the next one replaces
-its own, so a run may be killed at any time.
+A folder contains one backup. The previous backup stays complete until the manifest of the next backup
+replaces its manifest. Therefore a run may be killed at any time.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class BackupResult:
     rows : mapping of str to int
         Rows of each table.
     n_artifacts, n_bytes : int
-        Artifacts in the backup and their size.
+        Number of artifacts in the backup, and their bytes.
     n_copied : int
         Number of artifacts that an earlier backup in the folder did not have.
     missing : tuple of str
@@ -156,9 +156,9 @@ def backup(
 
     Notes
     -----
-    The rows are read first, in one transaction, then the artifacts: each artifact was published before the
-    row that names it. Every artifact is read once and compared with its sha256, in the folder if it is there
-    already, else in the store.
+    The rows are read first, in one transaction, and the artifacts after them. So no artifact is missed,
+    because each was published before the row that names it. Every artifact is read once and compared with its
+    sha256, in the folder if it is there already, else in the store.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)
@@ -328,7 +328,7 @@ class _Copied:
 
 
 def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report: Progress) -> _Copied:
-    """Copy the artifacts that rows name; try all of them before an error about any of them is raised."""
+    """Copy the artifacts that rows name; raise one error at the end for all that cannot be read."""
     sizes: dict[str, int] = {}
     wrong: list[str] = []
     missing: list[str] = []
@@ -355,7 +355,9 @@ def _copy(source: ArtifactStore, target: ArtifactStore, wanted: _Wanted, report:
         try:
             target.put_bytes(data)
         except ServiceError as error:
-            raise ServiceError(f"{error.__cause__ or error}: the backup cannot be written") from error
+            raise ServiceError(
+                f"{error.__cause__ or error}: the backup cannot be written; fix this and run the backup again"
+            ) from error
         sizes[digest] = len(data)
         n_new += 1
     report("artifacts", len(digests), len(digests))
@@ -378,8 +380,8 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
     for part in (root / _TABLES, root / "sha256"):
         if part.is_symlink():
             raise ConflictError(
-                f"{part}: is a link; a backup deletes the files there that it no longer names, so this must "
-                "be a folder inside the backup, not a link; name another folder"
+                f"{part}: is a link, but must be a folder inside the backup, because a backup deletes the "
+                "files in it that it no longer needs; name another folder"
             )
     if (root / _MANIFEST).exists():
         try:
@@ -391,14 +393,14 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
             ) from error
     if store.folder is not None and store.folder.resolve() == root.resolve():
         raise ConflictError(
-            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL), where units publish artifacts "
-            "that no row names yet; name another folder, on another disk"
+            f"{root}: is the artifact store itself (GROVE_ARTIFACTS_URL); a backup there would delete "
+            "artifacts that no row names yet; name another folder, on another disk"
         )
 
 
 @contextlib.contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """Mark the folder as one for backups, and hold its lock."""
+    """Mark the folder as one for backups, and keep it locked during the block."""
     make_folder(root)
     held = sorted(path.name for path in root.iterdir())
     if held and not {_LOCK, _MANIFEST} & set(held):

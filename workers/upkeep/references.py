@@ -1,7 +1,7 @@
 """Find the artifacts in use: those named by catalog, ledger, requests, schedules or the index file.
 
-In the JSON of a request, the digest of an artifact is a string of its own. No artifact of this package names
-another: results name their ontology by its digest, not by an artifact.
+In the JSON of a request, the digest of an artifact is always a separate string, and can therefore be found.
+No artifact names another artifact: a result names its ontology by the digest of the version.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _job, _unit, _schedule = (t.c for t in (job_table, unit_table, schedule_table))
 class References:
     """The artifacts that something refers to, stored in 8 bytes each.
 
-    Only the first 16 of the 64 digits of a digest are stored. Two digests that agree in these could keep an
-    unused artifact, but never lose one in use.
+    Only the first 16 of the 64 digits of a digest are stored. If two digests agree in these, an unused
+    artifact may be kept, but an artifact in use is never lost.
 
     Examples
     --------

@@ -158,7 +158,7 @@ def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], wher
 
 
 def _tables(connection: sa.Connection, manifest: Manifest) -> dict[str, sa.Table]:
-    """Return the tables of the backup that exist in the database, as it defines them, in insertion order."""
+    """Return the backup's tables that exist in the database, in an order in which rows can be inserted."""
     known = sa.MetaData()
     known.reflect(connection, only=lambda name, _: name in manifest.tables)
     return {name: known.tables[name] for name in manifest.tables if name in known.tables}
@@ -191,7 +191,7 @@ def _check_file(path: Path, record: FileRecord) -> None:
 def _publish(
     source: ArtifactStore, target: ArtifactStore, root: Path, manifest: Manifest, report: Progress
 ) -> int:
-    """Publish every artifact, even one that exists, so that garbage collection takes all of them for new."""
+    """Publish every artifact, even an existing one, so that garbage collection treats all of them as new."""
     total, n_bytes, listed = manifest.artifacts.rows, 0, 0
     for done, row in enumerate(_lines(manifest.artifacts_file(root))):
         report("artifacts", done, total)
@@ -261,7 +261,7 @@ def _insert(engine: sa.Engine, root: Path, manifest: Manifest, report: Progress)
 
 
 def _advance(connection: sa.Connection, table: sa.Table) -> None:
-    """Advance the sequence of the key of a table, if there is one, past the inserted rows."""
+    """If a sequence makes the keys of a table, advance the sequence past the inserted rows."""
     for column in table.primary_key.columns:
         sequence = sa.func.pg_get_serial_sequence(table.name, column.name)
         if isinstance(column.type, sa.Integer) and connection.scalar(sa.select(sequence)) is not None:
@@ -277,5 +277,5 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             except (ValueError, RecursionError) as error:
                 raise ArtifactError(f"{path}:{number}: is not JSON ({error}); {_INSTEAD}") from None
             if not isinstance(row, dict):
-                raise ArtifactError(f"{path}:{number}: is a {type(row).__name__}, not a row; {_INSTEAD}")
+                raise ArtifactError(f"{path}:{number}: is a {type(row).__name__}, not an object; {_INSTEAD}")
             yield row

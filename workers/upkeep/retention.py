@@ -4,20 +4,20 @@ An artifact is deleted only if nothing refers to it, and nothing has referred to
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
 1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
-   bytes already exist. The grace therefore protects it between publication and reference.
-2. When a row is forgotten, the grace of its artifact begins again, in the same transaction
+   bytes already exist. The grace period therefore protects it between publication and reference.
+2. When a row is forgotten, the grace period of its artifact begins again, in the same transaction
    (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
    or that was requested again a moment ago.
 3. Before each batch of deletions every reference is read again, and the time of each file is compared at the
    moment when it is deleted. A store in a folder first moves the file aside, so that nothing can happen in
-   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with
-   the clock of the machine that collects, times of rows with the clock of the database. Machines and stores
-   whose clocks differ by hours, not seconds, would shorten the grace of a day.
-4. Old jobs are forgotten under a lock that submitters of jobs wait for. A job that is submitted meanwhile is
+   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with the
+   clock of the machine that collects, times of rows with the clock of the database. Clocks that differ by
+   seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
+4. While old jobs are forgotten, a lock makes submitters of jobs wait. A job that is submitted meanwhile is
    therefore either kept with all its units, or forgotten first and then recorded again.
 
 One case is not protected: a request that names an artifact by its digest, after nothing has referred to the
-artifact for longer than the grace. Such a request has to publish the artifact again first, as
+artifact for longer than the grace period. Such a request has to publish the artifact again first, as
 `workers.requests.request` does with every list of labels.
 
 If a unit is recorded again after it was forgotten, its fence starts at zero again. This is safe, because only
@@ -188,7 +188,7 @@ def forget_jobs(
 
 
 def _forget_units(engine: sa.Engine) -> None:
-    """Forget the ended units that belong to no job; the grace of their artifacts begins."""
+    """Forget the ended units that belong to no job; the grace period of their artifacts begins."""
     unheld = (_unit.state.in_(_ENDS), ~_HELD)
     while True:
         with reading(engine) as connection:
@@ -205,7 +205,7 @@ def _forget_units(engine: sa.Engine) -> None:
 
 
 def _keep_askers_waiting(connection: sa.Connection) -> None:
-    """Let nobody record a job until this transaction ends.
+    """Prevent others from recording a job until this transaction ends.
 
     SQLite needs no lock for this, because nobody else can write anyway.
     """
@@ -244,8 +244,8 @@ def collect(
     workspace : Workspace
         The workspace whose artifacts are examined.
     grace_s : float, default=GRACE_S
-        Seconds. Artifacts that are needed may be lost if this is shorter than the time between publishing an
-        artifact and recording the row that names it.
+        Length of the grace period in seconds. Artifacts that are needed may be lost if this is shorter than
+        the time between publishing an artifact and recording the row that names it.
     limit : int, optional
         Approximate largest number of artifacts to delete.
     dry_run : bool, default=False
@@ -272,7 +272,7 @@ def collect(
 
 
 def _unreferenced(workspace: Workspace, since: float) -> Iterator[str]:
-    """Yield the artifacts published before `since` that nothing referred to when this began."""
+    """Yield the artifacts published before `since` that nothing referred to when this call began."""
     known, store = references(workspace), workspace.artifacts
     for digest in store.digests():
         if digest not in known:

@@ -170,7 +170,7 @@ def test_a_bundle_stands_for_its_space_and_columns(workspace, asked):
     by_hand = planned(workspace, request | {"labels": labels, "metric": "tree", "bundle": None})
     del request["observed"]
     assert planned(workspace, request) == by_hand
-    with pytest.raises(InputError, match=r"are not the observed labels of the bundle \(00, 12\)"):
+    with pytest.raises(InputError, match=r"are not the observed labels of the bundle; they differ in 00, 12"):
         planned(workspace, request | {"observed": [*OBSERVED["tree"][:3], "00"]})
     _, document = done(workspace, request)
     assert document["bundle"] == next(b.sha256 for b in workspace.catalog.bundles("tree"))

@@ -269,7 +269,7 @@ def test_a_count_that_is_not_the_number_of_labels_fails_the_job(workspace):
     )
     job = client.submit(workspace, "locus", parameters | {"n_observed": 3})
     assert job.state is State.FAILED
-    assert "2 labels given, and n_observed is 3" in job.error
+    assert "2 labels given, but n_observed is 3" in job.error
 
 
 # ---- what a kind says before it runs -------------------------------------------------------------------

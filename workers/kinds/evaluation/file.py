@@ -17,7 +17,7 @@ _STORED = {"frechet_mean": "loki"}  # a file keeps the names, and so the bytes, 
 
 
 def pack_evaluation(document: Mapping[str, Any]) -> bytes:
-    """Return the bytes of the file with an evaluation."""
+    """Return the bytes of the file that stores the document of an evaluation."""
     return pack_document(_renamed(document, _STORED))
 
 
@@ -27,6 +27,6 @@ def read_evaluation(artifacts: ArtifactStore, sha256: str) -> dict[str, Any]:
 
 
 def _renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document with its rules renamed as `names` says."""
+    """Return the document with its answer rules renamed; `names` maps each old name to the new one."""
     rules = {names.get(rule, rule): found for rule, found in document["rules"].items()}
     return {**document, "rules": {rule: {**found, "rule": rule} for rule, found in rules.items()}}

@@ -21,7 +21,7 @@ LOOKED_UP = ("bundle", "array", "id_column")
 
 
 def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files of a request; complete it from the bundle or from the header of the outputs."""
+    """Publish the files that a request names; complete it from its bundle or the header of its outputs."""
     if "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
@@ -55,14 +55,17 @@ def _stored(
 
 
 def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
-    """Return the digest of the artifact of a truth, and the number of labels in it."""
+    """Return the digest of the artifact with the true labels, and their number.
+
+    If the request names a file instead of an artifact, the file is published first.
+    """
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
     return put_truth(artifacts, _location(asked, truth))
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the observed labels in the request or in the artifact that it names; None if it names none."""
+    """Return the observed labels that a request lists or names as an artifact; None if it does neither."""
     given = asked.get("observed")
     if is_digest(given):
         return read_keys(artifacts, given)
@@ -94,8 +97,8 @@ def _columns(
     if named is None:
         raise InputError(
             f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
-            "in their order, or a bundle that was built in this order; the header of a .csv or .parquet file "
-            "names them itself"
+            "in the order of the columns, or a bundle that was built in this order; or use a .csv or "
+            ".parquet file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
         raise InputError(
@@ -105,8 +108,9 @@ def _columns(
     if classes is not None and sorted(named) != sorted(classes):
         strange = sorted(set(named) ^ set(classes))
         raise InputError(
-            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle "
-            f"({first_few(strange)}); give the bundle of this model, or metric and labels without a bundle"
+            f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle; "
+            f"they differ in {first_few(strange)}; give the bundle of this model, or metric and "
+            "labels without a bundle"
         )
     return named
 
@@ -114,7 +118,7 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request with the version and space of a bundle, and the observed labels of the bundle."""
+    """Return the request with the version, metric and labels of a bundle, and its observed labels."""
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]

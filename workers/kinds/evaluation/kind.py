@@ -1,4 +1,4 @@
-"""The kind `evaluation`: compare the answers to the outputs of a model with the truth, on one version."""
+"""The kind `evaluation`: compare the answers for a model's outputs with the true labels, on one version."""
 
 from __future__ import annotations
 
@@ -70,12 +70,14 @@ _PARAMETERS = (
     ),
     Parameter(
         "branch_level",
-        "a whole number from 0: depth at which branches begin, 1 for the children of the root; or null: "
-        "the first level at which no branch holds more than half of the samples",
+        "a whole number from 0: depth of the labels that count as branches, 1 for the children of the root; "
+        "or null: the smallest depth at which no branch contains more than half of the samples",
         None,
     ),
     Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
-    Parameter("level", "a decimal number between 0 and 1: confidence level of the intervals", "0.95"),
+    Parameter(
+        "level", "a decimal number between 0 and 1: confidence level of the bootstrap intervals", "0.95"
+    ),
     Parameter("resamples", "a whole number from 1: number of bootstrap draws", 1000),
     Parameter("seed", "a whole number from 0: seed of the bootstrap", 0),
 )
@@ -151,7 +153,7 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield the rows in blocks; before each, `check` raises an error if the work is no longer wanted."""
+    """Yield the rows in blocks; before each, call `check`, which raises an error if no job wants the work."""
     for start in range(0, len(rows), _ROWS):
         check()
         yield rows[start : start + _ROWS]
@@ -160,8 +162,8 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Estimate the size and the time of an evaluation.
 
-    The document has at most one branch for each label. Seconds are given only on trees: elsewhere, the time
-    to find the diameter is unknown.
+    The document has at most as many branches as there are labels, and at most as many as there are samples. A
+    time is estimated only for a tree metric: for other metrics, the time to find the diameter is unknown.
     """
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]
     n_bytes = _BYTES + _BYTES_PER_BRANCH * min(n_labels, n_samples)

@@ -1,4 +1,4 @@
-"""Loci as files: the members, which of them are uniquely reachable, and a witness of each."""
+"""Write and read loci as files: the members, which are uniquely reachable, and a witness of each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ _HEXADECIMAL = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
 class StoredWitnesses(Witnesses):
-    """Witnesses in the layout of the file: equal ones are stored once, and zeros are left out.
+    """Witnesses as a file stores them: equal witnesses only once, and without the weights that are zero.
+
+    An *entry* is one positive weight of a witness.
 
     Parameters
     ----------
@@ -41,9 +43,9 @@ class StoredWitnesses(Witnesses):
     of : ndarray of shape (n_members,), dtype=int64
         For each member, the index of its witness among the different witnesses.
     begin : ndarray of shape (n_distinct + 1,), dtype=int64
-        Position of the first entry of each different witness; at the end, the number of entries.
+        Index of the first entry of each different witness; the last value is the number of all entries.
     columns : ndarray of shape (n_entries,), dtype=int32
-        The column of the observed label that each entry is about.
+        For each entry, the position of its label among the observed labels.
     weights : ndarray of shape (n_entries,), dtype=int64, or Texts
         The weight of each entry; all as hexadecimal text if any weight of the file exceeds 63 bits.
     """
@@ -77,7 +79,7 @@ class StoredWitnesses(Witnesses):
 
 
 def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of witnesses; see `StoredWitnesses`.
+    """Return the arrays that store these witnesses, as `StoredWitnesses` describes them.
 
     Examples
     --------
@@ -106,9 +108,10 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield the columns with positive weight of each witness, and their weights.
+    """For each witness, yield the columns with positive weight, and their weights.
 
-    Going through the zeros too would take K times as long.
+    An object of the class `Witnesses` finds them without visiting the zero weights, which would take K times
+    as long.
     """
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
@@ -118,7 +121,7 @@ def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, 
 
 
 def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:
-    """Return the witnesses over `n_observed` labels whose arrays `pack_witnesses` made.
+    """Return the witnesses in arrays from `pack_witnesses`; each has `n_observed` weights.
 
     Raises
     ------
@@ -162,7 +165,7 @@ def pack_locus(graph: LabelGraph, found: Locus, *, method: str = "exact") -> Pac
     Parameters
     ----------
     graph : LabelGraph
-        The version of the ontology that `found.space` is a space of.
+        The label graph of the version; `found.space` is a metric space on it.
     found : Locus
         The locus.
     method : {"exact", "pairs"}, default="exact"
@@ -194,12 +197,12 @@ def read_locus(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> Locu
     Parameters
     ----------
     artifacts, digest, graph
-        As `ontology.results.layout.ResultFile` takes them.
+        See `ontology.results.layout.ResultFile`.
 
     Raises
     ------
     NotFoundError, ArtifactError
-        If the artifact is missing, or is not such a file of this ontology.
+        If the artifact is missing, or is not a locus of the version in `graph`.
     """
     file = ResultFile(artifacts, digest, graph, _FORMAT)
     space = file.space

@@ -1,4 +1,7 @@
-"""The kind `locus`: find the labels that observed labels can reach, in parts of labels or of pairs."""
+"""The kind `locus`: find the labels that observed labels can reach.
+
+A unit decides about a part of the labels, or examines a part of the pairs of observed labels.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts: several for a computation that takes long, else one."""
+    """Return the number of parts of a locus: several if the computation takes long, else one."""
     n = subject.n_allowed(found)
     if found["method"] == "pairs":
         seconds = _n_pairs(found) * n * _SECONDS_PER_PAIR[subject.opened().is_weighted]

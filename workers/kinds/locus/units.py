@@ -1,4 +1,4 @@
-"""Compute one unit of a locus: a part of the labels or pairs, or the union of all parts."""
+"""Compute one unit of a locus: a part of the labels, a part of the label pairs, or the union of all parts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS = 16  # observed labels whose pairs are taken between two checks whether t
 
 
 def execute(work: Work) -> Product:
-    """Compute a unit of the kind `locus`: one part, the union of the parts, or the whole."""
+    """Compute a unit of the kind `locus`: one part, the union of the parts, or the whole locus."""
     graph, space = read_space(work)
     keys, method = read_keys(work.artifacts, work.parameters["observed"]), work.parameters["method"]
     points = counted_points(space, keys, "observed", work.parameters["n_observed"])
@@ -43,7 +43,7 @@ def execute(work: Work) -> Product:
         return Product(*pack_locus(graph, locus_of_hulls(space, points, hulls), method=method))
     if not isinstance(space, GraphSpace) and work.parameters["parts"] > 1:
         raise InputError(
-            f"locus: parts is {work.parameters['parts']}; in a {space.kind} space, a locus has 1 part"
+            f"locus: parts is {work.parameters['parts']}; in a {space.kind} space, a locus has 1 part; give 1"
         )
     if "part" in work.parameters:
         return _part_product(_decided(work, space, points, work.parameters["part"]))
@@ -58,7 +58,7 @@ def execute(work: Work) -> Product:
 
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
-    """Return the labels that pairs of observed labels reach: the pairs of this unit's part, or all pairs."""
+    """Return the labels that pairs of observed labels reach: all pairs, or those of this unit's part."""
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
     # all columns in every part: on some graphs only they decide in which unit distances are whole numbers
     distances = space.distances(cols=points)
@@ -105,10 +105,10 @@ def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
 
 
 def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: int) -> Locus:
-    """Return the locus among the labels of one part, decided block by block.
+    """Return the members of the locus among the labels of one part, decided block by block.
 
-    The weights that prove a member depend on the labels decided together with it. Therefore the blocks do not
-    depend on the number of parts; a part is several blocks.
+    The witness of a member depends on the labels that are decided in the same block. Therefore the blocks are
+    the same for every number of parts, and a part consists of whole blocks.
     """
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -127,7 +127,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
 
 
 def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any]) -> Locus:
-    """Return several loci over disjoint labels, given in ascending order, as one locus."""
+    """Join loci over disjoint ranges of labels, given in ascending order, into one locus."""
     parts = list(decided)
     return Locus(
         space,
