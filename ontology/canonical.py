@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _BULK_ROUNDS = 64
+_SHOWN = 8  # labels of a loop in a message
 
 LENGTHS = 1e-75, 1e75
 """Smallest and largest edge length. Between them, squares and sums of squares keep full precision."""

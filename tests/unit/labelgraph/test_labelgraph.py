@@ -203,7 +203,7 @@ def test_a_long_chain_needs_no_recursion():
         LabelGraph.from_edges(loop)
 
 
-@given(hierarchies(), st.integers(2, 6))
+@given(hierarchies(), st.integers(2, 12))
 def test_every_cycle_is_refused_and_a_true_loop_is_named(hierarchy, length):
     keys, pairs = hierarchy
     loop = [f"loop{i}" for i in range(length)]
@@ -211,7 +211,9 @@ def test_every_cycle_is_refused_and_a_true_loop_is_named(hierarchy, length):
     with pytest.raises(InputError, match="a hierarchy has no loop") as caught:
         LabelGraph.from_edges(edges)
     named = str(caught.value).rsplit(": ", 1)[1].split(" -> ")
-    assert len(named) == length + 1
+    if length > 8:
+        assert named.pop() == "..."
+    assert len(named) == min(length + 1, 9 if length <= 8 else 8)
     assert all((a, b) in edges for a, b in pairwise(named))
 
 
