@@ -256,7 +256,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         labels : ndarray of shape (n_samples,)
             Elements of `classes_`.
         """
-        return self._fitted().predict(self._given(X))
+        return self._fitted().predict(self._estimator_outputs(X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the negative Fréchet variance of every label: the larger, the better.
@@ -277,7 +277,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             If the result has more numbers than `adapter.scorer.MAX_VALUES`; give fewer rows at a time.
         """
         answers = self._fitted()
-        decision = answers.sorted(answers.adapter.decision_function(self._given(X)))
+        decision = answers.sorted(answers.adapter.decision_function(self._estimator_outputs(X)))
         return decision[:, 1] - decision[:, 0] if decision.shape[1] == 2 else decision
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -299,7 +299,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             As for `decision_function`.
         """
         answers = self._fitted()
-        return answers.sorted(answers.adapter.predict_proba(self._given(X), scale=self.scale))
+        return answers.sorted(answers.adapter.predict_proba(self._estimator_outputs(X), scale=self.scale))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy: the share of answers that are the truth.
@@ -327,7 +327,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             raise NotFittedError(f"{type(self).__name__}: not fitted yet; call fit first")
         return self._answers
 
-    def _given(self, X: Any) -> NDArray[Any]:
+    def _estimator_outputs(self, X: Any) -> NDArray[Any]:
         """Return the outputs of the estimator, with one column for each observed label of the adapter."""
         said = getattr(self.estimator_, self.response_method)(X)
         given = np.asarray(said)

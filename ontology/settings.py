@@ -106,7 +106,7 @@ class Settings:
         """
         env = os.environ if env is None else env
         check_variables(env)
-        home = Path(os.path.expanduser(_read(env, "GROVE_HOME") or _default_home(env))).absolute()
+        home = Path(os.path.expanduser(_value_of(env, "GROVE_HOME") or _default_home(env))).absolute()
         if home.is_file():
             raise SettingsError(
                 f"GROVE_HOME {home}: this is a file; name a folder, which is created if needed", "GROVE_HOME"
@@ -116,7 +116,7 @@ class Settings:
             graph_url=_url(env, "GROVE_GRAPH_URL", _GRAPH_SCHEMES) or f"embedded:{home / 'graph'}",
             database_url=_url(env, "GROVE_DATABASE_URL", _DATABASE_SCHEMES)
             or f"sqlite:///{home / 'catalog.db'}",
-            artifacts_url=_read(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
+            artifacts_url=_value_of(env, "GROVE_ARTIFACTS_URL") or str(home / "artifacts"),
             broker_url=_url(env, "GROVE_BROKER_URL", _REDIS_SCHEMES),
             cache_url=_url(env, "GROVE_CACHE_URL", _REDIS_SCHEMES),
             offline=_switch(env, "GROVE_OFFLINE", "use only the cache"),
@@ -128,7 +128,7 @@ class Settings:
             graph_pool_mb=_whole(env, "GROVE_GRAPH_POOL_MB", 64, 1_048_576),
             log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
             metrics_port=_whole(env, "GROVE_METRICS_PORT", 0, 65_535),
-            metrics_address=_read(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
+            metrics_address=_value_of(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
         )
 
     @property
@@ -225,7 +225,7 @@ def _advice(name: str, settings: Iterable[str]) -> str:
     return f"{meant}, or remove it: unset {name}, or delete its line in .env"
 
 
-def _read(env: Mapping[str, str], name: str) -> str | None:
+def _value_of(env: Mapping[str, str], name: str) -> str | None:
     value, file = env.get(name), env.get(f"{name}_FILE")
     if value and file:
         raise SettingsError(f"{name} and {name}_FILE are both set; keep one", name)
@@ -250,7 +250,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
-    value = _read(env, name)
+    value = _value_of(env, name)
     if value is None:
         return None
     try:
@@ -271,21 +271,21 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
 
 
 def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
-    value = _read(env, name) or choices[0]
+    value = _value_of(env, name) or choices[0]
     if value not in choices:
         raise SettingsError(f"{name}: {value!r} must be one of {', '.join(choices)}", name)
     return value
 
 
 def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:
-    value = _read(env, name) or "0"
+    value = _value_of(env, name) or "0"
     if value not in ("0", "1"):
         raise SettingsError(f"{name}: {value!r} must be 1, to {meaning}, or 0", name)
     return value == "1"
 
 
 def _whole(env: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    value = _read(env, name)
+    value = _value_of(env, name)
     if value is None:
         return None
     if not re.fullmatch(r"0|[1-9][0-9]{0,8}", value) or not least <= int(value) <= most:

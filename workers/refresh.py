@@ -123,7 +123,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
             raise InputError(f"job kind {job.kind!r} is not known here")
         moving = [target for target in named if target.get("ontology", ontology) == ontology]
         targets = tuple(moving if kind.publish is not None else ())
-        options, keys = _asked(workspace, kind, job)
+        options, keys = _original_request(workspace, kind, job)
         plan = plan_for_ontology(workspace, kind, ontology, options, keys=keys)
     except DEPLOYMENT_FAULTS:  # an unreachable service
         raise
@@ -137,7 +137,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
     return Refreshed(job.id, job.kind, plan.id, targets, None)
 
 
-def _asked(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
+def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
     """Return options and lists of labels that request the same job again on the job's own version.
 
     They are as few as possible. A parameter is left out if `JobKind.complete` fills in the same value,

@@ -86,19 +86,19 @@ class Explanation:
     names: dict[str, str]
     contributions: tuple[Contribution, ...]
 
-    def _shown(self, key: str) -> str:
+    def _label_text(self, key: str) -> str:
         return f"{key!r} ({self.names[key]})" if key in self.names else repr(key)
 
     def __str__(self) -> str:
         at_argmax = "unknown" if self.argmax_value is None else f"{self.argmax_value:.6g}"
         lines = [
-            f"answer {self._shown(self.answer)}: variance {self.value:.6g}"
+            f"answer {self._label_text(self.answer)}: variance {self.value:.6g}"
             + (f", tied with {self.n_tied - 1} more" if self.n_tied > 1 else ""),
-            f"argmax {self._shown(self.argmax)}: variance {at_argmax}",
+            f"argmax {self._label_text(self.argmax)}: variance {at_argmax}",
         ]
         if self.runner_up is not None:
             lines.append(
-                f"runner-up {self._shown(self.runner_up)}: variance {self.runner_up_value:.6g}, "
+                f"runner-up {self._label_text(self.runner_up)}: variance {self.runner_up_value:.6g}, "
                 f"margin {self.margin:.6g}"
             )
         if len(self.path) > 1:

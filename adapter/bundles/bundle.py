@@ -426,7 +426,7 @@ def build_bundle(
         if names is None
         else names
         if len(names) == len(points)
-        else _taken(names, space, points),
+        else _names_of(names, space, points),
         is_allowed=is_allowed,
         observed=observed_points,
         metric=space.kind,
@@ -483,7 +483,7 @@ def _observed(observed: Iterable[str]) -> list[str]:
     return keys
 
 
-def _taken(names: Texts, space: MetricSpace, points: Keys) -> Texts:
+def _names_of(names: Texts, space: MetricSpace, points: Keys) -> Texts:
     return Texts.from_strings(names.take(space.points.indices(points)))
 
 

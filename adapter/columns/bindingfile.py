@@ -100,10 +100,10 @@ class Binding:
             document = json.loads(data.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise BindingError(f"{shown}: not JSON ({error}); save the binding again") from None
-        return cls._checked(document, shown)
+        return cls._from_document(document, shown)
 
     @classmethod
-    def _checked(cls, document: Any, shown: str) -> Binding:
+    def _from_document(cls, document: Any, shown: str) -> Binding:
         found = document.get("format") if isinstance(document, dict) else None
         if found != BINDING_FORMAT:
             newer = isinstance(found, str) and re.fullmatch(r"labelgrove/binding/[1-9][0-9]*", found)

@@ -82,7 +82,9 @@ class OutputReader:
         WeightError
             For the first cell or row that breaks a rule; see `adapter.outputs.gate.refuse_faults`.
         """
-        return self._read(rows, order, self._chances if independent else self._weights, independent)
+        return self._converted_chunks(
+            rows, order, self._chances if independent else self._weights, independent
+        )
 
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None
@@ -91,9 +93,9 @@ class OutputReader:
 
         The logits are not divided by the temperature.
         """
-        return self._read(rows, order, self._logits, False)
+        return self._converted_chunks(rows, order, self._logits, False)
 
-    def _read(
+    def _converted_chunks(
         self,
         rows: OutputRows,
         order: NDArray[np.int64] | None,

@@ -56,7 +56,7 @@ def cover(
     With --observed, check whether these labels suffice.
     """
     if observed is not None:
-        document, text = _checked(stored, stored.keys(observed, "observed label"))
+        document, text = _check_observed(stored, stored.keys(observed, "observed label"))
         emit(document, as_json, text)
         return
     keys, document, certainty = _cover(stored, identifying, method)
@@ -87,7 +87,7 @@ def _cover(
         needed = _needed(stored)
         document |= {"status": needed.status, "size": len(needed.keys)}
         return needed.keys, document, CERTAIN[needed.status]
-    found = _found(stored, {"method": method, "identifying": identifying})
+    found = _computed_cover(stored, {"method": method, "identifying": identifying})
     size = len(found.keys)
     document |= {"status": found.status, "size": size, "lower_bound": found.lower_bound}
     smallest = (
@@ -96,7 +96,7 @@ def _cover(
     return found.keys, document, smallest
 
 
-def _found(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
+def _computed_cover(stored: StoredSpace, options: Mapping[str, Any]) -> Cover:
     """Return the cover that a job has computed; run the job first if its result does not exist yet."""
     from labelgrove.workers.kinds.cover import read_cover
 
@@ -115,7 +115,7 @@ def _needed(stored: StoredSpace) -> MustObserve:
         return must_observe(stored.space)
 
 
-def _checked(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+def _check_observed(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
     found = stored_locus(stored, keys)
     reached, unique, n = len(found), len(found.unique_index), stored.space.n_labels
     missing = stored.space.keys.take(sorted(set(range(n)) - set(found.index.tolist())))

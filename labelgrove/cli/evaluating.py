@@ -119,7 +119,7 @@ def evaluate(
     from labelgrove.adapter import evaluate as measure
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
-    _checked(reports)
+    _check_reports(reports)
     if with_calibration and not reports:
         raise click.UsageError(
             "--calibrate: adds to a report, but none is requested; name its file with --report FILE"
@@ -205,7 +205,7 @@ def calibrate(
     from labelgrove.adapter.calibration.report import calibrate as fitted
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
 
-    _checked(reports)
+    _check_reports(reports)
     adapter, file = load_model(bundle, outputs, **model)
     space, _ = _spaces(bundle, ontology, adapter, False)
     truths = read_truth_keys(
@@ -231,7 +231,7 @@ def calibrate(
     emit(result.to_dict(), as_json, result.render)
 
 
-def _checked(reports: tuple[Path, ...]) -> None:
+def _check_reports(reports: tuple[Path, ...]) -> None:
     """Raise an error for a report of unknown format or in a missing folder, before anything is computed."""
     from labelgrove.ontology.errors import InputError
     from labelgrove.report.forms import check_ending

@@ -114,7 +114,8 @@ def ingest(
     emit(
         document,
         as_json,
-        f"{_said(registered)} ({seconds:.1f} s)" + (f"\n{refresh_table(refreshed)}" if refresh else ""),
+        f"{_result_sentence(registered)} ({seconds:.1f} s)"
+        + (f"\n{refresh_table(refreshed)}" if refresh else ""),
     )
     check_refreshed(refreshed)
 
@@ -161,7 +162,7 @@ def _may_shrink(workspace: Workspace, name: str, n_labels: int) -> bool:
     return False
 
 
-def _said(done: RegisterResult) -> str:
+def _result_sentence(done: RegisterResult) -> str:
     """Return the result of an ingest as a sentence."""
     from labelgrove.ontology.errors import counted
 

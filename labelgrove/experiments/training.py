@@ -122,7 +122,7 @@ def fit_predict(
         )
     fitted = make_model(model, regularisation=regularisation, n_train=len(rows))
     with _quietly():
-        fitted.fit(_taken(data.train_features, rows), labels)
+        fitted.fit(_rows_of(data.train_features, rows), labels)
         probabilities = _probabilities(fitted, data.test_features)
         columns = tuple(map(str, fitted.classes_.tolist()))
         training = tuple(map(str, labels.tolist()))
@@ -130,7 +130,7 @@ def fit_predict(
         if not len(kept):
             return predicted, None
         kept = kept[np.isin(data.train_labels[kept], fitted.classes_)]
-        back = _probabilities(fitted, _taken(data.train_features, kept))
+        back = _probabilities(fitted, _rows_of(data.train_features, kept))
     return predicted, Predicted(columns, back, tuple(map(str, data.train_labels[kept].tolist())), training)
 
 
@@ -234,7 +234,7 @@ def _tfidf(texts: list[str], test_texts: list[str]) -> tuple[Any, Any]:
     return words.fit_transform(texts), words.transform(test_texts)
 
 
-def _taken(features: Any, rows: NDArray[np.int64]) -> Any:
+def _rows_of(features: Any, rows: NDArray[np.int64]) -> Any:
     return features[rows]
 
 

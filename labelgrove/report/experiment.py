@@ -49,7 +49,7 @@ def experiment_report(document: Mapping[str, Any]) -> Report:
     """Return the report of an experiment; `document` is the content of its ``result.json``."""
     first, *others = document["findings"]
     sections = [
-        Section("What was found", tuple(_found(document, others))),
+        Section("What was found", tuple(_findings(document, others))),
         Section("Setting by setting", tuple(_contrasts(document["findings"]))),
         Section("Figures behind it", tuple(_figures(document))),
     ]
@@ -122,7 +122,7 @@ def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
     return options.pop() if len(options) == 1 else ""
 
 
-def _found(
+def _findings(
     document: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
 ) -> Iterator[Table | Pictures | Notes]:
     if others:

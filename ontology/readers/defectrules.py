@@ -244,7 +244,7 @@ _TABLE = (
     Rule("unknown-class", _ERROR_FIX, "a class that is not in the hierarchy", "the class is left out",
          "check that both files are from the same release"),
     Rule("class-not-leaf", _WARN_ERROR, "a class that has labels below it", "",
-         "no action is needed; use labels=`all` rather than `leaves`"),
+         "no action is needed; if such classes may be answers, use labels=`all`, not `leaves`"),
     # Superclass lists and outlines.
     Rule("no-classes", _WARN_ERROR, "a superclass without classes", "", "no action is needed: it is a leaf"),
     Rule("repeated-superclass", _WARN_ERROR, "a superclass with several lines", "",

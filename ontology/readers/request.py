@@ -27,7 +27,7 @@ from labelgrove.ontology.readers.text.head import Head, head
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 5
+READER_VERSION = 6
 """Version of the readers, increased when any of them may give another result; files are then read again."""
 
 

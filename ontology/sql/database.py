@@ -178,7 +178,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
         driver = connection.connection.driver_connection
         if isinstance(driver, SQLiteConnection) and not driver.is_consistent():
-            raise TransientError(f"database {_shown(engine)}: was written to while it was read; try again")
+            raise TransientError(
+                f"database {_masked_url(engine)}: was written to while it was read; try again"
+            )
 
 
 @contextmanager
@@ -304,7 +306,7 @@ def _translate(context: ExceptionContext) -> None:
     """Raise our own error for a fault of the server or the disk; leave errors in statements as they are."""
     original, driver = context.original_exception, context.dialect.loaded_dbapi
     if isinstance(original, driver.Error):
-        where = "at the given URL" if context.engine is None else _shown(context.engine)
+        where = "at the given URL" if context.engine is None else _masked_url(context.engine)
         connected = context.connection is not None
         cause = _no_room(context.connection) or original
         fault = database_fault(cause, where, connected=connected, lost=context.is_disconnect)
@@ -346,7 +348,7 @@ def check_schema(engine: Engine) -> None:
     if engine.dialect.name != "sqlite":
         has = "empty" if found is None else f"revision {found!r}"
         raise MigrationError(
-            f"database {_shown(engine)}: its schema is {has}, "
+            f"database {_masked_url(engine)}: its schema is {has}, "
             f"this labelgrove needs {head!r}; run: grove db upgrade"
         )
     upgrade(engine)
@@ -378,12 +380,12 @@ def upgrade(engine: Engine, revision: str | None = None) -> str:
 def _refuse_newer(engine: Engine, found: str | None, head: str) -> None:
     if found is not None and found not in _revisions():
         raise MigrationError(
-            f"database {_shown(engine)}: its schema has revision {found!r}, which a newer labelgrove "
+            f"database {_masked_url(engine)}: its schema has revision {found!r}, which a newer labelgrove "
             f"wrote; this one knows revisions up to {head!r}; upgrade with: {upgrade_command('service')}"
         )
 
 
-def _shown(engine: Engine) -> str:
+def _masked_url(engine: Engine) -> str:
     return masked(engine.url.render_as_string(hide_password=True))
 
 

@@ -175,11 +175,11 @@ class ArtifactStore:
 
         If the artifact exists already, it is written again. This updates its time and repairs a damaged file.
         """
-        return self._put([memoryview(data)])
+        return self._write([memoryview(data)])
 
     def put_arrays(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
         """Write arrays and metadata as a canonical safetensors file, and return its sha256."""
-        return self._put(safetensors_chunks(arrays, metadata))
+        return self._write(safetensors_chunks(arrays, metadata))
 
     def read_bytes(self, digest: str) -> bytes:
         """Return the content of the artifact `digest`; a damaged file raises `ArtifactError`."""
@@ -197,7 +197,7 @@ class ArtifactStore:
         The arrays are read-only. From a local store they are views of a memory map, which stays valid when
         the file is deleted. The bytes are read once and not copied.
         """
-        return read_safetensors(self.content(digest), name=self._shown(digest))
+        return read_safetensors(self.content(digest), name=self._location(digest))
 
     def read_file(self, name: str) -> bytes:
         """Return the content of a file that is not an artifact; `name` is its path relative to the store."""
@@ -222,17 +222,17 @@ class ArtifactStore:
 
     def size(self, digest: str) -> int:
         """Return the size of the artifact's file in bytes."""
-        with self._faults(self._shown(digest)):
+        with self._faults(self._location(digest)):
             return self.storage.size(_content_path(digest))
 
     def touch(self, digest: str) -> None:
         """Update the time of the artifact's file, so that garbage collection treats it as new."""
-        with self._faults(self._shown(digest)):
+        with self._faults(self._location(digest)):
             self.storage.touch(_content_path(digest))
 
     def delete(self, digest: str) -> None:
         """Remove the artifact's file; an absent file is not an error."""
-        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+        with self._faults(self._location(digest)), contextlib.suppress(FileNotFoundError):
             self.storage.delete(_content_path(digest))
 
     def modified(self, digest: str) -> float:
@@ -240,7 +240,7 @@ class ArtifactStore:
 
         The time is in seconds since 1970 by the store's clock.
         """
-        with self._faults(self._shown(digest)):
+        with self._faults(self._location(digest)):
             return self.storage.modified(_content_path(digest))
 
     def delete_unless_modified(self, digest: str, since: float) -> bool:
@@ -248,7 +248,7 @@ class ArtifactStore:
 
         Return whether it was removed.
         """
-        with self._faults(self._shown(digest)), contextlib.suppress(FileNotFoundError):
+        with self._faults(self._location(digest)), contextlib.suppress(FileNotFoundError):
             return self.storage.delete_unless_modified(_content_path(digest), since)
         return False
 
@@ -337,16 +337,16 @@ class ArtifactStore:
             )
         return document
 
-    def _put(self, chunks: Sequence[memoryview]) -> str:
+    def _write(self, chunks: Sequence[memoryview]) -> str:
         hashed = hashlib.sha256()
         for chunk in chunks:
             hashed.update(chunk)
         digest = hashed.hexdigest()
-        with self._faults(self._shown(digest)):
+        with self._faults(self._location(digest)):
             self.storage.write(_content_path(digest), chunks)
         return digest
 
-    def _shown(self, digest: str) -> str:
+    def _location(self, digest: str) -> str:
         return f"{self.where}/{_content_path(digest)}"
 
     @contextlib.contextmanager

@@ -102,8 +102,8 @@ def put_snapshot(
     artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
 ) -> Snapshot:
     """Store a graph and its definitions as artifacts; storing the same content again adds nothing."""
-    arrays = _put(artifacts, *graph.to_arrays())
-    described = _put(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
+    arrays = _put_arrays(artifacts, *graph.to_arrays())
+    described = _put_arrays(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
     return Snapshot(graph, arrays, described, source)
 
 
@@ -217,7 +217,9 @@ def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | No
 # ---- arrays --------------------------------------------------------------------------------------------
 
 
-def _put(artifacts: ArtifactStore, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> Stored:
+def _put_arrays(
+    artifacts: ArtifactStore, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]
+) -> Stored:
     sha256 = artifacts.put_arrays(arrays, metadata)
     return sha256, artifacts.size(sha256)
 

@@ -45,7 +45,7 @@ class _QoS(redis.QoS):
             super().restore_by_tag(tag, client, leftmost)
         except _MALFORMED as error:
             logger.warning(
-                "an unreadable entry among the unacknowledged messages is dropped: %s", _shown(error)
+                "an unreadable entry among the unacknowledged messages is dropped: %s", _excerpt(error)
             )
             self._remove_from_indices(tag).execute()
 
@@ -68,7 +68,7 @@ class Channel(redis.Channel):
         try:
             return super()._brpop_read(**options)
         except _MALFORMED as error:
-            logger.warning("an entry of a queue is not a message and is dropped: %s", _shown(error))
+            logger.warning("an entry of a queue is not a message and is dropped: %s", _excerpt(error))
             return True
 
 
@@ -81,7 +81,9 @@ class Transport(redis.Transport):
         if queue.startswith(_EVENTS) or _is_envelope(message):
             super()._deliver(message, queue)
         else:
-            logger.warning("an entry of queue %s is not a message and is dropped: %s", queue, _shown(message))
+            logger.warning(
+                "an entry of queue %s is not a message and is dropped: %s", queue, _excerpt(message)
+            )
 
 
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
@@ -100,7 +102,7 @@ def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[...
         try:
             return handle(message, body, *rest, **given)
         except _MALFORMED as error:
-            raise InvalidTaskError(f"{task.name}: {_shown(error)}") from error
+            raise InvalidTaskError(f"{task.name}: {_excerpt(error)}") from error
 
     return careful
 
@@ -133,5 +135,5 @@ def _carries_a_key(payload: Any) -> bool:
     return one and KEY.fullmatch(arguments[0]) is not None and named == {}
 
 
-def _shown(what: object) -> str:
+def _excerpt(what: object) -> str:
     return f"{what!r:.{_SHOWN_CHARACTERS}}"

@@ -133,7 +133,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
                 id=row.id,
                 kind=row.kind,
                 version=row.kind_version,
-                parameters=_asked(row.spec_json),
+                parameters=_parameters_of(row.spec_json),
                 state=State.RUNNING if begun and row.state == State.PENDING else State(row.state),
                 created_at=row.created_at,
                 finished_at=row.finished_at,
@@ -176,7 +176,7 @@ def _is_graph(wish: sa.Row[Any]) -> bool:
     return bool(wish.target_json == canonical_json({GRAPH: wish.job_id}))
 
 
-def _asked(spec_json: str) -> Mapping[str, Any]:
+def _parameters_of(spec_json: str) -> Mapping[str, Any]:
     """Return the parameters of a job.
 
     They are empty if the row is damaged or has the layout of a newer version.

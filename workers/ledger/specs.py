@@ -68,7 +68,7 @@ def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
     InputError
         For any other text.
     """
-    parameters, inputs = _read(spec_json, "unit", "parameters", "inputs")
+    parameters, inputs = _fields(spec_json, "unit", "parameters", "inputs")
     listed = isinstance(inputs, list) and all(isinstance(key, str) for key in inputs)
     if not (isinstance(parameters, dict) and listed):
         raise _not_planned(spec_json, "unit", "parameters", "inputs")
@@ -83,7 +83,7 @@ def job_parameters(spec_json: str) -> dict[str, Any]:
     InputError
         For any other text.
     """
-    (parameters,) = _read(spec_json, "job", "parameters")
+    (parameters,) = _fields(spec_json, "job", "parameters")
     if not isinstance(parameters, dict):
         raise _not_planned(spec_json, "job", "parameters")
     return parameters
@@ -103,7 +103,7 @@ def recorded_object(column: str, text: str) -> dict[str, Any]:
     return found
 
 
-def _read(spec_json: str, of: str, *names: str) -> list[Any]:
+def _fields(spec_json: str, of: str, *names: str) -> list[Any]:
     try:
         spec = json.loads(spec_json)
         return [spec[name] for name in names]

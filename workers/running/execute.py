@@ -145,7 +145,7 @@ def execute_unit(
         unit is then sent again when its lease has ended. If its end was already committed, the next sweep
         does the rest.
     """
-    kind, jobs = _found(workspace, key)
+    kind, jobs = _kind_and_jobs(workspace, key)
     if kind is None:
         return Outcome.UNKNOWN
     with kind.turn:
@@ -189,7 +189,7 @@ def finish_jobs(
     publish_results(workspace, ledger, None if key is None else settled, out_of_time=out_of_time)
 
 
-def _found(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
+def _kind_and_jobs(workspace: Workspace, key: str) -> tuple[JobKind | None, dict[str, list[str]]]:
     """Return the kind of a unit (None if unknown here), and a log field with the ids of its jobs.
 
     The field is left out, and the jobs are not read, if the log would not show it.

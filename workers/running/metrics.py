@@ -149,7 +149,7 @@ class _LedgerCollector:
             if began >= self._fresh_until:
                 self._families = []
                 try:
-                    self._families = self._read()
+                    self._families = self._measure()
                 except GroveError as error:
                     logger.warning("metrics: %s", error)
                 ended = time.monotonic()
@@ -159,7 +159,7 @@ class _LedgerCollector:
         yield up
         yield from families
 
-    def _read(self) -> list[Metric]:
+    def _measure(self) -> list[Metric]:
         # A workspace for each reading: no connection to SQL is open when a pool forks its next child.
         with (
             self._guard,

@@ -343,10 +343,10 @@ def _schedules(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> 
         .where(condition)
         .order_by(_schedule.name)
     )
-    return [_read(row) for row in connection.execute(query)]
+    return [_schedule_of(row) for row in connection.execute(query)]
 
 
-def _read(row: sa.Row[Any]) -> Schedule:
+def _schedule_of(row: sa.Row[Any]) -> Schedule:
     parameters: dict[str, Any] = {}
     target, damage = None, None
     try:

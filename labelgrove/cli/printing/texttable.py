@@ -25,8 +25,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool =
     """
     from labelgrove.cli.printing.texttable import laid_out
 
-    cells = [["" if value is None else _shown(value) for value in row] for row in rows]
-    headers = [_shown(column) for column in columns]
+    cells = [["" if value is None else _cell_text(value) for value in row] for row in rows]
+    headers = [_cell_text(column) for column in columns]
     if not sys.stdout.isatty():
         return "\n".join(laid_out(headers, cells))
     headers, *cells = [[escaped(cell).replace("\t", r"\t") for cell in row] for row in (headers, *cells)]
@@ -34,7 +34,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool =
     return "\n".join(laid_out(headers, cells, width=width, wrap=wrap))
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else str(value)

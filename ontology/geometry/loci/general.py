@@ -134,7 +134,7 @@ def general_locus(
     ([0, 1, 2, 3], [0, 1, 2, 3])
     """
     seed = whole_number("seed", seed, 0)
-    matrix = _checked(distances)
+    matrix = _checked_distances(distances)
     wanted = _wanted(candidates, len(matrix))
     first, group, size = _distinct(matrix)
     asked = np.bincount(group[wanted], minlength=len(first)) > 0
@@ -177,7 +177,7 @@ def measured_rows(
     return space.distances(rows, points)
 
 
-def _checked(distances: NDArray[Any]) -> NDArray[Any]:
+def _checked_distances(distances: NDArray[Any]) -> NDArray[Any]:
     matrix = given_array("distances", distances)
     if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf" or matrix.dtype.itemsize > 8:
         raise InputError(

@@ -169,11 +169,11 @@ class RootedTree:
 
     def positions(self, points: Index) -> Index:
         """Convert canonical indices to preorder positions; both are an array or a single number."""
-        return points if self.in_preorder else _taken(self._position, points)
+        return points if self.in_preorder else _entries_at(self._position, points)
 
     def points(self, positions: Index) -> Index:
         """Convert preorder positions to canonical indices; both are an array or a single number."""
-        return positions if self.in_preorder else _taken(self._order, positions)
+        return positions if self.in_preorder else _entries_at(self._order, positions)
 
     @property
     def parent(self) -> NDArray[np.int64]:
@@ -446,7 +446,7 @@ def _depths_in_parts(
     return np.array([found.depths(part) for part in parts_of(length, 2 * int(found.level.max()))])
 
 
-def _taken(table: NDArray[np.int32], at: Any) -> Any:
+def _entries_at(table: NDArray[np.int32], at: Any) -> Any:
     return int(table[at]) if isinstance(at, int) else table[at].astype(np.int64)
 
 

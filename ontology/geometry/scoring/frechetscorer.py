@@ -55,7 +55,7 @@ class Scorer(ABC):
             label, or a distance to the power of the exponent exceeds 1e157.
         """
         given = shaped_weights(weights, self.n_observed)
-        return self.score_rows(given, top, self._checked(top, candidates))
+        return self.score_rows(given, top, self._distinct_candidates(top, candidates))
 
     def tied(self, weights: ArrayLike) -> NDArray[np.int64]:
         """Return the indices of all labels tied with the best label, ascending, for one row of `weights`."""
@@ -81,7 +81,7 @@ class Scorer(ABC):
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row of the right shape, and check the values of the row."""
 
-    def _checked(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
+    def _distinct_candidates(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
         """Return the distinct candidates in ascending order (None: all labels), or raise `InputError`.
 
         `top` must be between 1 and their number.

@@ -35,13 +35,13 @@ def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Itera
     try:
         with connected(database) as connection:
             connection.set_query_timeout(max(1, math.ceil(1000 * timeout_s)))
-            yield partial(_asked, connection)
+            yield partial(_streamed_answer, connection)
     finally:
         database.close()
 
 
 @contextmanager
-def _asked(connection: Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[Streamed]:
+def _streamed_answer(connection: Connection, cypher: str, params: Mapping[str, Any]) -> Iterator[Streamed]:
     try:
         with streamed(connection, cypher, params) as answer:
             yield answer

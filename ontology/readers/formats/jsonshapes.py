@@ -62,7 +62,7 @@ def foreign_shape(document: Any) -> str | None:
     if not trees or (objects and not linked and not ours and _is_tree(objects)):
         return None
     shape = next(shape for shape in SHAPES if shape.fits(document, first))
-    return f"this looks like {shape.name.format(_shown(document))}: {shape.advice}"
+    return f"this looks like {shape.name.format(_member_names(document))}: {shape.advice}"
 
 
 def _is_tree(objects: list[Any]) -> bool:
@@ -170,7 +170,7 @@ SHAPES: tuple[Shape, ...] = (
 """Every shape that is not a tree of labels, in the order of testing; the last one always fits."""
 
 
-def _shown(document: Any) -> str:
+def _member_names(document: Any) -> str:
     """Return the names of the first members of a document (of the first object if it is an array) as text.
 
     If the object states a format, return that instead.

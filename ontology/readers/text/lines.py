@@ -84,12 +84,12 @@ class Lines:
     def _chunks(self) -> Iterator[bytes]:
         with self._path.open("rb") as raw:
             stream: io.BufferedIOBase = raw
-            chunk = self._read(raw)
+            chunk = self._next_chunk(raw)
             packed = chunk.startswith(GZIP)
             if packed:
                 raw.seek(0)
                 stream = gzip.GzipFile(fileobj=raw)
-                chunk = self._read(stream)
+                chunk = self._next_chunk(stream)
             total = 0
             while chunk:
                 total += len(chunk)
@@ -97,11 +97,11 @@ class Lines:
                     self._damage("gzip-bomb", f"{total:,} bytes unpacked from {raw.tell():,}")
                     return
                 yield chunk
-                chunk = self._read(stream)
+                chunk = self._next_chunk(stream)
             if not total and not self._damaged:
                 self._recorder.add("empty-file", self.name, 0, "0 bytes")
 
-    def _read(self, stream: io.BufferedIOBase) -> bytes:
+    def _next_chunk(self, stream: io.BufferedIOBase) -> bytes:
         """Return the next chunk of bytes; if the file ends or is damaged, ``b""``. Damage is reported."""
         try:
             # read1 returns the data that were unpacked before a stream turns out to be cut off.
@@ -139,16 +139,16 @@ class Lines:
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            lines = [self._checked(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
+            lines = [self._decode_line(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
         else:
             if any(c in text for c in "\0\r\ufeff\ufffd"):
-                lines = [self._checked(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
+                lines = [self._decode_line(number + i, raw) for i, raw in enumerate(data.split(b"\n"))]
             else:
                 lines = text.split("\n")
         self._number += len(lines)
         return number, lines
 
-    def _checked(self, number: int, raw: bytes) -> str:
+    def _decode_line(self, number: int, raw: bytes) -> str:
         """Return line `number`, decoded, and report its defects; if it cannot be read, return ``""``.
 
         This method is called for every line of a block in which at least one line has a defect.

@@ -111,9 +111,9 @@ class RestrictedTreeScorer(OnTree):
                 return scorer._decided(columns, labels, top)  # noqa: SLF001  (this class)
         hanging = self._hanging if labels is None else self._hang(labels)
         step = max(1, _BATCH_ENTRIES // self.n_observed)
-        return in_halves(len(given), step, lambda of: self._found(given[of], of.start, hanging, top))
+        return in_halves(len(given), step, lambda of: self._find_finalists(given[of], of.start, hanging, top))
 
-    def _found(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
+    def _find_finalists(self, rows: NDArray[Any], first: int, hanging: Hanging, top: int) -> _Found | None:
         """Return the finalists of a batch, or None if there are too many for memory.
 
         Error messages number the rows from `first`.
@@ -127,7 +127,7 @@ class RestrictedTreeScorer(OnTree):
             if narrowed is not None:
                 scorer, columns = narrowed
                 hanging = scorer._hang(hanging.label.astype(np.int64))  # noqa: SLF001  (this class)
-                return scorer._found(columns, first, hanging, top)  # noqa: SLF001  (this class)
+                return scorer._find_finalists(columns, first, hanging, top)  # noqa: SLF001  (this class)
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
