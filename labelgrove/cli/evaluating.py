@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.groups import option_group
+from labelgrove.cli.options.model import load_model, model_options
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import emit, json_option, note
-from labelgrove.cli.scoring import load_model, model_options
 from labelgrove.cli.waiting.stopping import typed
 
 if TYPE_CHECKING:
@@ -24,32 +25,25 @@ if TYPE_CHECKING:
 __all__ = ["calibrate", "evaluate"]
 
 
-def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument TRUTH and the options --ontology, --report and --json.
-
-    They come after the arguments and options of `model_options`.
-    """
-    options = (
-        click.argument("truth", type=click.Path(path_type=Path)),
-        click.option(
-            "--ontology",
-            shell_complete=ontologies,
-            help="The ontology of the bundle, if BUNDLE does not name it. It is needed on a graph metric, "
-            "and for the names of labels in a report.",
-        ),
-        click.option(
-            "--report",
-            "reports",
-            multiple=True,
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="File to write the report to; its ending names the format: .html, .md or .json. "
-            "May be repeated.",
-        ),
-        json_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_report_options = option_group(
+    click.argument("truth", type=click.Path(path_type=Path)),
+    click.option(
+        "--ontology",
+        shell_complete=ontologies,
+        help="The ontology of the bundle, if BUNDLE does not name it. It is needed on a graph metric, "
+        "and for the names of labels in a report.",
+    ),
+    click.option(
+        "--report",
+        "reports",
+        multiple=True,
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File to write the report to; its ending names the format: .html, .md or .json. "
+        "May be repeated.",
+    ),
+    json_option,
+)
+"""Decorator for the arguments and options that follow those of `model_options`."""
 
 
 @click.command()

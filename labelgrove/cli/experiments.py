@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.options.completers import experiments
+from labelgrove.cli.options.groups import option_group
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
@@ -20,18 +21,20 @@ from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["experiment"]
 
 
-def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for name, said in reversed(OWN_FILES.items()):
-        shown = f"--{name.replace('_', '-')}"
-        command = click.option(shown, name, type=click.Path(), help=said)(command)  # or a URL, unchanged
-    return command
+_file_options = option_group(
+    *(
+        click.option(f"--{name.replace('_', '-')}", name, type=click.Path(), help=said)  # or a URL, unchanged
+        for name, said in OWN_FILES.items()
+    )
+)
+"""Decorator that adds an option for each file of the user's own."""
 
 
 @click.command()

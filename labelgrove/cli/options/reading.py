@@ -7,58 +7,49 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.options.completers import files
+from labelgrove.cli.options.groups import option_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from labelgrove.ontology.readers import ReadResult
 
 __all__ = ["as_reading", "read_source", "reading_options"]
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `ontology.read` to a command."""
-    options = (
-        click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized by default."),
-        click.option(
-            "--direction",
-            type=click.Choice(["parent-child", "child-parent", "undirected"]),
-            help="Edge lists: the order of the two columns of an edge.",
-        ),
-        click.option(
-            "--policy",
-            "policies",
-            multiple=True,
-            metavar="DEFECT=POLICY",
-            help="What to do about a kind of defect, such as roots=virtual or cycle=fix (docs/formats.md). "
-            "May be repeated.",
-        ),
-        click.option(
-            "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file with names of classes."
-        ),
-        click.option(
-            "--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."
-        ),
-        click.option(
-            "--root", default="root", show_default=True, help="Key of the root, if a root has to be added."
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="Edge lists: whether the first line is a header; recognized by default.",
-        ),
-        click.option(
-            "--delimiter",
-            type=click.Choice(["space", "tab", "comma", "semicolon"]),
-            help="Edge lists: the separator between columns; recognized by default.",
-        ),
-        click.option(
-            "--relation", help="Edge lists with a relation column: read only edges of this relation."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+reading_options = option_group(
+    click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized by default."),
+    click.option(
+        "--direction",
+        type=click.Choice(["parent-child", "child-parent", "undirected"]),
+        help="Edge lists: the order of the two columns of an edge.",
+    ),
+    click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="DEFECT=POLICY",
+        help="What to do about a kind of defect, such as roots=virtual or cycle=fix (docs/formats.md). "
+        "May be repeated.",
+    ),
+    click.option(
+        "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file with names of classes."
+    ),
+    click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."),
+    click.option(
+        "--root", default="root", show_default=True, help="Key of the root, if a root has to be added."
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Edge lists: whether the first line is a header; recognized by default.",
+    ),
+    click.option(
+        "--delimiter",
+        type=click.Choice(["space", "tab", "comma", "semicolon"]),
+        help="Edge lists: the separator between columns; recognized by default.",
+    ),
+    click.option("--relation", help="Edge lists with a relation column: read only edges of this relation."),
+)
+"""Decorator that adds the options of `ontology.read` to a command."""
 
 
 def read_source(source: str, **reading: Any) -> ReadResult:

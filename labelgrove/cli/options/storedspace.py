@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from labelgrove.cli.options.completers import files, ontologies
+from labelgrove.cli.options.groups import option_group
 from labelgrove.cli.options.labels import Find, finder, read_keys
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
 from labelgrove.cli.waiting.answering import answer
@@ -25,7 +26,7 @@ P = ParamSpec("P")
 
 R = TypeVar("R")
 
-_OPTIONS = (
+_space_options = option_group(
     click.argument("ontology", shell_complete=ontologies),
     click.option(
         "--metric",
@@ -175,7 +176,4 @@ def with_space(command: Callable[Concatenate[StoredSpace, P], R]) -> Callable[..
         stored = StoredSpace.open(workspace, ontology, metric, allowed, by)
         return command(stored, *args, **kwargs)
 
-    wrapped: Callable[..., R] = with_workspace(run)
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return _space_options(with_workspace(run))

@@ -1,0 +1,187 @@
+"""Provide the arguments and options of all commands that read outputs of a model, and open what they name."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelgrove.cli.options.completers import bundles, files
+from labelgrove.cli.options.groups import option_group
+from labelgrove.cli.options.labels import read_keys, with_hint_on_lines
+from labelgrove.cli.printing.text import note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
+
+__all__ = ["load_model", "model_options"]
+
+_IN_BUNDLE_ORDER = "bundle"
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to a command the arguments for a bundle and for outputs of a model, and the options for outputs."""
+    return _options(_naming_options(command))
+
+
+_options = option_group(
+    click.argument("bundle", shell_complete=bundles),
+    click.argument("outputs", type=click.Path(path_type=Path)),
+    click.option(
+        "--columns",
+        metavar="FILE|KEYS|bundle",
+        shell_complete=files("bundle"),
+        help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
+        "for the order in which the bundle was built; or a saved binding (.json). A .csv or .parquet "
+        "file names its columns itself; if --columns is also given, the two must agree.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["auto", "key", "name"]),
+        default="auto",
+        show_default=True,
+        help="Whether columns and true labels are given by key or by name.",
+    ),
+    click.option(
+        "--outputs",
+        "output_kind",
+        type=click.Choice(["probabilities", "log_probabilities", "logits"]),
+        default="probabilities",
+        show_default=True,
+        help="The kind of numbers in OUTPUTS.",
+    ),
+    click.option(
+        "--temperature",
+        type=float,
+        default=1.0,
+        show_default=True,
+        help="The number by which logits and log-probabilities are divided.",
+    ),
+    click.option("--array", help="The array to read from a .npz or .safetensors file that has several."),
+    click.option(
+        "--id-column",
+        metavar="NAME",
+        help="The column of a .csv or .parquet file that names its rows. By default a column called id "
+        "or an index of pandas, unless it is a class.",
+    ),
+)
+
+
+def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Rewrite errors of a command that begin with the name of a Python argument.
+
+    The name is replaced by the option that gave the argument, or by the path of the outputs file.
+    """
+    from labelgrove.ontology.errors import InputError
+
+    @functools.wraps(command)
+    def run(*args: Any, outputs: Path, **kwargs: Any) -> Any:
+        try:
+            return command(*args, outputs=outputs, **kwargs)
+        except InputError as error:
+            argument, colon, said = str(error).partition(": ")
+            called = {p.name: p.opts[0] for p in click.get_current_context().command.params}
+            called["P"] = str(outputs)
+            if colon and argument in called:
+                error.args = (f"{called[argument]}: {said}",)
+            raise
+
+    return run
+
+
+def load_model(
+    bundle: str,
+    outputs: Path,
+    *,
+    columns: str | None,
+    by: Any,
+    output_kind: Any,
+    temperature: float,
+    array: str | None,
+    id_column: str | None,
+    beta: float = 2.0,
+) -> tuple[Adapter, OutputFile | SparseOutputs | Any]:
+    """Open the bundle and the outputs, dense or sparse, and bind the columns to labels.
+
+    The columns are not assumed to be in the order of the bundle unless ``--columns bundle`` says so.
+    """
+    from labelgrove.adapter import Adapter, open_bundle
+    from labelgrove.adapter.outputs.opening import open_outputs
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
+
+    opened = open_bundle(bundle)
+    keys = opened.observed_keys
+    labels = {*keys, *opened.observed_names}
+    found = open_outputs(outputs, array=array, id_column=id_column, labels=labels, keys=keys)
+    header = found.columns if isinstance(found, OutputFile) else None
+    names = _column_names(outputs, columns, header, opened, by)
+    with with_hint_on_lines(names):
+        adapter = Adapter(opened, names, by=by, outputs=output_kind, temperature=temperature, beta=beta)
+    if isinstance(found, OutputFile) and found.id_column is not None and id_column is None:
+        note(f"note: column {found.id_column!r} of {outputs} is taken to name its rows (--id-column)")
+    return adapter, found
+
+
+def _column_names(
+    outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
+) -> Sequence[str] | Binding | None:
+    """Return the names of the columns; None if they are in the order in which the bundle was built."""
+    from labelgrove.ontology.errors import BindingError
+
+    if columns is None:
+        if header is None:
+            raise BindingError(
+                f"{outputs}: a {outputs.suffix} file has no column names; name the classes of your model, "
+                "in order, with --columns FILE, or give --columns bundle if they have the order in which "
+                "the bundle was built"
+            )
+        return header
+    given: Sequence[str] | Binding | None = None
+    if columns.endswith(".json"):
+        from labelgrove.adapter import Binding
+
+        given = Binding.load(columns)
+    elif columns != _IN_BUNDLE_ORDER:
+        given = read_keys(columns)
+    if header is not None:
+        with with_hint_on_lines(given):
+            _check_agreement(outputs, header, given, bundle, by)
+    return given
+
+
+def _check_agreement(
+    outputs: Path, header: Sequence[str], given: Sequence[str] | Binding | None, bundle: Bundle, by: Any
+) -> None:
+    """Raise `BindingError` if the header of the outputs contradicts ``--columns``.
+
+    A header of the numbers 0, 1, 2, ... is ignored, because it names no labels.
+    """
+    import numpy as np
+
+    from labelgrove.adapter import bind
+    from labelgrove.adapter.columns.labelnames import key_and_name
+    from labelgrove.ontology.errors import BindingError
+
+    keys, names = bundle.observed_keys, bundle.observed_names
+    if list(header) == [str(i) for i in range(len(header))] and set(header).isdisjoint({*keys, *names}):
+        return
+    asked = np.arange(len(keys)) if given is None else np.argsort(bind(given, keys, names, by=by))
+    try:
+        found = np.argsort(bind(header, keys, names, by=by))
+    except BindingError as error:
+        raise BindingError(
+            f"{outputs}: its header does not agree with --columns: {error}\ngive it the names of --columns, "
+            "or save the numbers without names, as .npy"
+        ) from None
+    if (asked != found).any():
+        at = int(np.flatnonzero(asked != found)[0])
+        theirs, ours = (key_and_name(int(order[at]), keys, names) for order in (found, asked))
+        raise BindingError(
+            f"{outputs}: column {at} is {theirs} by its header and {ours} by --columns; correct one of them, "
+            "or leave --columns out"
+        )
