@@ -10,12 +10,19 @@ from labelgrove.cli.options.completers import files
 from labelgrove.cli.options.groups import option_group
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from labelgrove.ontology.readers import ReadResult
 
 __all__ = ["as_reading", "read_source", "reading_options"]
 
 
-reading_options = option_group(
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `ontology.read` to a command."""
+    return _options(command)
+
+
+_options = option_group(
     click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized by default."),
     click.option(
         "--direction",
@@ -49,7 +56,6 @@ reading_options = option_group(
     ),
     click.option("--relation", help="Edge lists with a relation column: read only edges of this relation."),
 )
-"""Decorator that adds the options of `ontology.read` to a command."""
 
 
 def read_source(source: str, **reading: Any) -> ReadResult:
