@@ -30,7 +30,11 @@ __all__ = ["cover"]
     shell_complete=files(),
     help="Check whether these labels are a cover, instead of searching for one.",
 )
-@click.option("--identifying", is_flag=True, help="Require that every label is reached uniquely.")
+@click.option(
+    "--identifying",
+    is_flag=True,
+    help="Require that every label is reached uniquely: some probabilities make it the only answer.",
+)
 @click.option(
     "--method",
     type=click.Choice(["minimum", "phylogenetic", "small", "must"]),
@@ -51,28 +55,28 @@ def cover(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Find labels of ONTOLOGY such that a model that knows them can answer with every label.
+    """Find labels of ONTOLOGY from which every label is reached, as few as possible.
 
-    With --observed, check whether these labels suffice.
+    A model that knows these labels can answer with every other one: for each label there are probabilities
+    that make it an answer, alone or tied with other labels. Of tied labels, the first in canonical order is
+    the answer, so require --identifying if ties are not enough.
+
+    With --observed, check whether these labels suffice, and list the labels that are not reached.
     """
     if observed is not None:
         document, text = _check_observed(stored, stored.keys(observed, "observed label"))
-        emit(document, as_json, text)
-        return
-    keys, document, certainty = _cover(stored, identifying, method)
-    document["labels"] = stored.named(keys)
+        listed = document["missing"]
+    else:
+        keys, document, certainty = _cover(stored, identifying, method)
+        listed = document["labels"] = stored.named(keys)
+        kind = {"must": "that every cover contains"}.get(
+            method, "that are an identifying cover" if identifying else "that are a cover"
+        )
+        text = f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n{stored.examples(keys)}"
     if out is not None:
-        rows = [(entry["key"], entry["name"]) for entry in document["labels"]]
+        rows = [(entry["key"], entry["name"]) for entry in listed]
         write_rows(out, document, ("key", "name"), rows, safe=safe)
-    kind = {"must": "that every cover contains"}.get(
-        method, "that are an identifying cover" if identifying else "that are a cover"
-    )
-    emit(
-        document,
-        as_json,
-        f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n"
-        f"for example {stored.examples(keys)}",
-    )
+    emit(document, as_json, text)
 
 
 def _cover(
@@ -131,5 +135,5 @@ def _check_observed(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[st
     kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
     text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
     if missing:
-        text += f"\nnot reached, for example: {stored.examples(missing)}"
+        text += f"\nnot reached: {stored.examples(missing)}"
     return document, text

@@ -50,10 +50,11 @@ def locus(
 ) -> None:
     """Show which labels of ONTOLOGY can be answers of a model that knows only the observed labels.
 
-    A label is reached if some probabilities make it an answer. It is reached uniquely if some make it the
-    only answer.
+    A label is reached if some probabilities make it an answer, alone or tied with other labels. It is reached
+    uniquely if some make it the only answer.
     """
     from labelgrove.ontology.errors import NotFoundError
+    from labelgrove.ontology.geometry import frechet_mean_set
 
     keys = stored.keys(observed, "observed label")
     found = _locus(stored, keys, method)
@@ -71,7 +72,7 @@ def locus(
         f"{len(keys):,} observed labels reach {share(len(found), stored.space.n_labels)}, "
         f"{CERTAIN[found.status]} ({stored.space.kind} metric)",
         f"{len(unique):,} of them uniquely",
-        f"for example {stored.examples(found.members)}",
+        stored.examples(found.members),
     ]
     if witness is not None:
         (key,) = stored.keys(witness)
@@ -82,7 +83,10 @@ def locus(
             )
         weights = {o: int(w) for o, w in zip(keys, found.witness(key), strict=True) if w}
         document["witness"] = {"label": key, "weights": weights}
-        lines.append(f"{witness} is an answer at the weights {weights}")
+        most = max(weights.values())  # these whole numbers may be beyond every float
+        tied = len(frechet_mean_set(stored.space, list(weights), [w / most for w in weights.values()]))
+        alone = "the only answer" if tied == 1 else f"an answer, tied with {tied - 1:,} more,"
+        lines.append(f"{witness} is {alone} at the weights {weights}")
     if out is not None:
         rows = [(entry["key"], entry["name"], entry["unique"]) for entry in document["members"]]
         write_rows(out, document, ("key", "name", "unique"), rows, safe=safe)

@@ -111,6 +111,7 @@ def score(
     Each answer is printed with its Fréchet variance. The first answer to a row also shows how many labels are
     tied for first place. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
     """
+    _check_ending(out)
     as_document = as_json if out is None else out.suffix == ".json"
     check_safe(safe, explain is None and not as_document, "leave out --json, --explain and a .json file")
     adapter, values = load_model(bundle, outputs, beta=beta, **model)
@@ -133,6 +134,15 @@ def score(
     else:
         text = as_csv(header, rows, safe=safe)
     give(f"{text}\n", out, f"{len(rows):,} answers")
+
+
+def _check_ending(out: Path | None) -> None:
+    """Refuse a name for the answers that promises a format of arrays."""
+    from labelgrove.adapter.outputs.outputfiles import FORMATS
+    from labelgrove.ontology.errors import InputError
+
+    if out is not None and out.suffix in FORMATS and out.suffix != ".csv":
+        raise InputError(f"--out {out}: answers are written as CSV or JSON; name a .csv or a .json file")
 
 
 def _answers(

@@ -59,7 +59,11 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     help="The labels your model knows already; none by default.",
 )
 @click.option(
-    "-n", "n", type=click.IntRange(1), help="How many labels to pick; all that are left by default."
+    "-n",
+    "n",
+    type=click.IntRange(1),
+    help="How many labels to pick. By default, the methods active and outside pick until no label is left to "
+    "reach, and uniform picks all labels.",
 )
 @click.option(
     "--method",

@@ -33,6 +33,16 @@ def test_locus_shows_what_is_reached_and_how(call):
     assert "reach 4 of 6 labels (66.67 %), exact (tree metric)" in text
 
 
+def test_a_witness_says_whether_its_label_is_the_only_answer(call):
+    text = call("locus", "garden", "--observed", "elm,moss", "--witness", "tree").stdout
+    assert "tree is the only answer at the weights {'elm': 2, 'moss': 1}" in text
+    Path("square.csv").write_text("child,parent\na,top\nb,top\nx,a\nx,b\ny,a\ny,b\n")
+    call("ingest", "square", "square.csv", "--policy", "roots=keep")
+    text = call("locus", "square", "--metric", "graph", "--observed", "a,b", "--witness", "y").stdout
+    assert "y is an answer, tied with 2 more, at the weights {'a': " in text
+    assert "2 of them uniquely" in text
+
+
 def test_a_label_out_of_reach_has_no_witness(call):
     result = call("locus", "garden", "--observed", "elm,moss", "--witness", "oak", code=4)
     assert "oak" in result.stderr
@@ -63,7 +73,8 @@ def test_cover_finds_checks_and_names_what_is_needed(call):
         True,
         [],
     )
-    short = document(call("cover", "garden", "--observed", "moss,elm", "--json"))
+    short = document(call("cover", "garden", "--observed", "moss,elm", "--out", "missing.csv", "--json"))
+    assert Path("missing.csv").read_text().splitlines() == ["key,name", "oak,oak", "holm oak,holm oak"]
     assert {entry["key"] for entry in short["missing"]} == {"oak", "holm oak"}
     assert not short["is_locus_cover"]
     must = document(call("cover", "garden", "--method", "must", "--json"))
@@ -72,6 +83,15 @@ def test_cover_finds_checks_and_names_what_is_needed(call):
         leaves = call("cover", "garden", "--labels", "leaves", "--method", method, "--json")
         assert document(leaves)["size"] == 3
     assert "--identifying" in call("cover", "garden", "--identifying", "--method", "small", code=2).stderr
+
+
+def test_few_labels_are_all_printed_and_many_by_example(call):
+    assert "\nmoss, elm, holm oak\n" in call("cover", "garden").stdout
+    Path("many.csv").write_text("child,parent\n" + "".join(f"leaf {i},top\n" for i in range(100)))
+    call("ingest", "many", "many.csv")
+    text = call("cover", "many").stdout
+    assert "for example leaf 0, leaf 2, leaf 30, " in text
+    assert text.endswith("... (100 in all; --out FILE writes them)\n")
 
 
 def test_select_gains_spends_and_keeps_to_its_limits(call):

@@ -321,5 +321,8 @@ def test_the_ending_of_out_says_what_is_written(score):
     assert Path("found.json").read_text() == shown
     score("p.npy", "--columns", "bundle", "--top", "2", "--out", "found.txt")
     assert Path("found.txt").read_text().startswith("row,rank,key,")
+    for name in ("found.npy", "found.parquet"):
+        assert "CSV or JSON" in score("p.npy", "--columns", "bundle", "--out", name, code=2).stderr
+        assert not Path(name).exists()
     refused = score("p.npy", "--columns", "bundle", "--spreadsheet-safe", "--out", "found.json", code=2)
     assert "needs CSV" in refused.stderr

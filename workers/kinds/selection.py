@@ -45,7 +45,12 @@ _SECONDS_PER_OBSERVED = {False: 5e-7, True: 2e-7}  # per pick and label too; the
 
 _PARAMETERS = (
     *SPACE,
-    Parameter("n", "a whole number from 1: number of labels to pick; null for all that are left", None),
+    Parameter(
+        "n",
+        "a whole number from 1: number of labels to pick; null: until no label is left to reach, or all "
+        "labels if method is uniform",
+        None,
+    ),
     Parameter("method", "active, uniform or outside", "active"),
     Parameter("seed", "a whole number from 0: seed of the draws", 0),
     Parameter("budget", "a decimal number of 0 or more: the largest total cost of all picks; or null", None),
@@ -271,7 +276,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
         "upper_bound": found.upper_bound,
         "spent": found.spent,
     }
-    line = f"{len(rows):,} picks reach {sizes['gain']:,} labels more than {found.size_before:,}"
+    line = f"{len(rows):,} picks add {sizes['gain']:,} labels to the {found.size_before:,} reached before"
     columns = ("round", "key", "name", "gain")
     return labels_table(line, version_fields(workspace, result) | sizes, columns, rows)
 

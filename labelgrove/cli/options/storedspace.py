@@ -144,11 +144,12 @@ class StoredSpace:
         return [{"key": key, "name": name} for key, name in zip(listed, names, strict=True)]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
-        """Return at most `limit` of the labels as text, evenly spread over their order."""
+        """Return labels as text: all of them, or `limit` that are spread evenly over their order."""
         step = max(1, len(keys) // limit)
         chosen = list(keys)[::step][:limit]
-        shown = [f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen]
-        return ", ".join(shown) + (f", ... ({len(keys):,} in all)" if len(keys) > len(chosen) else "")
+        shown = ", ".join(f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen)
+        rest = f", ... ({len(keys):,} in all; --out FILE writes them)"
+        return f"for example {shown}{rest}" if len(keys) > len(chosen) else shown
 
     def document(self) -> dict[str, Any]:
         """Return the entries that begin the JSON document of each command: ontology, version and space."""
