@@ -166,7 +166,7 @@ class ArtifactError(GroveError):
 
 
 class BundleError(ArtifactError):
-    """A bundle that is out of date, cannot be read by this version, or does not fit its use."""
+    """A bundle that is out of date, cannot be read by this version, or does not fit the adapter."""
 
 
 class GraphDamagedError(GroveError):
