@@ -37,7 +37,7 @@ _ROOM = 4.0  # factor that covers the rounding of distances
 
 @dataclass(frozen=True)
 class Blurred:
-    """Labels for which the tie rule gives another verdict than the hull.
+    """Labels on which the tie rule and the hull disagree.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Blurred:
 
 
 def hull_decides(space: TreeSpace) -> bool:
-    """Return whether the locus is the hull for any set of observed labels; all labels must be allowed.
+    """Return whether, for every set of observed labels, the locus is their hull; all labels must be allowed.
 
     Examples
     --------

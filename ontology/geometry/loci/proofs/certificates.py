@@ -33,7 +33,7 @@ _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield whole numbers whose ratios approximate those of `mixture`, each array more exactly than the last.
+    """Yield arrays of whole numbers whose ratios approximate those of `mixture`, more and more exactly.
 
     If `positive`, every number is at least 1.
     """
@@ -119,11 +119,11 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return each rival minus `row` in each of the `columns`, adjusted by the tie rule.
+        """Return a matrix of the entries of each rival minus those of `row`, adjusted by the tie rule.
 
-        The result is a matrix with a row for each rival; take its weighted sum over the columns. If the sum
-        is at least 0 for every rival, the weights make `row` a best row. With `alone`, if the sum is above 0
-        for every rival, the weights make `row` the only best row.
+        The matrix has a row for each of the `rivals` and a column for each of the `columns`. If weights on
+        the columns give every row of the matrix a weighted sum of at least 0, they make `row` a best row.
+        With `alone`, if every weighted sum is above 0, the weights make `row` the only best row.
         """
         theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
         if alone:
