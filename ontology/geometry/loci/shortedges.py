@@ -2,9 +2,10 @@
 
 On a tree whose labels are all allowed the locus is the hull of the observed labels, and each member is
 uniquely reachable (`ontology.geometry.loci.hull`). If distances are not short numbers
-(`ontology.geometry.paths.wholenumbers.are_short`), sums tie within the relative t = `TIE_RELATIVE`. Then both
-statements may be wrong at very short edges. Let R be the largest distance between observed labels, W the sum
-of the weights and S the sum of the weighted distances from a vertex x of the hull:
+(`ontology.geometry.paths.wholenumbers.are_short`), sums tie if they differ by at most a relative
+t = `TIE_RELATIVE`. Then both statements may be wrong at very short edges. Let R be the largest distance
+between observed labels, W the sum of the weights and S the sum of the weighted distances from a vertex x of
+the hull:
 
 * A label outside the hull whose nearest hull vertex is x, at distance h, has the Fréchet variance
   ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.

@@ -1,4 +1,4 @@
-"""Checks, in whole numbers, of proofs that a label can be best, can be the only best, or can never be best.
+"""Check, in whole numbers, proofs that a label can be best, can be the only best, or can never be best.
 
 Let S[z, i] be the squared distance from label z (a row) to the observed label i (a column), and let w be the
 weights. The sum of z is ``F(z) = sum_i w_i S[z, i]``. There are four statements about a row y, each with a
