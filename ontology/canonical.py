@@ -72,10 +72,11 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return the index of an edge length that breaks a rule, and a text about it; None if all are valid.
+    """Return the index of an edge length that breaks a rule, and a text that shows it; None if none does.
 
     Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
-    longer than 1e78. If the sum is larger, the index is that of the longest edge.
+    longer than 1e78. If the sum is larger, the index is that of the longest edge, and the text shows the sum
+    too.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))
@@ -105,7 +106,7 @@ def deduplicate(
     """Remove repeated pairs; return the remaining edges, sorted by (child, parent).
 
     A pair that is given several times keeps its smallest rank. If it is given with different lengths,
-    `InputError` is raised. Labels are numbers; `ordered` contains their keys, which the message shows.
+    `InputError` is raised. Labels are given as numbers; `ordered` contains their keys, for the error message.
     """
     by = np.lexsort((rank, parent, child))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
@@ -127,7 +128,7 @@ def preorder(
     """Return the labels in canonical order; raise `InputError` if the edges contain a cycle.
 
     The order is the preorder of the tree of primary parents, with siblings sorted by key. Labels are numbered
-    in the order of their keys; `ordered` contains the keys, which the message shows.
+    in the order of their keys; `ordered` contains the keys, for the error message.
     """
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)

@@ -60,8 +60,8 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
     Notes
     -----
     O(n + n_edges). A label that no edge leaves, or that no edge enters, is a component by itself, because it
-    is on no cycle. Such labels are removed with their edges. This is repeated while it removes many edges.
-    Tarjan's algorithm then searches the remaining labels, which are few or none in a hierarchy.
+    is on no cycle. Such labels are removed with their edges, and this step is repeated as long as it removes
+    many edges. Tarjan's algorithm then searches the remaining labels, which are few or none in a hierarchy.
 
     References
     ----------
@@ -81,10 +81,10 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
 
 
 def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Repeatedly remove the edges that lead to a label that no edge leaves; return the remaining edges.
+    """Remove, in rounds, the edges that lead into dead ends; return the remaining edges.
 
-    This stops after a round that removes at most 1/64 of the edges, because Tarjan's algorithm handles the
-    rest faster.
+    A dead end is a label that no remaining edge leaves. The first round that removes at most 1/64 of the
+    edges is the last, because Tarjan's algorithm handles the rest faster.
     """
     while True:
         goes_on = np.zeros(n, dtype=bool)

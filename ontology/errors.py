@@ -166,7 +166,7 @@ class ArtifactError(GroveError):
 
 
 class BundleError(ArtifactError):
-    """A bundle that is out of date, cannot be read by this version, or does not fit its use."""
+    """A bundle that is out of date, cannot be read by this version, or does not fit the adapter."""
 
 
 class GraphDamagedError(GroveError):
@@ -230,7 +230,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def first_few(found: Sequence[object]) -> str:
-    """Return the first five items as text, separated by commas, for a message.
+    """Return the first five items as text, separated by commas, for a message; dots stand for further items.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Build the ``pip`` commands that add an extra to this installation of labelgrove, or upgrade it.
+"""Build the ``pip`` commands that upgrade this installation of labelgrove or add an extra to it.
 
 ``pip install labelgrove`` is right only if labelgrove was installed from a package index. If it was installed
 from a folder, file or repository, the index may have no project with that name, or a different one. So the
@@ -52,10 +52,11 @@ def _distribution() -> Distribution | None:
 
 
 def _target(found: Distribution | None, brackets: str) -> str | None:
-    """Return the argument for ``pip install``: the name, folder, file or repository of this installation.
+    """Return the argument for ``pip install`` that names the source of this installation.
 
-    Return None if this folder or file no longer exists. `brackets` is appended to the argument: the extra in
-    brackets, such as ``[torch]``, or an empty string.
+    The source is the project in a package index, a folder, a file or a repository. Return None if it is a
+    folder or file that no longer exists. `brackets` is appended to the argument: the extra in brackets, such
+    as ``[torch]``, or an empty string.
     """
     from urllib.parse import urlsplit
     from urllib.request import url2pathname

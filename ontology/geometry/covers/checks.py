@@ -85,7 +85,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Notes
     -----
-    The answer is exact. To find it, `ontology.geometry.locus` is computed, and the cost is the same.
+    The answer is exact. The function computes the locus with `ontology.geometry.locus`, at the same cost.
 
     Examples
     --------

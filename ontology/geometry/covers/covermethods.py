@@ -23,7 +23,7 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     Parameters
     ----------
     space : MetricSpace
-        Each of its labels must be a point.
+        Each allowed label must be a point of the space, so that it can be observed.
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
         ``"minimum"``: a smallest cover if one is known, otherwise a small one, see `minimum_locus_cover`.
         ``"phylogenetic"``: the source paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the

@@ -1,4 +1,4 @@
-"""minimum_locus_cover: the smallest locus covers known in closed form; for other spaces, a search.
+"""minimum_locus_cover: a smallest locus cover, by a rule for some kinds of spaces, otherwise by a search.
 
 `ontology.geometry.covers.checks` defines covers and checks them.
 """
@@ -38,7 +38,7 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Parameters
     ----------
     space : MetricSpace
-        Each of its labels must be a point.
+        Each allowed label must be a point of the space, so that it can be observed.
     identifying : bool, default=False
         Whether every label must be uniquely reachable.
 
@@ -59,8 +59,10 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
           larger grids the status is not exact;
         * on any other space where the search (`ontology.geometry.covers.search.search_cover`) is exact.
 
-        Otherwise the cover is the smallest one found, with a lower bound. It is found by the search or, on a
-        large space, by a closed form above that is a cover but is not proved to be the smallest.
+        Otherwise the cover is the smallest one found, with a lower bound on the size. If the space is too
+        large for the search, the cover consists of the labels that the list above names for this kind of
+        space, and it is not proved to be the smallest. On a smaller space, it is the cover that the search
+        finds or, if they are fewer, the corners named above.
 
     Raises
     ------
@@ -104,14 +106,15 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
 
 def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: bool) -> Cover | None:
-    """Return a cover that consists of pairs with all other labels between them; None if there is none.
+    """Return a cover that consists of pairs of opposite labels; None if no such cover is found.
 
-    Let a and b be such a pair of labels: every label y satisfies d(a, y) + d(y, b) = d(a, b). To reach y, put
+    Two labels a and b are *opposite* if every label y satisfies d(a, y) + d(y, b) = d(a, b). To reach y, put
     the weight d(y, b) on a and d(a, y) on b. Then the best labels are exactly those that are as far from a as
-    y is. So one such pair is a cover.
+    y is. So one opposite pair is a cover.
 
     Several pairs are an identifying cover if no two labels have the same distances to the first labels of all
-    pairs. To reach y uniquely, add up the weights above over all pairs: then y is the only best label.
+    pairs. To reach y uniquely, add up the weights above over all pairs: then y is the only best label. On a
+    box (`_is_box`), one label of each pair is enough.
     """
     pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
     if pair is None:
@@ -170,9 +173,10 @@ def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two labels with all other labels between them.
+    """Two labels that are opposite, as defined in `_opposite_ends`.
 
-    `end` and `other` are their rows, and `measured` contains the distances of all labels from `end`.
+    `end` and `other` are the indices of the two labels among the allowed labels, and `measured` contains the
+    distances of all allowed labels from `end`.
     """
 
     end: int
@@ -206,9 +210,9 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 
 
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
-    """Return whether some nearby label is at most as far from every label as `label`, except from `label`.
+    """Return whether a comparison with nearby labels shows that every identifying cover contains `label`.
 
-    If so, every identifying cover contains `label`.
+    It does if some nearby label is at most as far as `label` from all labels except `label` itself.
     """
     measured = _from_label(space, points, label)
     close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]

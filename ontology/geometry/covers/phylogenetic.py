@@ -9,7 +9,7 @@ without a list of paths:
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
   other side of the middle. From any label, some longest path ends at one of these two. If there are longest
   paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
-* A locus only grows when labels are observed, so a binary search finds where to stop. The binary search
+* Observing another label never removes a label from the locus, so a binary search finds where to stop. It
   starts at the first point where all labels that every cover contains are observed.
 """
 
@@ -93,7 +93,7 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
     rows : ndarray of shape (n_labels,), dtype=int64
         Indices among the allowed labels.
     path_ends : ndarray of int64
-        How many labels are observed in all after each path that adds a label; ascending.
+        For each path that adds a label, the total number of labels that are then observed; ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))

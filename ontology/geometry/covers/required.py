@@ -77,15 +77,16 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Parameters
     ----------
     space : MetricSpace
-        The space; each of its labels must be a point.
+        The space. Each allowed label must be one of its points, so that it can be observed.
 
     Returns
     -------
     found : MustObserve
-        Exact on complete graphs and on trees with every label allowed, of any size, and on other spaces up to
-        `EXACT_LABELS` labels. On larger spaces the result is a lower bound: the labels that `far_hanging`
-        finds on a tree, and no labels on other spaces. If a tree has an edge below 4e-12 of the diameter, its
-        ends may be tied, so the tree is treated like one with only some labels allowed.
+        On complete graphs and on trees with every label allowed, the result is exact, whatever their size. On
+        other spaces it is exact for at most `EXACT_LABELS` labels. For more labels it is a lower bound: the
+        labels that `far_hanging` finds on a tree, and no labels on a space that is not a tree. If a tree has
+        an edge below 4e-12 of the diameter, the ends of this edge may be tied, so the tree is treated like
+        one with only some labels allowed.
 
     Raises
     ------
@@ -130,7 +131,9 @@ def degree_one(space: TreeSpace) -> NDArray[np.int64]:
 def required_rows(
     distances: NDArray[Any], *, between: bool, identifying: bool = False, tolerant: bool | None = None
 ) -> NDArray[np.int64]:
-    """Return the labels that every locus cover contains, or every identifying cover; ascending row numbers.
+    """Return the labels that every locus cover contains, as ascending row numbers.
+
+    With `identifying`, return the labels that every identifying cover contains.
 
     Parameters
     ----------
@@ -167,7 +170,9 @@ def required_rows(
 
 
 class Reaching:
-    """Decides which labels the weights on some other labels reach, given the distances between all labels.
+    """Decides which labels can be reached if only given labels have weight.
+
+    The distances between all labels are known.
 
     Parameters
     ----------
@@ -199,12 +204,10 @@ class Reaching:
         return found.unique_index if self.identifying else found.index
 
     def counting(self, y: int, between: bool) -> NDArray[np.int64] | None:
-        """Return the labels that may have weight under weights that reach y.
+        """Return the labels that may have positive weight if y is to be reached without weight on y itself.
 
-        The result is None if y is known to be reached.
-
-        Only weights on labels other than y are considered. With `between`, y is known to be reached if it is
-        on a shortest path between two labels near it.
+        The result is None if y is known to be reached. With `between`, y is known to be reached if it is on a
+        shortest path between two labels near it.
         """
         distances, own = self._distances, self._distances[y]
         others = np.delete(np.arange(len(own)), y)
@@ -234,8 +237,8 @@ class Reaching:
     def is_reached(self, y: int, counting: NDArray[np.int64]) -> bool:
         """Return whether some weights on the labels `counting` reach y.
 
-        First, y is compared only with the labels nearest to it. This usually proves that no weights reach y,
-        if none do.
+        First, y is compared only with the labels nearest to it. If no weights reach y, this comparison
+        usually proves it.
         """
         near = np.argsort(self._distances[y], kind="stable")[: 4 * _NEAREST]
         near = np.append(y, near[near != y])

@@ -35,8 +35,9 @@ class _FileEach(IndexDataCacheFile):
 
     This replaces numba's own cache, which numbers its files and maps signatures to numbers in an index.
     There, two processes that compile different signatures at the same time may take the same number. The
-    index of one process may then point to the code of the other, which reads integers as floating-point
-    numbers. Without an index, no process can read the code of another signature.
+    index of one process may then point to the code of the other. That code was compiled for other types, and
+    may read integers as floating-point numbers. Without an index, no process can read the code of another
+    signature.
     """
 
     def _name_of(self, key: object) -> str:

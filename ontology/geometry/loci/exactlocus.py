@@ -5,7 +5,8 @@ The locus of observed labels l_1, ..., l_K is the set of allowed labels y that m
 reachable* if some weights make it the only minimizer. The algorithm depends on the space:
 
 * a tree with every label allowed: the hull of the observed labels (`ontology.geometry.loci.hull`). If some
-  edges are very short, the tie rule changes it (`ontology.geometry.loci.shortedges`);
+  edges are very short, the tie rule (`ontology.geometry.ties`) may add labels outside the hull, and some
+  members may no longer be uniquely reachable (`ontology.geometry.loci.shortedges`);
 * a tree with only some labels allowed, such as its leaves: `ontology.geometry.loci.restrictedtree`;
 * a complete graph: the observed labels, see `locus_index`;
 * any other space: the exact general algorithm over a matrix of distances (`ontology.geometry.loci.general`).
@@ -57,7 +58,8 @@ def locus_index(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 def hull_locus(space: TreeSpace, points: NDArray[np.int64]) -> Locus:
     """Return the hull of observed labels as their locus; every label of the tree must be allowed.
 
-    Every member is uniquely reachable. Changes by the tie rule are not included.
+    Every member is uniquely reachable. The tolerance for ties (`ontology.geometry.ties`) is not applied: it
+    might add labels to the locus, and some members might no longer be uniquely reachable.
     """
     tree = space.tree
     index = tree.points(hull(tree, tree.positions(points)))

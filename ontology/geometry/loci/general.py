@@ -62,8 +62,8 @@ class GeneralLocus:
         Row numbers of the members that some weights make the only best row, ascending. A row that equals
         another row is never one of them.
     witnesses : sequence of tuple of int, length n_members
-        Weights for each of `index`: whole numbers, none negative, not all zero. They make the member a best
-        row, and the only best row if it is in `unique_index`.
+        For each member in `index`, weights that make it a best row, and the only best row if it is in
+        `unique_index`. They are whole numbers, none negative, not all zero.
     tolerance : float
         0 if only equal sums tie; `ontology.geometry.ties.TIE_RELATIVE` if distances have been rounded.
     proofs : dict of str to int
@@ -208,7 +208,7 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Group equal rows into sets; return one row number per set, the set of each row, and the set sizes.
 
-    Sets are numbered in ascending order of the sum over their row.
+    All rows of a set have the same sum. Sets are numbered in ascending order of this sum.
     """
     whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
     _, first, group, size = np.unique(
@@ -223,9 +223,10 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the wanted rows that can only tie with a rival, and the faces of these tied rows.
+    """Return the rivals, the rows that can be best only in a tie with a rival, and the faces of these rows.
 
-    The face of a row is the set of columns that may have weight if the row is to be best.
+    Of the rows that can be best only in a tie, only those marked by `wanted` are returned. The face of a row
+    is the set of columns that may have weight if the row is to be best.
     """
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
@@ -297,8 +298,8 @@ class _Decision:
     def _decide(self, at: int, face: NDArray[np.bool_]) -> None:
         """Decide whether one row is a member; `face` marks the columns that may have weight if it is best.
 
-        Rounded weights are accepted as a proof for a rival only if they make it the only best row. If it ties
-        with another row, `_settle` decides about it.
+        If the row is a rival, rounded weights are accepted as a proof only if they make the row the only best
+        one. If they make it tie with another row, `_settle` decides.
         """
         columns = np.flatnonzero(face)
         idle = (self._rows[: self._n_rivals, columns] == self._rows[at, columns]).all(axis=1)

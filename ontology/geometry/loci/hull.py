@@ -131,10 +131,11 @@ class HullWitnesses(Witnesses):
         return spread(len(self._points), zip(columns, ratio.as_integer_ratio(), strict=True))
 
     def _two_sides(self, vertex: int) -> tuple[int, int]:
-        """Return two observed labels with `vertex` on the path between them, as numbers in preorder.
+        """Return two observed labels with `vertex` on the path between them.
 
-        The first one is the first observed label at or below `vertex`; the other one is outside the subtree
-        of `vertex` or, if no observed label is, on another branch below `vertex`.
+        They are returned as indices into the observed labels in preorder. The first of the two is the first
+        observed label at or below `vertex`. The second is outside the subtree of `vertex`; if all observed
+        labels are inside, it is on another branch below `vertex`.
         """
         below, beyond = np.searchsorted(self._ascending, [vertex, int(self._end[vertex])]).tolist()
         if below > 0:

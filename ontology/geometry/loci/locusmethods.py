@@ -57,8 +57,8 @@ def locus(
         rounded, sums tie within the `tolerance` of the result. The method ``"pairs"`` has the status
         ``"exact"`` if a theorem says that the union is the whole locus: for up to two observed labels, on
         complete graphs, and on trees with every label allowed and no edge below 4e-12 of the diameter. The
-        method ``"pair-grid"`` has the status ``"exact"`` on trees with whole lengths and every label allowed,
-        if D is at least the diameter. In all other cases the status is ``"lower_bound"``.
+        method ``"pair-grid"`` has the status ``"exact"`` on trees with every label allowed, if edge lengths
+        are whole numbers and D is at least the diameter. In all other cases the status is ``"lower_bound"``.
 
     Raises
     ------

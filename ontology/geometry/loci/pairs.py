@@ -58,10 +58,10 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
 
     Notes
     -----
-    Distances that are whole numbers below 65,536, possibly in units of 1/2, 1/4 and so on, are decided in
-    integers, O(n_observed^2 * (n_labels + diameter)) time, with one or two bytes for each distance. Other
-    distances are decided in float64 with the relative tolerance of the tie rule,
-    `ontology.geometry.ties.TIE_RELATIVE`, after one sort for each observed label.
+    If the distances are whole numbers below 65,536, possibly in units of 1/2, 1/4 and so on, the computation
+    uses integers. It takes O(n_observed^2 * (n_labels + diameter)) time, and one or two bytes for each
+    distance. For other distances, the computation uses float64 with the relative tolerance of the tie rule,
+    `ontology.geometry.ties.TIE_RELATIVE`, and needs one sort for each observed label.
     """
     distances = space.distances(cols=points)
     return locus_of_hulls(space, points, hull_members(distances, tolerant=is_tolerant(space)))

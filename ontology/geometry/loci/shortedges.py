@@ -2,9 +2,10 @@
 
 On a tree whose labels are all allowed the locus is the hull of the observed labels, and each member is
 uniquely reachable (`ontology.geometry.loci.hull`). If distances are not short numbers
-(`ontology.geometry.paths.wholenumbers.are_short`), sums tie within the relative t = `TIE_RELATIVE`. Then both
-statements may be wrong at very short edges. Let R be the largest distance between observed labels, W the sum
-of the weights and S the sum of the weighted distances from a vertex x of the hull:
+(`ontology.geometry.paths.wholenumbers.are_short`), sums tie if they differ by at most a relative
+t = `TIE_RELATIVE`. Then both statements may be wrong at very short edges. Let R be the largest distance
+between observed labels, W the sum of the weights and S the sum of the weighted distances from a vertex x of
+the hull:
 
 * A label outside the hull whose nearest hull vertex is x, at distance h, has the Fréchet variance
   ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.
@@ -37,7 +38,7 @@ _ROOM = 4.0  # factor that covers the rounding of distances
 
 @dataclass(frozen=True)
 class Blurred:
-    """Labels for which the tie rule gives another verdict than the hull.
+    """Labels on which the tie rule and the hull disagree.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class Blurred:
 
 
 def hull_decides(space: TreeSpace) -> bool:
-    """Return whether the locus is the hull for any set of observed labels; all labels must be allowed.
+    """Return whether, for every set of observed labels, the locus is their hull; all labels must be allowed.
 
     Examples
     --------

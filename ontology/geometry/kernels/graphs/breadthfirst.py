@@ -196,8 +196,8 @@ def _strip(
 
     Returns four arrays. The first two are the adjacency of the remaining vertices, which are renumbered in
     their old order. The third contains, for each vertex, the new number of the nearest remaining vertex (the
-    vertex itself if it remains). The fourth contains the number of edges to it, the height. The last two are
-    int32 (n,).
+    vertex itself if it remains). The fourth contains the height of each vertex: the number of edges from it
+    to this nearest remaining vertex. The last two arrays are int32 (n,).
     """
     n = len(begin) - 1
     degree = np.empty(n, np.int32)
@@ -336,7 +336,8 @@ def _write_rows(
 
     Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If all columns of `out` are
     written, its rows are contiguous in memory; they are then written 64 bytes at a time, and bypass the
-    caches if `streamed`. `address` is the address of `out`. This takes hardly longer than writing the memory.
+    caches if `streamed`. `address` is the address of `out`. The function takes hardly longer than filling the
+    memory of `out` does.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape

@@ -1,4 +1,4 @@
-"""Merging of the labels of a graph into supernodes, sets of labels, with a union-find forest.
+"""Merge the labels of a graph into supernodes, which are sets of labels, with a union-find forest.
 
 A set is identified by one of its members, its root. The members whose neighbors have not been read yet are in
 a linked list, the chain of the set. When two sets are merged, their chains are joined in O(1). A label leaves
@@ -78,8 +78,8 @@ def merge_neighborhoods(
     target : int
         The merging ends when at most this number of sets is left.
     cap : int
-        The most labels of a set. A neighboring set is skipped if the merged set would have more. Give n for
-        no cap.
+        The largest number of labels that a set may have. A neighboring set is skipped if the merged set would
+        have more. Give n for no cap.
     whole : bool
         True: always merge all neighbors of the drawn set, even if fewer than `target` sets are left
         afterwards. False: stop as soon as `target` sets are left.
@@ -89,7 +89,8 @@ def merge_neighborhoods(
     Returns
     -------
     above : ndarray of shape (n,), dtype=int32
-        The union-find forest: for each label, the next label towards the root of its set. A root has itself.
+        The union-find forest: for each label, the next label towards the root of its set; for a root, the
+        root itself.
     size : ndarray of shape (n,), dtype=int32
         At the index of each root, the number of labels in its set.
     n_sets : int
@@ -208,7 +209,9 @@ def pack_branches(
 
 @compiled
 def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], int]:
-    """Cut a forest into pieces of at most `most` labels; return the pieces, as union-find, and their number.
+    """Cut a forest into pieces of at most `most` labels; return the pieces and their number.
+
+    The pieces are returned as a union-find forest, like `above` of `merge_neighborhoods`.
 
     Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up. Each label is
     merged with the pieces that contain its children, child after child, while the result has at most `most`

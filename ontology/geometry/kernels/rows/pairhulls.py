@@ -1,4 +1,4 @@
-"""Find the labels that weights on two observed labels reach, and such weights, for pairs of columns.
+"""For pairs of observed labels, find the labels that weights on the two reach, and weights that reach them.
 
 Each column contains the distances to one observed label. For two observed labels a and b, draw each label as
 the point (d_a^2, d_b^2) of its squared distances to them. Weights on a and b are a direction, and the best

@@ -1,7 +1,7 @@
-"""Which rows of distances can be best under some weights: rivals, and rows that can only tie with a rival.
+"""Find the rows of distances that can be best under some weights.
 
-A row *bounds* another row if it is smaller or equal in every column. A row is a rival if no other row bounds
-it.
+These are the rivals, and the rows that can be best only in a tie with a rival. A row *bounds* another row if
+it is smaller or equal in every column. A row is a rival if no other row bounds it.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def find_rows(
     """Write the finalists, as pairs of a sample and a row; return their number, or `FULL` or `WIDE`.
 
     The finalists of a sample include its `top` best rows and all rows tied with these. `FULL` means that
-    there is no more room for pairs, `WIDE` that the groups rule out too few rows.
+    there is no more room for pairs. `WIDE` means that the groups rule out too few rows.
     """
     # shares (n_samples, n_observed); items: the groups of a RowTree, then its rows, one after the other;
     # begin: where the items of each group begin. The error of a value is at most `relative` times the value

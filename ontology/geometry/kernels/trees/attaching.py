@@ -22,9 +22,10 @@ def nearest_by_side(
     allowed: NDArray[np.bool_],
     missing: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distance from each vertex to the nearest allowed label in its subtree, and outside it.
+    """Return, for each vertex, the distances to the nearest allowed labels inside and outside its subtree.
 
-    Also returns how many `missing` labels are at these two distances, in the subtree and outside it.
+    Also returns two counts of `missing` labels, which are the allowed labels that are not in the locus yet:
+    how many are inside the subtree at the first distance, and how many are outside it at the second.
     """
     # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
     # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.
@@ -78,9 +79,10 @@ def counts_along_ways(
     n_down: NDArray[np.int64],
     n_up: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return an upper bound on the number of missing labels that each vertex adds to the locus if observed.
+    """Return an upper bound on the number of labels that each vertex adds to the locus if it is observed.
 
-    Only missing labels that branch off the path from the hull to the vertex are counted.
+    Only allowed labels that are not in the locus yet are counted, and only those that branch off the path
+    from the hull to the vertex.
     """
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
     # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as

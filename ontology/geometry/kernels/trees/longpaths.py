@@ -39,7 +39,7 @@ def long_paths(
     top: int,
     candidate: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of the longest paths that lead away from a hull, and how many vertices each has.
+    """Return the ends of the longest paths that lead away from a hull, and each path's number of vertices.
 
     Each path begins next to the hull or next to another path. No two paths share a vertex. The longest come
     first. `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path

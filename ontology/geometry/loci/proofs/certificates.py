@@ -1,4 +1,4 @@
-"""Checks, in whole numbers, of proofs that a label can be best, can be the only best, or can never be best.
+"""Check, in whole numbers, proofs that a label can be best, can be the only best, or can never be best.
 
 Let S[z, i] be the squared distance from label z (a row) to the observed label i (a column), and let w be the
 weights. The sum of z is ``F(z) = sum_i w_i S[z, i]``. There are four statements about a row y, each with a
@@ -33,7 +33,7 @@ _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
 def rounded(mixture: NDArray[np.float64], *, positive: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield whole numbers whose ratios approximate those of `mixture`, each array more exactly than the last.
+    """Yield arrays of whole numbers whose ratios approximate those of `mixture`, more and more exactly.
 
     If `positive`, every number is at least 1.
     """
@@ -119,11 +119,11 @@ class Competition:
     def payoff(
         self, row: int, columns: NDArray[np.int64], rivals: NDArray[np.int64], *, alone: bool = False
     ) -> NDArray[Any]:
-        """Return each rival minus `row` in each of the `columns`, adjusted by the tie rule.
+        """Return a matrix of the entries of each rival minus those of `row`, adjusted by the tie rule.
 
-        The result is a matrix with a row for each rival; take its weighted sum over the columns. If the sum
-        is at least 0 for every rival, the weights make `row` a best row. With `alone`, if the sum is above 0
-        for every rival, the weights make `row` the only best row.
+        The matrix has a row for each of the `rivals` and a column for each of the `columns`. If weights on
+        the columns give every row of the matrix a weighted sum of at least 0, they make `row` a best row.
+        With `alone`, if every weighted sum is above 0, the weights make `row` the only best row.
         """
         theirs, own = self.squares[np.ix_(rivals, columns)], self.squares[row, columns]
         if alone:

@@ -205,7 +205,7 @@ def solve_corner(payoff: NDArray[Any]) -> Answer | None:
 
 
 def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Settled:
-    """Find the sign of a matrix game's value and prove it exactly, with floating point as a help.
+    """Find the sign of a matrix game's value and prove it exactly, with the help of floating point.
 
     Parameters
     ----------
@@ -223,7 +223,8 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
     -----
     There are four attempts, in this order:
 
-    1. If the given rows or columns are few, they are solved exactly, as in `settle`.
+    1. If few rows or few columns are given, the part of the game that they form is solved exactly, and grows
+       as in `settle`.
     2. Floating point proposes mixtures, each more exact than the one before. If a proposal proves the sign,
        it is the result; products of matrix and vector check the proof. If the sign is not 0, this nearly
        always succeeds.
@@ -265,9 +266,10 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 def _at_corner(
     payoff: NDArray[Any], game: Balanced, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Settled | None:
-    """Solve the given rows and columns as a corner; return the game as settled if this decides it.
+    """Solve the given rows and columns as a corner; return the sign of the whole game and its proof.
 
-    Otherwise the result is None. `game` is the balanced form of `payoff`.
+    Return None if the solution of the corner proves no sign for the whole game. `game` is the balanced form
+    of `payoff`.
     """
     answer = solve_corner(game.exactly(payoff, rows, columns))
     if answer is None:

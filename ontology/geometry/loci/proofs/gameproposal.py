@@ -53,7 +53,7 @@ class Balanced:
     def exactly(
         self, payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return some rows and columns of `payoff`, times this game's powers of two, as whole numbers."""
+        """Return the given part of `payoff`, multiplied by this game's powers of two, in whole numbers."""
         shift = self.row_shift[rows][:, None] + self.column_shift[columns]
         return np.asarray(payoff[np.ix_(rows, columns)].astype(object) << shift.astype(object))
 

@@ -1,4 +1,7 @@
-"""HiGHS, which solves the linear programs for loci; its results are proposals that whole numbers check."""
+"""HiGHS, which solves the linear programs for loci.
+
+Its results are only proposals, which are then checked in whole numbers.
+"""
 
 from __future__ import annotations
 

@@ -175,7 +175,10 @@ def _fractions(residues: NDArray[Any], modulus: int) -> tuple[NDArray[Any], int]
 
 
 def _denominator(residue: int, modulus: int, bound: int) -> int:
-    """Return the smallest denominator of a fraction equal to `residue` whose numerator is at most `bound`."""
+    """Return the smallest denominator of the fractions that equal `residue` modulo `modulus`.
+
+    Only fractions whose numerator is at most `bound` in absolute value are considered.
+    """
     (before, now), (last, factor) = (modulus, residue), (0, 1)
     while now > bound:
         quotient, rest = divmod(before, now)

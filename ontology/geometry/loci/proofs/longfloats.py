@@ -1,8 +1,8 @@
 """The simplex method in fixed-point numbers with any number of bits.
 
 A corner of a matrix game consists of the rows and columns that the best mixtures use. If float64 is not exact
-enough to find the right corner, numbers with more bits do. They cost far less than exact whole numbers, which
-become as long as determinants. The answer is rounded, so it is only a proposal.
+enough to find the right corner, numbers with more bits are used. They cost far less than exact whole numbers,
+which become as long as determinants. The answer is rounded, so it is only a proposal.
 """
 
 from __future__ import annotations
