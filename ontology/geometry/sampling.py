@@ -46,8 +46,8 @@ def sample_observed(
         left, with probability proportional to ``exp(-theta * d(label, center))``, where d is the distance and
         the center is `uniform_center`.
     theta : float, default=0.5
-        Factor in the exponent of Gibbs draws, at least 0, per unit of edge length. If it is 0, they are
-        uniform.
+        Factor in the exponent of Gibbs draws, at least 0, per unit of edge length. If it is 0, Gibbs draws
+        are uniform.
     seed : int or numpy.random.Generator
         Source of the randomness; the same seed gives the same labels.
 
@@ -115,8 +115,8 @@ def uniform_center(space: MetricSpace) -> str:
     -----
     Trees take O(n_points) time, even if only leaves are allowed: the sum of a vertex is computed from the sum
     of its parent. If all edge lengths are whole numbers and the sums are below 2^62, the sums are exact, and
-    the smallest decides. Otherwise the sums are float64 and only rule labels out; the plain sum decides among
-    the finalists.
+    the label with the smallest sum is returned. Otherwise the sums are float64 and only rule labels out; the
+    plain sum decides among the finalists.
     Euclidean spaces take O(n_labels * n_dimensions) time (`EuclideanScorer`). On other spaces all distances
     between allowed labels are measured, a block of rows at a time.
 

@@ -30,7 +30,7 @@ _Corner = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Region:
-    """The region of the simplex where a label wins, together with all labels that have the same distances.
+    """A region of the simplex, and the labels that win in it: one label, or several with equal distances.
 
     Attributes
     ----------

@@ -163,7 +163,10 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
 
 
 def _steps(largest: float) -> NDArray[np.float64]:
-    """Return the weights of the grid times D (`largest`): 0, 1, 2, ... up to below D, and D itself."""
+    """Return the weights of the grid, multiplied by D (`largest`): the whole numbers below D, and D itself.
+
+    If D is 0, a single label is allowed, and the only weight is 1.
+    """
     if largest == 0:  # a single allowed label, which gets all the weight
         return np.array([1.0])
     return np.append(np.arange(math.ceil(largest), dtype=np.float64), largest)

@@ -50,7 +50,7 @@ def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
 
 
 class PairWitnesses(Witnesses):
-    """Witnesses with weight on one or two observed labels, stored as two columns and two weights for each.
+    """Witnesses with weight on one or two observed labels, each stored as two columns and two weights.
 
     Parameters
     ----------

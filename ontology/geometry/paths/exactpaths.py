@@ -74,7 +74,7 @@ class ExactPaths:
 
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The edge lengths as digits: the exponent of two for each digit, and the digits of every length.
+        """The place values of the digits, as exponents of two, and the digits of every edge length.
 
         The most significant digit comes first. The shapes are (n_digits,) and (n_edges, n_digits).
         """

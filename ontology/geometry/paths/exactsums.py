@@ -65,7 +65,7 @@ def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA
 
 
 def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each sum of parts as a sum of terms without common binary digits, the largest first.
+    """Rewrite each sum of parts as a sum of terms whose binary digits do not overlap, the largest term first.
 
     Each term is so small that adding it to the term before it, in floats, would not change that term.
 
@@ -77,7 +77,7 @@ def expansion(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns
     -------
     terms : ndarray, same shape
-        Terms that add up, over the first axis, to exactly the same number. Equal numbers have equal terms.
+        Terms that add up, over the first axis, to exactly the sums of the parts. Equal sums have equal terms.
 
     Notes
     -----
@@ -128,8 +128,8 @@ def narrowed(parts: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
     Returns
     -------
     narrow : ndarray of shape (n_narrow, n)
-        Parts, none negative, the largest first. Take two differences of entries of the same row: their sum
-        has at most `digits` binary digits.
+        Parts, none negative, the largest first. A difference between two entries of the same row, and also
+        the sum of two such differences, has at most `digits` binary digits.
     """
     if not parts.any():
         return parts

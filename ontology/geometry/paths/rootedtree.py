@@ -91,15 +91,16 @@ class RootedTree:
     Notes
     -----
     O(n) time; 2 ms for 100,000 vertices in preorder, 0.1 s in any other numbering. Each vertex takes this
-    memory, in bytes: 4 for the end of its subtree; two depths in `dtype`; 4 for the parent; 8 for the length,
-    if lengths are given; 8 if canonical indices are not in preorder. Parents and lengths are not copied if
-    they are given read-only, in preorder, as int32 and float64. The properties `parent`, `end`, `depth` and
-    `length` are computed from this data whenever they are read, O(n) each.
+    memory, in bytes: 4 for the end of its subtree; its depth and that of its parent, each in `dtype`; 4 for
+    the parent; 8 for the length, if lengths are given; 8 if canonical indices are not in preorder. Parents
+    and lengths are not copied if they are given read-only, in preorder, as int32 and float64. The properties
+    `parent`, `end`, `depth` and `length` are computed from this data whenever they are read, O(n) each.
 
     A distance is the exact sum of the lengths on the path, rounded once. If floats cannot represent the sums
     of lengths exactly (for instance of 0.1), depths are stored in several exact parts
-    (`ontology.geometry.paths.exactsums`). Decimal lengths of similar size need two parts of 8 bytes. One more
-    part is needed for about every eleven decimal places between the longest path and the shortest edge.
+    (`ontology.geometry.paths.exactsums`); the depth of the parent is not stored then. Decimal lengths of
+    similar size need two parts of 8 bytes. Whenever the ratio of the longest path to the shortest edge grows
+    by a factor of about 10^11, one more part is needed.
     """
 
     def __init__(self, parent: NDArray[Any], length: NDArray[Any] | None = None) -> None:
@@ -226,7 +227,11 @@ class RootedTree:
 
     @cached_property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        """Whether `ontology.geometry.paths.wholenumbers.are_short` proves that no distance is rounded.
+
+        The largest distance is not measured: twice the largest depth is tested in its place. So the value may
+        be False although `are_short` is True for the distances.
+        """
         return self.dtype != np.float64 or are_short(np.append(self.length[1:], 2 * self.depth.max()))
 
     def below(self, top: Any, positions: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -237,9 +242,11 @@ class RootedTree:
     def way(
         self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distances between `first` and `second`, position by position, in exact parts.
+        """Return the distance between the two positions of each pair, in exact parts.
 
-        `meet` contains the position of the lowest common ancestor of each pair. The shape is (n_parts, n).
+        `first` and `second` are broadcast against each other, which makes the pairs. `meet` contains the
+        position of the lowest common ancestor of each pair. The shape of the result is
+        ``(n_parts, *meet.shape)``.
         """
         depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
         return np.asarray((depths.take(first, axis=1) - turn) + (depths.take(second, axis=1) - turn))
@@ -277,8 +284,8 @@ class RootedTree:
     ) -> bool:
         """Write the distances to `view`, computing the row of each vertex from that of its parent.
 
-        Nothing is written if this is impossible or slower than `_fill_by_meetings`. `view` has the shape
-        (n_sources, n_targets). Returns whether it was written.
+        Nothing is written if this is impossible or slower than `_fill_by_meetings`. Returns whether the
+        distances were written. `view` has the shape (n_sources, n_targets).
         """
         if self.dtype == np.float64 or view.size < _BLOCK_ENTRIES or len(targets) * 4 < len(self):
             return False
@@ -319,8 +326,9 @@ class RootedTree:
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield the lowest common ancestor of each source with each target, one block of sources at a time.
 
-        Each item is the slice of the sources in the block, and an array of shape (n_block, n_targets). An
-        entry of the array is the depth of the ancestor or, if depths have several parts, its position.
+        Each item is a pair: the slice of the sources in the block, and an array of shape
+        (n_block, n_targets). If depths have one part, an entry of the array is the depth of the ancestor; if
+        they have several, it is the ancestor's position.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True
@@ -384,7 +392,7 @@ class _Preorder:
 
     @classmethod
     def of(cls, parent: NDArray[np.int64], ascending: NDArray[np.int64]) -> _Preorder | None:
-        """Return the data; None if the vertices are not in preorder or the tree has too many levels.
+        """Return the levels and subtrees; None if the tree is not in preorder or has too many levels.
 
         With many levels, a loop over the vertices is faster. `ascending` is ``arange(n)``.
         """

@@ -2,9 +2,9 @@
 
 There are three ways to measure paths. If every edge has length 1 and numba is installed, compiled
 breadth-first searches are used. If floats represent all sums of lengths exactly, scipy's Dijkstra is used; it
-also gives the same results for edges of length 1 without numba. Lengths whose sums floats would round (such
-as 0.1) are added as whole numbers of any size (`ontology.geometry.paths.exactpaths`). Numba and scipy are
-loaded when the first path is measured.
+also gives the same results for edges of length 1 without numba. If floats would round sums of the lengths (as
+with 0.1), the lengths are added as whole numbers of any size (`ontology.geometry.paths.exactpaths`). Numba
+and scipy are loaded when the first path is measured.
 """
 
 from __future__ import annotations
@@ -86,7 +86,11 @@ class ShortestPaths:
 
     @cached_property
     def has_short_distances(self) -> bool:
-        """Whether distances are short numbers (`ontology.geometry.paths.wholenumbers`), free of rounding."""
+        """Whether `ontology.geometry.paths.wholenumbers.are_short` proves that no distance is rounded.
+
+        The largest distance is not measured: an upper bound is tested in its place. So the value may be False
+        although `are_short` is True for the distances.
+        """
         return self.dtype != np.float64 or are_short(np.append(self._length, 2 * self._reach))
 
     @cached_property
@@ -115,9 +119,10 @@ class ShortestPaths:
         Notes
         -----
         Every sum of lengths is exact and rounded once, so a distance is the same in both directions. Searches
-        start from the points in the shorter list. Breadth-first search handles 512 of them at a time. If
-        their largest distance is t, this takes at most t * (n_points + n_edges) operations on 512 bits. The
-        working memory is 64 bytes for each point and binary digit of t.
+        start from the points in the shorter list. A breadth-first search starts from 512 of them at a time.
+        Let t be the largest distance that the search finds. Then the search takes at most
+        t * (n_points + n_edges) operations on 512 bits, and its working memory is 64 bytes for each point and
+        binary digit of t.
         """
         out = np.empty((len(rows), len(cols)), dtype=self.dtype)
         self.fill(rows, cols, out, new=True)
@@ -177,7 +182,7 @@ class ShortestPaths:
 
     @cached_property
     def _kernels(self) -> ModuleType | None:
-        """The module of compiled searches; None if not all edges have length 1, or without numba."""
+        """The module of compiled searches; None if an edge is not of length 1 or numba is not installed."""
         if not (self._length == 1.0).all():
             return None
         try:
@@ -198,7 +203,7 @@ class ShortestPaths:
 
     @cached_property
     def _reach(self) -> float:
-        """The largest eccentricity among certain points: the first point of every connected component."""
+        """The largest of certain eccentricities: that of the first point of each connected component."""
         if self._part is None:
             return float(self.from_point(0).max())
         first = np.unique(self._part, return_index=True)[1]

@@ -1,7 +1,8 @@
 """Convert distances to exact whole numbers, by choosing a power of two as their unit.
 
-Every finite float is a whole multiple of some power of two. Which of two sums of squared distances is smaller
-does not depend on the unit, so exact arithmetic can use the whole multiples instead of the floats.
+Every finite float is a whole multiple of some power of two. So all distances are whole multiples of the
+smallest of these powers. Taking this power as the unit does not change which of two sums of squared distances
+is smaller, so exact arithmetic can use the whole multiples instead of the floats.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ _MANTISSA_BITS = 53
 def are_short(distances: NDArray[Any]) -> bool:
     """Return whether every distance is k * 2^e, with the same exponent e for all and a whole k below 2^31.
 
-    Sums of a few edge lengths have this form if the lengths are whole numbers or fractions such as 3/8. They
-    were added without rounding, so ties between them are exact.
+    Such distances are called *short numbers*. Sums of a few edge lengths have this form if the lengths are
+    whole numbers or fractions such as 3/8. In floats such lengths are added without rounding, so ties between
+    the sums are exact.
 
     Examples
     --------
@@ -34,12 +36,12 @@ def are_short(distances: NDArray[Any]) -> bool:
 
 
 def whole_numbers(distances: NDArray[Any]) -> NDArray[Any]:
-    """Divide the distances by the largest power of two that divides them all, into exact whole numbers.
+    """Return the distances, divided by the largest power of two that makes all of them whole numbers.
 
     Parameters
     ----------
     distances : ndarray
-        Finite and non-negative. Integers are not divided.
+        Finite and non-negative. If the dtype is an integer type, nothing is divided.
 
     Returns
     -------

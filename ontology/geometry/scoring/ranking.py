@@ -69,7 +69,7 @@ def ranked(
     top: int,
     count: NDArray[np.int64] | None = None,
 ) -> Ranked:
-    """Return the best rows of each sample, their values and the number tied with the first.
+    """Return, for each sample, its best rows, their values and the number of labels tied with the first row.
 
     `sample`, `row` and `total` describe (sample, row) pairs and their values, sorted by sample and row; every
     sample has at least `top` pairs. A row may represent several labels: `count` is the number of labels that

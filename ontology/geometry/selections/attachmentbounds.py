@@ -66,9 +66,9 @@ class HungTree:
     allowed : ndarray of shape (n_points,), dtype=bool
         Whether each position is an allowed label.
     twin : ndarray of shape (n_points,), dtype=int64
-        A number for each vertex. Two leaves have the same number if they have the same parent and edges of
-        equal length, and both or neither are allowed, because exchanging such leaves changes no distance.
-        Otherwise the numbers of two vertices are different.
+        A number for each vertex. Two leaves have the same number if they have the same parent, if their edges
+        have the same length, and if both or neither of them are allowed: exchanging such leaves changes no
+        distance. Otherwise the numbers of two vertices are different.
     """
 
     def __init__(self, space: TreeSpace, first: int) -> None:
@@ -243,8 +243,8 @@ class AttachmentBounds:
     ) -> NDArray[np.bool_]:
         """Return, for each position in `at`, whether a mixture of rivals is nearer to it than class `one`.
 
-        The mixture weights the squared distances of `rivals` by `multipliers`; its mean is compared with the
-        squared distance of the class.
+        The mixture is the mean of the squared distances of `rivals`, weighted by `multipliers`. This mean is
+        compared with the squared distance of the class.
         """
         below = np.zeros(len(at), dtype=bool)
         step = max(1, _BLOCK_ENTRIES // max(1, len(rivals)))

@@ -74,10 +74,10 @@ class DominanceBounds:
 
 
 def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each allowed label, the nearest member that is at least as near to every observed label.
+    """Return, for each allowed label y, the nearest member that is no farther than y from any observed label.
 
-    Up to 64 members of the locus `index` are tried. They are returned as indices among the allowed labels; -1
-    means that no tried member qualifies.
+    Up to 64 members of the locus `index` are tried. Each entry of the result is the index of a member among
+    the allowed labels, or -1 if no tried member qualifies.
     """
     spread = np.linspace(0, len(index) - 1, min(len(index), _MOST_RIVALS)).astype(np.int64)
     members = index[spread]

@@ -19,7 +19,8 @@ class Limits:
     Attributes
     ----------
     n : int or None
-        Number of picks; None: pick until no label gains any more.
+        Number of picks. None: pick until no label adds anything to the locus, or, in uniform draws, until no
+        label is left.
     cost : ndarray of shape (n_points,), dtype=float64, or None
         Cost of each point, finite and not negative; None: costs are ignored.
     budget : float
@@ -53,7 +54,7 @@ class Picks:
 
     @classmethod
     def of(cls, index: ArrayLike, gains: ArrayLike, upper_bound: int | None = None) -> Picks:
-        """Build the result from any lists.
+        """Build the result from the indices and the gains of the picks, given as any sequences.
 
         By default the picks are taken to be the best, so `upper_bound` is their total gain.
         """

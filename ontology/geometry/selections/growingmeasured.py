@@ -5,7 +5,7 @@ not submodular: a label may gain more after another label was picked than before
 in one round is not an upper bound in a later round. Lazy evaluation, which would use it as a bound, may pick
 wrong labels. Bounds are therefore computed again in each round. The bounds of `attachmentbounds`, for trees,
 are so sharp that few candidates have to be measured. With the bounds of `dominancebounds`, for any space,
-many candidates have to be measured; if these are too many, a random draw of the candidates is measured.
+many candidates have to be measured; if there are too many, only some of them, drawn at random, are measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Greedy purchases of labels within a budget, and bounds, if gains never grow as labels are added."""
+"""Greedy purchases of labels within a budget, and upper bounds on what any purchase can gain.
+
+Both are valid only if the gain of a label never grows as other labels are added.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,8 @@ def bought_greedily(
         Limits of the purchase. The sum of `limits.cost` over the bought labels is at most `limits.budget`;
         without costs every label is free.
     price : ndarray of shape (n_points,)
-        The number by which the gain of each point is divided to compare it with others: its cost, or 1 to
-        compare the gains themselves.
+        For each point, the number by which its gain is divided before gains are compared: the cost of the
+        point, or 1 to compare the gains themselves.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def purchase_bound(gain: NDArray[np.int64], cost: NDArray[np.float64], limits: L
 
 
 def most_purchases(cost: NDArray[np.float64], limits: Limits) -> int:
-    """Return the largest number of labels that can be bought within `limits`: the cheapest ones."""
+    """Return the largest number of labels that can be bought within `limits`, by buying the cheapest."""
     affordable = int(np.searchsorted(np.cumsum(np.sort(cost)), limits.budget, side="right"))
     return affordable if limits.n is None else min(affordable, limits.n)
 

@@ -122,7 +122,7 @@ def _check_number(n: int | None, n_required: int, n_pool: int) -> None:
     if n is None:
         return
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-        raise InputError(f"n: {n!r} given; it must be a whole number, or None for the whole order")
+        raise InputError(f"n: {n!r} given; it must be a whole number, or None to set no limit")
     least, most = max(1, n_required), n_required + n_pool
     if not least <= n <= most:
         left = "nothing is left to pick" if not most else f"pick {least} to {most}"

@@ -42,10 +42,10 @@ class Selection:
     spent : float
         Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
-        ``"exact"``: no selection within the same limits has a larger total gain. Without costs and budget, on
-        a complete graph or a tree with every label allowed, this is also true of the first m picks, for every
-        m not smaller than the number of required labels: no m labels that include the required ones gain
-        more. ``"lower_bound"``: another selection may gain more, up to `upper_bound`.
+        ``"exact"``: no selection within the same limits has a larger total gain. If there are no costs and no
+        budget, and the space is a complete graph or a tree with every label allowed, the first m picks are
+        the best too, for every m that is at least the number of required labels: no m labels that include the
+        required ones gain more. ``"lower_bound"``: another selection may gain more, up to `upper_bound`.
     """
 
     space: MetricSpace = field(repr=False)
@@ -177,12 +177,12 @@ def select_classes(
     made, by gain per cost and by gain, and the better one is returned. It gains at least ``(1 - 1/e) / 2`` of
     the gain of the best selection, and usually far more, as `upper_bound` shows.
 
-    `upper_bound` is the smallest of three kinds of bounds. The first two use that gains never grow as the
-    locus grows: from any locus, the labels of a selection together gain at most the sum of what each of them
-    alone would gain. So no selection gains more than the value of the fractional knapsack of these single
-    gains. The first bound is the knapsack at the start. The second bound is the gain of a greedy selection,
-    plus the knapsack at its end. The third bound is the number of labels on the k longest paths, where k is
-    the largest number of labels that `n` and `budget` allow.
+    `upper_bound` is the smallest of three kinds of bounds. The first two follow from the fact that no gain
+    grows as the locus grows: from any locus, the labels of a selection together gain at most the sum of what
+    each of them alone would gain. So no selection gains more than the value of the fractional knapsack of
+    these single gains. The first bound is the value of the knapsack at the start. The second bound is the
+    gain of a greedy selection, plus the value of the knapsack at its end. The third bound is the number of
+    labels on the k longest paths, where k is the largest number of labels that `n` and `budget` allow.
 
     *Other spaces*: here picking the largest gain each time is a heuristic, because gains may grow as the
     locus grows. A single pick is the best if all candidates are compared. The gain of a candidate is measured

@@ -43,11 +43,12 @@ def pairwise_distances(
         Indices among the points of the space (the labels of the graph); all by default.
     out : ndarray of shape (n_rows, n_cols), optional
         Array to write the distances to; it must have the dtype of the result. By default a new array is made.
-        Reusing an array saves the time for clearing new memory, which is as long as a fast measurement takes.
+        Reusing an array saves the time that is needed to clear new memory. If the measurement is fast,
+        clearing takes as long as measuring.
     unreachable : {"refuse", "mark"}, default="refuse"
         How to treat a graph in several parts. ``"refuse"`` raises an error. ``"mark"``, only for a
         `LabelGraph`, writes the largest number of the dtype (255 or 65535, or infinity for a float) for pairs
-        without a path. The dtype is then chosen so that every distance is smaller.
+        without a path. The dtype is then chosen so that every real distance is smaller than this number.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
     Raises
     ------
     SpaceError
-        For a matrix in which an allowed label has no column.
+        If an allowed label of a `MatrixSpace` has no column in its matrix.
 
     Notes
     -----
@@ -171,7 +172,7 @@ def eccentricities(space: MetricSpace) -> NDArray[Any]:
 
 
 class _GraphInParts(GraphSpace):
-    """A graph in several parts, in which labels without a path have the distance `ShortestPaths.marker`.
+    """A graph in several parts. Labels in different parts have the distance `ShortestPaths.marker`.
 
     Such distances are not a metric, so the class is used only in this module.
     """

@@ -237,7 +237,10 @@ class _Sieve:
         self._product = np.empty((0, len(weights)), dtype=np.float32)
 
     def add(self, rows: NDArray[np.int64], distances: NDArray[Any], beta: float) -> None:
-        """Compare a block of rows, given their distances, and keep the pairs that cannot be ruled out."""
+        """Compare a block of rows with the best rows so far, and keep the pairs that cannot be ruled out.
+
+        `rows` contains the indices of the rows in the block, and `distances` the rows themselves.
+        """
         n_observed = distances.shape[1]
         largest = largest_power(distances, beta)
         approximate: NDArray[Any]
@@ -259,7 +262,7 @@ class _Sieve:
         self._n_pairs += len(at)
 
     def _single(self, distances: NDArray[Any], beta: float) -> NDArray[np.float32]:
-        """Return, for each row and sample, the weighted sum of powered distances over the total weight.
+        """Return, for each row and sample, the weighted sum of ``distances**beta``, per unit of weight.
 
         The result is float32 of shape (n_rows, n_samples); the next call overwrites it.
         """

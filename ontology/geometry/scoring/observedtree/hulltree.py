@@ -44,9 +44,9 @@ class Hull:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
-        """Build the hull of `labels`, given as ascending positions in `tree`, from their skeleton.
+        """Build the hull of the observed `labels` from their `skeleton`; O(n_points) time.
 
-        This takes O(n_points) time.
+        The labels are given as ascending positions in `tree`.
         """
         vertex = skeleton.chain
         parent = np.searchsorted(vertex, tree.parent[vertex])

@@ -251,10 +251,10 @@ class Skeleton:
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
         """Return, for each node, the only child that can pull the mean towards it, and the sums before it.
 
-        Go through the observed labels below the node in preorder, and add up their moments about the node.
-        The sum passes half of its final value at some label; the child with this label in its subtree is
-        returned. Observed labels at the node itself come first and have no moment about it. The sums are the
-        running weight and moment before the first label of the child.
+        Suppose that the observed labels below the node are gone through in preorder, and their moments about
+        the node are added up. The sum passes half of its final value at some label; the child with this label
+        in its subtree is returned. Observed labels at the node itself come first and have no moment about it.
+        The sums before the child are the running weight and moment before the first label of the child.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)
@@ -271,11 +271,12 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the best vertex of each skeleton edge, the next best, and by how much their F / W differ.
+        """Return the best and the next best vertex of each skeleton edge, and by how much their F / W differ.
 
-        They are the two vertices around the lowest point of F on the edge, the nearer one first, as indices
-        in `chain`. `offset` is the distance from the upper end of the edge, node `upper`, to the lowest
-        point.
+        F is the Fréchet variance, and W the total weight of the sample. The lowest point of F on the edge is
+        between these two vertices, and the nearer of them is the best. The vertices are indices in `chain`.
+        `upper` is the node at the upper end of the edge, and `offset` the distance from this node to the
+        lowest point.
         """
         wanted = self.depth[upper] + offset
         low, high = self.chain_first[edge], self.chain_last[edge]

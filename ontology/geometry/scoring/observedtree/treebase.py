@@ -53,7 +53,7 @@ class OnTree(Scorer):
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a function that finds the same labels as `score` for rows of weights that are not checked.
+        """Return a function that finds the same labels as `score`, for rows of weights not yet checked.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ class CompiledBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype; float32 and float64 are read as they are.
     first : int
-        Number of row 0 in error messages.
+        The number that error messages give to row 0.
     """
 
     def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
@@ -155,10 +155,10 @@ class SearchDecision:
         self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return the same label for each row as `RestrictedTreeScorer.score`, or None instead of the array.
+        """Return an array with the label of each row: the same labels as from `RestrictedTreeScorer.score`.
 
-        The result is None if any row may be invalid as weights (see `Decision`), or if there are too many
-        finalists for memory.
+        None is returned instead if any row may be invalid as weights (see `Decision`), or if there are too
+        many finalists for memory.
         """
         index = np.empty(len(rows), dtype=np.int64)
         step = max(1, _BATCH_ENTRIES // rows.shape[1])

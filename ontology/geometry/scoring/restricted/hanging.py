@@ -101,11 +101,11 @@ class Hanging:
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the hull vertex that each position hangs on, and the position where the path to it turns.
 
-    A path turns where it stops going up and starts going down. Let a position below the top of the hull hang
-    on hull vertex v, so that the path from v to the position begins with a child c of v. In preorder the
-    position is at or after c, and no hull vertex, nor a child of one, is between the two. So all hull
-    vertices and their children are marked with their hull vertex, and each position takes the last mark at or
-    before it. Positions that are not below the top of the hull hang on the top, which is hull vertex 0.
+    A path turns where it stops going up and starts going down. Consider a position below the top of the hull.
+    Let v be the hull vertex on which it hangs. The path from v to the position begins with a child c of v. In
+    preorder the position is at or after c, and no hull vertex, nor a child of one, is between the two. So all
+    hull vertices and their children are marked with their hull vertex, and each position takes the last mark
+    at or before it. Positions that are not below the top of the hull hang on the top, which is hull vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])

@@ -66,7 +66,7 @@ class NumpyBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        Number of row 0 in error messages.
+        The number that error messages give to row 0.
 
     Raises
     ------
@@ -121,10 +121,10 @@ def search_margin(hull: Hull, n_observed: int) -> float:
 def find_finalists(
     skeleton: Skeleton, hull: Hull, hanging: Hanging, running: RunningMoments, top: int
 ) -> Pairs | None:
-    """Return (sample, group) pairs that include the `top` best labels of each sample and all labels tied.
+    """Return the finalists as (sample, group) pairs, sorted by sample.
 
-    The pairs are sorted by sample. Returns None if there are too many for memory and a smaller batch would
-    help.
+    The groups include the `top` best labels of each sample, and all labels tied with them. Returns None if
+    there are too many pairs for memory and a smaller batch would help.
 
     Notes
     -----
@@ -217,8 +217,8 @@ def _pooled(
     """Add the groups with the smallest heights at the current vertices of `walk` to the pool.
 
     A group is dropped if other groups of its sample have smaller bounds and `top` or more labels together.
-    Returns the new pool. If the groups of a sample have `top` or more labels together, the second result
-    contains the index of the sample's last group in the pool.
+    Returns a pair: the new pool, and indices into it. For each sample whose groups have `top` or more labels
+    together, the indices include that of its last group.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

@@ -131,7 +131,7 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return a scorer for the observed labels with weight in some row, and the columns of only these.
+        """Return a scorer for only the observed labels with weight in some row, and their columns of `rows`.
 
         Returns None if more than an eighth of the columns have weight, or no column has weight.
         """
@@ -152,7 +152,7 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`; this is faster if most samples have only one finalist."""
+    """Return the result of `ranked_groups`, but faster than it if most samples have only one finalist."""
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

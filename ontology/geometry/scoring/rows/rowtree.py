@@ -49,8 +49,8 @@ class RowTree:
         Indices of the given rows, in the order that makes the rows of each group adjacent. All other
         attributes and methods number the rows in this order.
     items : ndarray of shape (n_groups + n_rows, n_observed)
-        First one item for each group, the smallest distance in each column, with the largest groups first;
-        then the rows. The dtype is that of `distances`.
+        One item for each group, with the largest groups first, and then the rows. The item of a group
+        contains, for each column, the smallest distance in the group. The dtype is that of `distances`.
     begin : ndarray of shape (n_groups + 1,), dtype=int64
         The items of group g (smaller groups, or rows) are ``begin[g], ..., begin[g + 1] - 1``. The items
         before ``begin[0]`` are the largest groups.
@@ -107,7 +107,7 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return how many values, computed one by one, take as long as a matrix product with all items."""
+        """Return how many single values can be computed in the time of a matrix product with all items."""
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -234,9 +234,9 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
-    """Return the number of the first item of each group, largest groups first, and the number of all items.
+    """Return `RowTree.begin`: the index of the first item in each group, and last the number of all items.
 
-    Items are numbered in the order of `RowTree.items`: all groups, then the rows.
+    The indices are those in `RowTree.items`, which lists all groups, the largest first, and then the rows.
     """
     below = [np.arange(n_rows), *starts[:-1]]
     first = np.cumsum([len(level) for level in starts[::-1]])

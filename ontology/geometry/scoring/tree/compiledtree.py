@@ -105,10 +105,10 @@ class TreeDecision:
         self._search, self._label, self._order, self._score = search, label, order, score
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return the same label for each row as `TreeScorer.score`, or None instead of the array.
+        """Return an array with the label of each row: the same labels as from `TreeScorer.score`.
 
-        The result is None if any row may be invalid as weights: not finite, negative, all zero, or with a sum
-        beyond the limits of `check_weights`.
+        None is returned instead if any row may be invalid as weights: not finite, negative, all zero, or with
+        a sum beyond the limits of `check_weights`.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class CompiledTreeBatch:
     def lowest(self) -> Lowest | None:
         """Return the result of `TreeBatch.lowest`, or None if any row may be invalid as weights.
 
-        After None, the caller lets `NumpyTreeBatch` check and search the rows.
+        If the result is None, the caller lets `NumpyTreeBatch` check and search the rows.
         """
         place, rival, n_marked = self._search.lowest(self._rows)
         if not n_marked:
@@ -157,7 +157,10 @@ class CompiledTreeBatch:
         return None if (rival == REFUSED).any() else (place, np.maximum(rival, CLEAR), rival == CROWDED)
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
+        """Return, for each i, the plain sum of sample ``sample[i]`` at vertex ``place[i]``.
+
+        By default ``sample[i]`` is i.
+        """
         observed, total = self._observed, np.empty(len(place))
         sample = np.arange(len(place)) if sample is None else sample
         by = np.argsort(place, kind="stable")

@@ -32,7 +32,10 @@ class TreeBatch(Protocol):
         ...
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
+        """Return, for each i, the plain sum of sample ``sample[i]`` at vertex ``place[i]``.
+
+        By default ``sample[i]`` is i.
+        """
         ...
 
 
@@ -58,7 +61,7 @@ class NumpyTreeBatch:
     given : ndarray of shape (n_samples, n_observed)
         Weights in any real dtype.
     first : int
-        Number of row 0 in error messages.
+        The number that error messages give to row 0.
 
     Raises
     ------
@@ -87,7 +90,10 @@ class NumpyTreeBatch:
         return place, rival, near * near <= slack
 
     def sums(self, place: NDArray[np.int64], sample: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the plain sums of the samples `sample` (by default all in order) at the vertices `place`."""
+        """Return, for each i, the plain sum of sample ``sample[i]`` at vertex ``place[i]``.
+
+        By default ``sample[i]`` is i.
+        """
         observed = self._observed
         distinct, which = np.unique(place, return_inverse=True)
         powered = powers(observed.tree.distances(observed.at, observed.skeleton.chain[distinct]), 2)

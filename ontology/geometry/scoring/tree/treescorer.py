@@ -53,7 +53,8 @@ class TreeScorer(OnTree):
 
     Notes
     -----
-    Preparation is O(n_points + n_observed log n_observed) time and O(n_points) memory, and needs only numpy.
+    Preparation takes O(n_points + n_observed log n_observed) time and O(n_points) memory. It needs only
+    numpy.
 
     Examples
     --------
@@ -193,7 +194,7 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The parent of each vertex, where its children begin in the list of all children, and this list.
+        """Each vertex's parent, the index where its children begin in a list of all children, and the list.
 
         They are built when a row is crowded (see `Lowest`) for the first time.
         """
