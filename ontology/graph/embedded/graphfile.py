@@ -1,8 +1,8 @@
 """Open the embedded graph's file: the newest generation for reading, the next one for writing.
 
-A writer works on a file with a private name, so no other process opens that file. It closes the database
-after any error. Before a process forks, it closes its database, because a child that inherits an open
-database hangs.
+A writer works on a file with a private name, so no other process opens that file. Readers and writers close
+their database after any error. Before a process forks, it waits for its writer and closes its reader's
+database, because a child that inherits an open database hangs.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class GraphFile:
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise GraphDamagedError(
-                f"graph {self.folder}: migration {', '.join(changed)} was applied with other content; "
+                f"graph {self.folder}: migration {', '.join(changed)} has changed since it was applied; "
                 "run: grove graph rebuild"
             )
         return missing

@@ -147,9 +147,9 @@ class Server:
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise MigrationError(
-                f"graph {self.where}: migration {', '.join(changed)} was applied with other content; "
-                "restore its file and put the changes into a new one, or point GROVE_GRAPH_URL at an empty "
-                "graph"
+                f"graph {self.where}: migration {', '.join(changed)} has changed since it was applied; "
+                "restore its file and put the changes into a new migration, or point GROVE_GRAPH_URL at an "
+                "empty graph"
             )
         return missing
 
