@@ -3,8 +3,8 @@
 The **plain sum** of a label y under weights w_i on the observed labels l_i is ``sum_i w_i d(y, l_i)^beta``.
 The terms are added one after another in the order of the observed labels, and each product and each addition
 is rounded to float64. Every scorer decides by the plain sum, no matter how it finds its finalists, so all
-scorers give the same answer to the last bit. With integer weights and distances the plain sum is the exact
-integer (below 2^53).
+scorers give the same answer to the last bit. If weights, distances and beta are integers, a plain sum below
+2^53 is exact.
 
 Labels are **tied** if their plain sums are at most ``minimum * (1 + TIE_RELATIVE)``, where the minimum is the
 smallest plain sum of all labels. Among tied labels the one with the lowest canonical index wins. If the
@@ -82,9 +82,9 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     Raises
     ------
     WeightError
-        For a wrong shape, values that are not numbers, and rows that contain NaN, infinity or a negative
-        value, are all zero, or sum to less than 1e-150 or more than 1e150. The message names the first such
-        rows.
+        If the shape is wrong, if values are not real numbers, or if a row breaks a rule: it must not contain
+        NaN, infinity or a negative value, must not be all zero, and must have a sum within 1e-150..1e150. The
+        message lists the first rows that break a rule.
 
     Examples
     --------

@@ -162,7 +162,7 @@ class MetricSpace(ABC):
 
 
 def _marked(points: Keys, allowed: ArrayLike) -> NDArray[np.bool_]:
-    """Return whether each point is allowed."""
+    """Return an array with a boolean for each point: whether it is an allowed label."""
     given = given_array("allowed", allowed)
     if given.dtype == np.bool_:
         if given.shape != (len(points),):

@@ -172,7 +172,7 @@ def _neighborhoods(
 def _two_largest(
     distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest distances of each group; a single distance is returned as it is."""
+    """Return, for each group, the sum of its two largest distances, or its only distance."""
     order = np.lexsort((distance, group))
     last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
     largest = distance[order[last]]

@@ -327,7 +327,10 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random, and pack the sets if too many are left; try caps until this succeeds."""
+    """Merge neighborhoods at random, and pack the sets if more than `target` are left.
+
+    If more are left even then, begin again with the next larger cap.
+    """
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes requested for a graph with {graph.n_components} parts, which are "
@@ -355,7 +358,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
 
 
 def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[int, ...]:
-    """Return the caps to try, ascending: the given cap, or by default multiples of the mean size."""
+    """Return the caps to try, ascending: the given cap, or the default caps that `summarize` describes."""
     n = graph.n_labels
     if cap is None:
         mean = n / max(target - graph.n_components + 1, 1)
