@@ -25,7 +25,7 @@ Removal = tuple[str, Mapping[str, Any]]
 
 
 class Engine(abc.ABC):
-    """A Cypher database with versions of labels and results of jobs.
+    """A Cypher database that contains versions of ontologies and results of jobs.
 
     Arguments and results are plain values: strings, numbers, lists and dictionaries, never objects of a
     driver. Several threads may use one engine. After a fork, parent and child may both continue to use it;

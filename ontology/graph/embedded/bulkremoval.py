@@ -23,9 +23,9 @@ _Patterns = Mapping[str, tuple[str, str]]
 def _patterns(name: str) -> _Patterns:
     """Return a dictionary of Cypher patterns for the relationships that a named query may remove.
 
-    There is one entry for each table of relationships: the key is the name of the table, and the value is a
-    pair of the variable of the node where the relationship starts, and the pattern. In a pattern, ``r`` is
-    the result, ``e`` the relationship and ``b`` the node where it ends.
+    There is one entry for each table of relationships. The key is the name of the table. The value is a pair:
+    the variable that stands for the node where the relationship starts, and the pattern. In a pattern, ``r``
+    is the result, ``e`` the relationship and ``b`` the node where it ends.
     """
     if name == "drop_result_links":
         return {

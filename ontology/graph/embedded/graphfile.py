@@ -221,7 +221,10 @@ class GraphFile:
                 )
 
     def _pool(self, file_bytes: int, least: int) -> int:
-        """Return the limit in bytes of the buffer pool for a file of `file_bytes`; never below `least`."""
+        """Return the largest size in bytes of the buffer pool for a file of `file_bytes`.
+
+        This is `pool_bytes` if it was given. Otherwise it depends on the file, and is at least `least`.
+        """
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def hold_still(self) -> None:

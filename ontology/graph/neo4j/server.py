@@ -214,7 +214,7 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of an answer as plain values; nodes and edges look the same for both engines."""
+    """Convert a value of an answer to plain values; nodes and edges look the same for both engines."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):
