@@ -66,9 +66,10 @@ class Texts(Sequence[str]):
         return len(self.offsets) - 1
 
     def text_fault(self) -> str | None:
-        """Return why the entries are not valid UTF-8, which a forged file may cause; None if they are valid.
+        """Return the reason why the entries are not valid UTF-8, or None if they are valid.
 
-        The reason begins with the name of the array, ``blob`` or ``offsets``.
+        A forged file may contain invalid entries. The reason begins with the name of the array, ``blob`` or
+        ``offsets``.
         """
         try:
             self.blob.tobytes().decode()
@@ -165,7 +166,9 @@ class Keys(Texts):
         return cls(blob, offsets, np.array(order, dtype=np.int32))
 
     def order_fault(self) -> str | None:
-        """Return why binary search would fail, which a forged file may cause; None if it works.
+        """Return the reason why binary search would fail, or None if it works.
+
+        A forged file may contain an `order` that does not sort the keys, or keys that are equal or empty.
 
         Notes
         -----
@@ -266,7 +269,7 @@ class Keys(Texts):
         absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
         if absent:
             raise UnknownLabelError(
-                f"{len(absent):,} of {counted(len(wanted), 'label')} not among the "
+                f"{len(absent):,} of {counted(len(wanted), 'label')} not found among the "
                 f"{counted(len(self), 'label')}: "
                 f"{first_few([repr(k) for k in absent])}{self._named(absent[0], names)}"
             )

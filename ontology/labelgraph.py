@@ -1,9 +1,10 @@
 """LabelGraph: immutable labels and weighted edges in canonical order, named by the digest of their content.
 
-In directed graphs, canonical order is a preorder over primary parents, with children by key. In undirected
-graphs it is breadth first from the smallest key of each component, with neighbors by key. Grids are in
-row-major order. The primary parent of a label is its parent with the smallest (rank, key). Keys compare as
-UTF-8 bytes. Neither order nor digest depends on the order, repetition or encoding of the input.
+In directed graphs, canonical order is a preorder over primary parents; children are sorted by key. In
+undirected graphs, it is the order of a breadth-first search from the smallest key of each component;
+neighbors are sorted by key. Grids are in row-major order. The primary parent of a label is its parent with
+the smallest (rank, key). Keys compare as UTF-8 bytes. Neither order nor digest depends on the order,
+repetition or encoding of the input.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class LabelGraph:
     """Labels and weighted edges, immutable, in canonical order.
 
     Build one with `from_edges`, `from_networkx`, `grid` or `complete`. The constructor is meant for
-    snapshots: it takes arrays that already obey the rules.
+    snapshots: its arrays must already be as described under Attributes, and are not checked.
 
     Attributes
     ----------
@@ -139,8 +140,8 @@ class LabelGraph:
 
         Notes
         -----
-        O(m log m) time, where m is ``n_labels + n_edges``. The result needs no further checks: if it is
-        connected, every metric space for its kind of graph accepts it.
+        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, every metric space for
+        its kind of graph accepts it; callers need not check it again.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)

@@ -1,10 +1,10 @@
-"""How every scorer decides: weights are converted to float64, plain sums are compared by one tie rule.
+"""How every scorer decides: weights are converted to float64, and plain sums are compared by one tie rule.
 
 The **plain sum** of a label y under weights w_i on the observed labels l_i is ``sum_i w_i d(y, l_i)^beta``.
 The terms are added one after another in the order of the observed labels, and each product and each addition
 is rounded to float64. Every scorer decides by the plain sum, no matter how it finds its finalists, so all
-scorers give the same answer to the last bit. With integer weights and distances the plain sum is the exact
-integer (below 2^53).
+scorers give the same answer to the last bit. If weights, distances and beta are integers, a plain sum below
+2^53 is exact.
 
 Labels are **tied** if their plain sums are at most ``minimum * (1 + TIE_RELATIVE)``, where the minimum is the
 smallest plain sum of all labels. Among tied labels the one with the lowest canonical index wins. If the
@@ -59,7 +59,7 @@ class FrechetResult:
         The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If `top`
         labels were requested and `top` is more than 1: these labels, best first; shape (n_samples, top).
     value : ndarray of float64
-        Fréchet variance at that label (the plain sum), same shape as `index`.
+        Fréchet variance (the plain sum) of each label in `index`; same shape as `index`.
     n_tied : ndarray of int64, shape (n_samples,)
         Number of labels tied with the best label, including the best label.
     """
@@ -82,9 +82,9 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     Raises
     ------
     WeightError
-        For a wrong shape, values that are not numbers, and rows that contain NaN, infinity or a negative
-        value, are all zero, or sum to less than 1e-150 or more than 1e150. The message names the first such
-        rows.
+        If the shape is wrong, if values are not real numbers, or if a row breaks a rule: it must not contain
+        NaN, infinity or a negative value, must not be all zero, and must have a sum within 1e-150..1e150. The
+        message lists the first rows that break a rule.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
 
 
 def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Return, for each rule of `check_weights`, words that say it is broken, and which rows break it."""
+    """Return a pair for each rule of `check_weights`: text on how rows break it, and which rows break it."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
     return (
@@ -167,11 +167,11 @@ def check_beta(beta: float) -> float:
 
 @np.errstate(over="ignore")
 def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
-    """Return ``distances ** beta`` in float64, exact below 2^53 for integers and integer `beta`.
+    """Return ``distances ** beta`` in float64.
 
-    One- and two-byte distances use a table. Whole exponents are computed by multiplication, because a
-    library's power function is slow and may miss the last bit of integers. Powers too large for float64 are
-    infinite.
+    If the distances and `beta` are whole numbers, powers below 2^53 are exact. One- and two-byte distances
+    use a table. Whole exponents are computed by multiplication, because a library's power function is slow
+    and may miss the last bit of integers. Powers too large for float64 are infinite.
     """
     if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
         table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)
@@ -214,9 +214,9 @@ def plain_sums(
     weights : ndarray of shape (n_observed, n_pairs) or (n_observed, 1)
         Weights of each pair's sample; with one column, all pairs have the same sample.
     powered : ndarray of shape (n_observed, n_distinct)
-        Powered distances of distinct labels.
+        One column for each distinct label: its distances to the observed labels, raised to the exponent.
     which : ndarray of shape (n_pairs,), dtype=int64
-        Column of `powered` that each pair takes.
+        For each pair, the column of `powered` that belongs to its label.
 
     Returns
     -------

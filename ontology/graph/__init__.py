@@ -5,7 +5,7 @@ a module imports only modules on the lines below it::
 
     graphstore                  the queries on a graph of labels, the same on every engine
     resultstore  ancestors      results of jobs; the labels above a label
-    neo4j  embedded             the engines, and the program that answers one user query on each
+    neo4j  embedded             the engines; for each, a program that answers a single user query
     engine  userqueries         the operations of an engine; which queries users may run, and how they run
     labeltables  results        labels as tables of rows; results of jobs as nodes
     namedqueries  migrate       Cypher in files

@@ -25,7 +25,7 @@ Removal = tuple[str, Mapping[str, Any]]
 
 
 class Engine(abc.ABC):
-    """A Cypher database with versions of labels and results of jobs.
+    """A Cypher database that contains versions of ontologies and results of jobs.
 
     Arguments and results are plain values: strings, numbers, lists and dictionaries, never objects of a
     driver. Several threads may use one engine. After a fork, parent and child may both continue to use it;
@@ -49,7 +49,11 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Connect to the engine, and return its ``engine``, ``version`` and ``where`` (passwords masked)."""
+        """Connect to the engine, and return a dictionary that describes it.
+
+        The keys are ``engine`` (its name), ``version`` and ``where`` (its folder, or its URL with a masked
+        password). An engine may add more keys.
+        """
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -72,9 +76,10 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
-        """Write a checked result; the relationship from its job is written last. Safe to repeat.
+        """Write a result that `check_result` has accepted; safe to repeat.
 
-        Raises `NotFoundError` if the result's version is not ready.
+        The relationship from the job to the result is written last. Raises `NotFoundError` if the result's
+        version is not ready.
         """
 
     @abc.abstractmethod

@@ -71,7 +71,11 @@ class GraphStore:
         return self.engine.migrate()
 
     def describe(self) -> dict[str, Any]:
-        """Connect to the engine, and return its ``engine``, ``version`` and ``where`` (passwords masked)."""
+        """Connect to the engine, and return a dictionary that describes it.
+
+        The keys are ``engine`` (its name), ``version`` and ``where`` (its folder, or its URL with a masked
+        password). An engine may add more keys.
+        """
         return self.engine.describe()
 
     def wipe(self) -> bool:
@@ -164,8 +168,9 @@ class GraphStore:
         name, digest : str
             Ontology and version.
         fence : int, at least 0
-            Number that increases with each publication. A late publication with a lower number changes
-            nothing.
+            Number that increases with each publication. If it is not higher than that of the last
+            publication, nothing changes: there is no error if both publish the same version, and
+            `ConflictError` is raised otherwise.
 
         Raises
         ------
@@ -203,7 +208,10 @@ class GraphStore:
         return held[0]["digest"] if held else None
 
     def versions(self) -> list[dict[str, Any]]:
-        """Return ``digest, ontology, n_labels, n_edges, state, layout, directed`` of all versions."""
+        """Return a dictionary for each version in the graph.
+
+        The keys are ``digest, ontology, n_labels, n_edges, state, layout, directed``.
+        """
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
@@ -292,7 +300,10 @@ class GraphStore:
         return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
 
     def label(self, digest: str, key: str) -> dict[str, Any]:
-        """Return ``idx, key, name, depth, leaf`` of a label; an unknown key raises `UnknownLabelError`."""
+        """Return a dictionary of the ``idx, key, name, depth, leaf`` of a label.
+
+        An unknown key raises `UnknownLabelError`.
+        """
         found = self.run_named("label", uid=uid(digest, key)).dicts()
         if found:
             return found[0]

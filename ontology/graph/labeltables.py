@@ -59,7 +59,8 @@ def check_keys(graph: LabelGraph) -> None:
     if lengths[longest] > MAX_KEY_BYTES:
         raise InputError(
             f"label {graph.keys[longest][:60]!r}... has a key of {int(lengths[longest]):,} bytes; "
-            f"a graph store accepts keys of up to {MAX_KEY_BYTES:,}: shorten it and use the text as the name"
+            f"a graph store accepts keys of up to {MAX_KEY_BYTES:,}: shorten the key, and keep the long text "
+            "as the name of the label"
         )
 
 
@@ -214,7 +215,10 @@ def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _ends(column: Any, place: Any) -> NDArray[np.int32]:
-    """Return the index of the label at one end of each edge; `place` contains the ids of all labels."""
+    """Return the index of each edge's child, or of each edge's parent.
+
+    `column` contains the ids of these labels, and `place` the ids of all labels.
+    """
     import pyarrow.compute as pc
 
     index = pc.index_in(column, value_set=place)

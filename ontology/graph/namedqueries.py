@@ -68,7 +68,10 @@ def query_names(dialect: str) -> list[str]:
 
 
 def check_parameters(needed: Collection[str], given: Collection[str], *, where: str) -> None:
-    """Raise `InputError` for missing and unused parameters; one engine would only return no rows."""
+    """Raise `InputError` for missing and unused parameters.
+
+    Without this check, one of the engines would return no rows instead of an error.
+    """
     missing, extra = sorted(set(needed) - set(given)), sorted(set(given) - set(needed))
     if missing or extra:
         parts = [

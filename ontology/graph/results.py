@@ -241,16 +241,20 @@ def _check_supernodes(where: str, supernodes: Supernodes, n_labels: int) -> None
     n = len(supernodes.size)
     _check_index(f"{where}: of", supernodes.of, n)
     if len(supernodes.of) != n_labels:
-        raise InputError(f"{where}: of has {len(supernodes.of)} entries, but there are {n_labels} labels")
+        raise InputError(f"{where}: `of` has {len(supernodes.of)} entries, but there are {n_labels} labels")
     if not np.array_equal(np.bincount(supernodes.of, minlength=n), supernodes.size):
-        raise InputError(f"{where}: size is not the number of labels that `of` puts in each supernode")
+        raise InputError(f"{where}: `size` is not the number of labels that `of` puts in each supernode")
     ends, weight = supernodes.ends, supernodes.weight
     if weight.ndim != 1 or ends.shape != (len(weight), 2):
-        raise InputError(f"{where}: ends of shape {ends.shape} do not fit weights of shape {weight.shape}")
+        raise InputError(
+            f"{where}: `ends` of shape {ends.shape} does not fit `weight` of shape {weight.shape}"
+        )
     _check_index(f"{where}: ends", ends.reshape(-1), n)
     smaller, larger = ends.T
     if not (smaller < larger).all() or len(np.unique(smaller * n + larger)) != len(ends):
-        raise InputError(f"{where}: ends contain a pair twice, or a pair whose first number is not smaller")
+        raise InputError(
+            f"{where}: `ends` contains a pair twice, or a pair whose first number is not the smaller one"
+        )
     if not (np.isfinite(weight) & (weight > 0)).all():
         raise InputError(f"{where}: a weight is not positive and finite")
 

@@ -21,7 +21,10 @@ _IDENTITY = ("id", "version")
 
 @dataclass
 class _Table:
-    """A declared table of nodes, or of relationships with the pairs of node labels that they connect."""
+    """A declared table of nodes or of relationships; `ends` is empty for nodes.
+
+    For relationships, `ends` contains the pairs of node labels that they connect.
+    """
 
     columns: dict[str, type] = field(default_factory=dict)
     ends: list[tuple[str, str]] = field(default_factory=list)

@@ -24,7 +24,7 @@ class ResultStore:
     never finds an incomplete result.
 
     A drop begins by separating the result from its version, and ends by removing the result's node. If a drop
-    is interrupted, the next drop finds and removes what is left, whichever results it drops.
+    is interrupted, the next drop finds and removes what is left, even if it is called for other results.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -106,8 +106,8 @@ def read(
         Edge lists: the meaning of the first two columns. By default the words of the header decide; without a
         header it is parent-child.
     policies : mapping of code to policy, optional
-        What happens for each defect; ``{"all": "fix"}`` makes all possible repairs. docs/formats.md lists all
-        policies.
+        What the reader does about each kind of defect, which is named by its code. ``{"all": "fix"}`` makes
+        all possible repairs. docs/formats.md lists all policies.
     strict : bool, default=True
         Whether defects of severity error raise `DefectsError`. If False, they give a result with
         ``graph=None``.

@@ -38,7 +38,8 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     Parameters
     ----------
     found : Collector
-        The collector that the format's reader filled. Its recorder knows the policies, and takes the defects.
+        The collector that the format's reader filled. Its recorder knows the policies. Defects found here are
+        added to that recorder.
     root : str
         Key of the virtual root.
     direction_is_open : bool
@@ -196,7 +197,10 @@ def _drop_self_loops(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
-    """Keep one edge for each pair of labels, with its smallest weight and rank; report the later lines."""
+    """If several lines give an edge between the same two labels, keep one edge; report the later lines.
+
+    The edge gets the smallest weight and the smallest rank that any of these lines gives.
+    """
     if not len(edges.child):
         return edges
     low, high = edges.child, edges.parent

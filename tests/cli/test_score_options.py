@@ -68,18 +68,26 @@ def test_candidates_take_part_and_no_others(given, candidates, score):
             "--candidates: subtree of 'fern': no label of the tree has this key; nothing is close to it\n",
         ),
         ("subtree:tre", 4, "no label of the tree has this key; close to it: 'tree'"),
-        ("oka,elm", 4, "--candidates oka,elm: 1 of 2 labels not among the 5 labels: 'oka'; close to it"),
+        (
+            "oka,elm",
+            4,
+            "--candidates oka,elm: 1 of 2 labels not found among the 5 labels: 'oka'; close to it",
+        ),
         (
             "leafs",
             4,
-            "--candidates leafs: 1 of 1 label not among the 5 labels: 'leafs'; a similar word: "
+            "--candidates leafs: 1 of 1 label not found among the 5 labels: 'leafs'; a similar word: "
             "leaves; give leaves, locus, observed, subtree:KEY, a file with one label per line, or "
             "key,key,...\n",
         ),
         ("obsrved", 4, "'obsrved'; a similar word: observed; give leaves"),
         ("subtree", 4, "'subtree'; close to it: 'tree'; a similar word: subtree:KEY; give leaves"),
         ("zzz", 4, "'zzz'; give leaves"),
-        ("few.txt", 4, "--candidates few.txt: 1 of 2 labels not among the 5 labels: 'ash'; give leaves"),
+        (
+            "few.txt",
+            4,
+            "--candidates few.txt: 1 of 2 labels not found among the 5 labels: 'ash'; give leaves",
+        ),
         ("absent.txt", 4, "there is no such file"),
     ],
 )

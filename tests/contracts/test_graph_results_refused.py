@@ -44,10 +44,10 @@ BROKEN = {
     "INCLUDES: properties are none": changed_links(COVER, properties={}),
     "rank is float64": changed_links(COVER, properties={"rank": np.array([0.5, 1.5])}),
     "a Summary must have supernodes": replace(SUMMARY, supernodes=None),
-    "of has 3 entries": changed_supernodes(of=np.array([0, 1, 1])),
-    "size is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
-    "do not fit weights of shape": changed_supernodes(weight=np.ones(7)),
-    "contain a pair twice": changed_supernodes(ends=np.array([[1, 0]]), weight=np.ones(1)),
+    "`of` has 3 entries": changed_supernodes(of=np.array([0, 1, 1])),
+    "`size` is not": changed_supernodes(size=np.array([0, 4, 0, 0])),
+    "does not fit `weight` of shape": changed_supernodes(weight=np.ones(7)),
+    "contains a pair twice": changed_supernodes(ends=np.array([[1, 0]]), weight=np.ones(1)),
     "not positive and finite": changed_supernodes(ends=np.array([[0, 1]]), weight=np.zeros(1)),
 }
 

@@ -35,8 +35,8 @@ def metric_space(
         A connected graph; paths use its edges in both directions.
     metric : {"auto", "tree", "graph"}, default="auto"
         ``"auto"``: a complete graph gives `CompleteSpace`, a tree `TreeSpace`, any other graph `GraphSpace`.
-        ``"tree"``: paths on the tree itself, or, on a hierarchy whose labels have several parents, on the
-        tree of primary parents. ``"graph"``: shortest paths over all edges.
+        ``"tree"``: if the graph is a tree, paths on it; if it is a hierarchy whose labels have several
+        parents, paths on its tree of primary parents. ``"graph"``: shortest paths over all edges.
     labels : {"all", "leaves"} or iterable of str, default="all"
         The labels that may be an answer; any label of the graph may be observed.
 
@@ -47,8 +47,8 @@ def metric_space(
     Raises
     ------
     SpaceError
-        If the graph is in several parts, if ``metric="tree"`` is requested and the graph has no tree, or if
-        no label is allowed.
+        If the graph is in several parts; if ``metric="tree"`` is requested for a graph that is neither a
+        tree nor a hierarchy with a single root; or if no label is allowed.
     UnknownLabelError
         If `labels` names a label that is not in the graph.
 
@@ -126,7 +126,7 @@ def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64],
 
 
 def _hang_from_first(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Root a tree that has no single root (it is undirected, or has several roots) at the first label."""
+    """Root a tree at its first label, because the tree is undirected or has several roots."""
     n = graph.n_labels
     ends = np.concatenate([graph.edge_child, graph.edge_parent])
     others = np.concatenate([graph.edge_parent, graph.edge_child]).astype(np.int64)

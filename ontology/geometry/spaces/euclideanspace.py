@@ -46,9 +46,10 @@ class EuclideanSpace(MetricSpace):
     Raises
     ------
     SpaceError
-        For a wrong shape or dtype; for NaN or infinity; if the largest absolute value is outside 1e-75..1e75
-        (within this range squares keep their bits); and, with `normalize`, for a vector of zeros. The message
-        names the first label with such a vector.
+        For a wrong shape or dtype; for NaN or infinity; with `normalize`, for a vector of zeros; and without
+        `normalize`, if the largest absolute value of all numbers is neither 0 nor within 1e-75..1e75. Within
+        this range, squares keep full precision. If vectors are at fault, the message names the label of the
+        first one.
 
     Notes
     -----
@@ -116,9 +117,9 @@ class EuclideanSpace(MetricSpace):
         This takes O(n_labels^2 n_dimensions) time at the speed of a matrix product, with one block of rows in
         memory at a time. The matrix product finds, for each label, the label farthest from it; then the
         distance between the two is measured. So the result is the distance between two labels. Rounding may
-        hide a pair of labels that are farther apart. Their squared distance is larger by at most
-        ``8 (n_dimensions + 8) 2**-53 r^2``, where r is the largest distance of an allowed label from the mean
-        of their vectors.
+        hide a pair of labels that are farther apart. The squared distance of such a pair exceeds the square
+        of the result by at most ``8 (n_dimensions + 8) 2**-53 r^2``, where r is the largest distance from the
+        vector of an allowed label to the mean of these vectors.
         """
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
         vectors = self.embeddings[among].astype(np.float64)
@@ -156,10 +157,10 @@ class EuclideanSpace(MetricSpace):
 
 
 def _root_of_sum(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the square root of the sum of squares of each column, added row by row; overwrite `difference`.
+    """Return the square root of the sum of squares of each column; `difference` is overwritten.
 
-    A numpy reduction over the first axis adds whole rows one after the other. For a single column numpy would
-    add pairs instead, so a second, equal column is added first.
+    The squares are summed row by row: a numpy reduction over the first axis adds whole rows one after the
+    other. For a single column numpy would sum pairs instead, so the column is duplicated beforehand.
     """
     n_columns = difference.shape[1]
     if n_columns == 1:

@@ -20,10 +20,12 @@ class GraphSpace(MetricSpace):
     """Shortest paths on a connected graph, over its edges in both directions.
 
     If every edge has length 1, numba or scipy must be installed (numba is faster, the results are the same).
-    For other lengths whose sums floats represent exactly, such as whole numbers, scipy must be installed. All
-    other lengths need neither, but numba makes measuring them fast. Distances are float64 if lengths are not
-    whole numbers; store them as float32 if this precision is enough. A distance is the exact sum of edge
-    lengths, rounded once, so it is the same in both directions.
+    If edges have other lengths and floats represent the sums of these exactly (as with whole numbers), scipy
+    must be installed. If floats would round the sums, neither is needed, but numba makes measuring faster.
+
+    Distances are float64 if lengths are not whole numbers; a caller may store them as float32 if that
+    precision is enough. A distance is the exact sum of edge lengths, rounded once, so it is the same in both
+    directions.
 
     Parameters
     ----------

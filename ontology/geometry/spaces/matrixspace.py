@@ -25,7 +25,7 @@ class MatrixSpace(MetricSpace):
     Parameters
     ----------
     distances : ndarray of shape (n_labels, n_points)
-        Each distance must be zero or within 1e-75..1e150; in this range squares keep their bits. The array
+        Each distance must be zero or within 1e-75..1e150, so that its square keeps full precision. The array
         (or memory map) is not copied; its dtype must be uint8, uint16, float32 or float64. A label that is
         also a point must be at distance 0 from itself, and two labels that are points must have the same
         distance in both directions. The triangle inequality is not checked, because the time for that is

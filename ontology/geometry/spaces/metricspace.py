@@ -137,8 +137,9 @@ class MetricSpace(ABC):
     def has_short_distances(self) -> bool | None:
         """Whether all distances are free of rounding (`ontology.geometry.paths.wholenumbers.are_short`).
 
-        When loci are computed, sums of such distances tie only if they are equal; sums of other distances tie
-        by the tie rule. None means that the space does not know; then each matrix of distances is checked.
+        When loci are computed, sums of such distances tie only if they are equal. Sums of other distances tie
+        if they are within the relative difference `ontology.geometry.ties.TIE_RELATIVE`. None means that the
+        space does not know; then each matrix of distances is checked.
         """
         return None
 
@@ -161,7 +162,7 @@ class MetricSpace(ABC):
 
 
 def _marked(points: Keys, allowed: ArrayLike) -> NDArray[np.bool_]:
-    """Return whether each point is allowed."""
+    """Return an array with a boolean for each point: whether it is an allowed label."""
     given = given_array("allowed", allowed)
     if given.dtype == np.bool_:
         if given.shape != (len(points),):

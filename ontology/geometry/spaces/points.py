@@ -1,4 +1,4 @@
-"""Point indices of the labels that a caller names as observed, and of the allowed labels."""
+"""Find the point indices of observed labels, given by their keys, and of the allowed labels."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 The source is the graph that was summarized, and the quotient graph is the graph between supernodes. A path
 between two labels of the source becomes a walk between their supernodes that is not longer. Conversely, a
-path between supernodes becomes a path between labels if each supernode on it is crossed, including the first
-and the last. So, for labels u and v,
+path between supernodes can be extended to a path between any label of the first supernode and any label of
+the last. Inside each supernode on the path, also the first and the last, the extension adds at most the
+diameter of that supernode. So, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
 
@@ -27,7 +28,8 @@ _PURPOSE = "measuring the distortion of a summary"
 class Distortion:
     """Bounds of the distances between labels of supernodes, in edge-length units of the source.
 
-    The rows are the supernodes to measure from.
+    In both arrays, each row is for one of the supernodes from which distances are measured, and each column
+    is for one of all supernodes.
 
     Attributes
     ----------
@@ -83,16 +85,18 @@ def supernode_diameters(
     For any center c, no two members of a supernode are farther apart than the sum of the two largest
     distances from c to members. So each center gives a bound, and the smallest bound is returned. A center is
     a member, or a label with edges to two members; distances from it are measured only over edges with a
-    member at one end. The centers tried are the lowest member, the two ends of a long path, and its middle.
+    member at one end. Four centers are tried: the member with the smallest index; the member farthest from
+    it; the member farthest from that second one; and a label in the middle between the second and the third.
 
-    If these edges form a tree (such as a star or a path), the ends are those of its longest path, and its
-    length is the bound; only a path over other labels could be shorter. If these edges do not connect the
-    members, the lowest member is the center, and distances are measured over paths with the fewest edges in
-    the whole graph.
+    If these edges form a tree (such as a star or a path), the second and the third center are the ends of
+    the tree's longest path. The length of that path is then the bound; the diameter can be smaller only if a
+    path over other labels is shorter. If these edges do not connect the members, the member with the smallest
+    index is the only center, and distances from it are measured in the whole graph, over paths with the
+    fewest edges.
 
     This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all
-    their neighborhoods are separate parts of one graph. Then each supernode whose members are not connected
-    takes a breadth-first search, until all its members are found.
+    their neighborhoods are separate parts of one graph. In addition, it takes a breadth-first search for
+    each supernode whose members are not connected; the search ends when it has found all members.
     """
     n_supernodes = len(sizes)
     owner, length, ends = _neighborhoods(graph, assignment)
@@ -104,7 +108,10 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances from one center in each neighborhood; lower `bound` if they give less."""
+        """Return the distances from one center in each neighborhood.
+
+        `bound` is lowered where these distances prove a smaller bound.
+        """
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
         )  # labels come first among the vertices
@@ -165,7 +172,7 @@ def _neighborhoods(
 def _two_largest(
     distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
 ) -> NDArray[np.float64]:
-    """Return the sum of the two largest distances of each group; a single distance is returned as it is."""
+    """Return, for each group, the sum of its two largest distances, or its only distance."""
     order = np.lexsort((distance, group))
     last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
     largest = distance[order[last]]
@@ -177,7 +184,11 @@ def _two_largest(
 def _extreme(
     value: NDArray[np.float64], by_group: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the index of the largest value of each group (ties: the first); `by_group` sorts by group."""
+    """Return the index of the largest value of each group (ties: the first).
+
+    `by_group` contains all indices, group after group. `begin` contains, for each group, the position in
+    `by_group` where it begins.
+    """
     ordered = value[by_group]
     largest = np.repeat(np.maximum.reduceat(ordered, begin), np.diff(begin, append=len(ordered)))
     at = np.flatnonzero(ordered == largest)

@@ -37,7 +37,7 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 
 
 class DegenerateSummaryWarning(UserWarning):
-    """Warns that one supernode contains more than half of all labels, although there are at least three.
+    """Warns that one of at least three supernodes contains more than half of all labels.
 
     Then distances between supernodes say little about distances between labels, and errors measured on
     supernodes are small even for bad predictions.
@@ -77,7 +77,8 @@ class Summary:
     picks : ndarray of shape (n_rounds,), dtype=int32
         For methods that draw, a member of the supernode that was drawn in each round.
     entries_scanned : int
-        For methods that draw, how many of the ``2 * source.n_edges`` adjacency entries the rounds read.
+        For methods that draw, the number of adjacency entries that were read in all rounds, at most
+        ``2 * source.n_edges``.
     """
 
     source: LabelGraph
@@ -219,10 +220,10 @@ def summarize(
         repeat until at most `target` supernodes are left. ``"node"``: the same, but stop at exactly `target`
         supernodes, possibly in the middle of a neighborhood. ``"capped"``: like ``"node"``, but skip a
         neighbor if merging it would exceed `cap`. If no more neighbors can be merged and `target` is not
-        reached, pack supernodes together, up to the cap, that are neighbors or share a neighbor (such as
-        siblings under a hub). ``"subtree"``: cut the tree of primary parents into at most `target` pieces, so
-        that the largest piece is as small as possible. A piece is a subtree without the parts cut off below
-        it, or several such subtrees of adjacent siblings. Nothing is drawn.
+        reached, merge supernodes that are neighbors or share a neighbor (such as siblings under a hub), up
+        to the cap; this is called packing. ``"subtree"``: cut the tree of primary parents into at most
+        `target` pieces, so that the largest piece is as small as possible. A piece is a subtree without the
+        parts cut off below it, or several such subtrees of adjacent siblings. This method is not random.
     cap : int or float, optional
         For ``"capped"``: the largest number of labels in a supernode or, if it is a float between 0 and 1,
         the largest share of all labels. By default 1.5, 2 and 4 times ``n / (target - c + 1)`` are tried in
@@ -252,11 +253,11 @@ def summarize(
 
     Notes
     -----
-    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds over all entries. Consider
-    a supernode before a round together with its neighbors. After the round, at most one of the supernodes
-    that contain their labels has half the cap or less, because two of that size would have been merged. So if
-    ``cap >= 4 n / target``, each round halves the number of supernodes in excess of the target. ``"subtree"``
-    takes O(n log n) time.
+    Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds, and each round reads all
+    entries. Consider a supernode and its neighbors before a round, and the supernodes that contain their
+    labels after it. At most one of the latter has half the cap or less, because the round would have merged
+    two such supernodes. So if ``cap >= 4 n / target``, each round halves the number of supernodes in excess
+    of the target. ``"subtree"`` takes O(n log n) time.
 
     Examples
     --------
@@ -326,7 +327,10 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random, and pack the sets if too many are left; try caps until this succeeds."""
+    """Merge neighborhoods at random, and pack the sets if more than `target` are left.
+
+    If more are left even then, begin again with the next larger cap.
+    """
     if target < graph.n_components:
         raise InputError(
             f"target: {target} supernodes requested for a graph with {graph.n_components} parts, which are "
@@ -354,7 +358,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
 
 
 def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[int, ...]:
-    """Return the caps to try, ascending: the given cap, or by default multiples of the mean size."""
+    """Return the caps to try, ascending: the given cap, or the default caps that `summarize` describes."""
     n = graph.n_labels
     if cap is None:
         mean = n / max(target - graph.n_components + 1, 1)
@@ -400,7 +404,11 @@ def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
 def _quotient(
     graph: LabelGraph, assignment: NDArray[np.int32], n_supernodes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-    """Return the edges between supernodes, and the smallest length and number of the edges they replace."""
+    """Return the edges between supernodes, and two numbers for each: its length and a count.
+
+    Such an edge replaces all edges of the graph between labels of the two supernodes. Its length is the
+    smallest of their lengths, and its count is their number.
+    """
     ends = assignment[graph.edge_child], assignment[graph.edge_parent]
     between = np.flatnonzero(ends[0] != ends[1])
     first, second = ends[0][between], ends[1][between]

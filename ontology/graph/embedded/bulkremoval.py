@@ -21,11 +21,11 @@ _Patterns = Mapping[str, tuple[str, str]]
 
 
 def _patterns(name: str) -> _Patterns:
-    """Return Cypher patterns that match the relationships which a named query removes, one for each table.
+    """Return a dictionary of Cypher patterns for the relationships that a named query may remove.
 
-    The keys are names of relationship tables. A value is a pair: the variable of the node where the
-    relationship starts, and the pattern. In a pattern, ``r`` is the result, ``e`` the relationship and ``b``
-    the node where it ends.
+    There is one entry for each table of relationships. The key is the name of the table. The value is a pair:
+    the variable that stands for the node where the relationship starts, and the pattern. In a pattern, ``r``
+    is the result, ``e`` the relationship and ``b`` the node where it ends.
     """
     if name == "drop_result_links":
         return {
@@ -42,13 +42,14 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Remove the relationships that a named query would remove, in each table with more than `MANY`.
+    """Remove relationships in place of a named query, from each table where it would remove more than `MANY`.
+
+    Relationships are removed only from results that are being dropped: their property ``version`` is empty.
 
     Parameters
     ----------
     name : str
-        Name of a query. If the query does not remove relationships of results, nothing is done. Only results
-        whose property ``version`` is empty, because they are being dropped, lose relationships.
+        Name of a query. If the query does not remove relationships of results, nothing is done.
     execute : callable
         Runs a Cypher statement and returns its rows.
     """

@@ -1,8 +1,8 @@
 """Run the embedded graph on the database engine ladybug; the graph is one file, in immutable generations.
 
-The graph can always be rebuilt from the snapshots. Rows are loaded with the statement COPY. Three rules for
-it prevent wrong answers that no error announces: keys are unique, both ends of an edge are loaded before the
-edge, and COPY reads only Parquet files.
+The graph can always be rebuilt from the snapshots. Rows are loaded with the statement COPY. If COPY is
+misused, the graph gives wrong answers without any error. Three rules prevent this: keys are unique, both ends
+of an edge are loaded before the edge, and COPY reads only Parquet files.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ class EmbeddedEngine(Engine):
         return self.file.migrate()
 
     def describe(self) -> dict[str, Any]:
-        """Return ``engine``, ``version``, ``where`` (the folder), ``generation`` (its number) and sizes.
+        """Return a dictionary that describes the engine and the newest generation.
 
-        The sizes are ``bytes`` of the generation's file, and ``pool_mb``, the buffer pool of a reader in MiB.
+        The keys are ``engine`` (its name), ``version``, ``where`` (the folder), ``generation`` (its number),
+        ``bytes`` (size of its file) and ``pool_mb`` (largest size of a reader's buffer pool, in MiB).
         """
         self.run_named("versions")
         folder, number = self.file.folder, self.file.generations.newest()
@@ -85,7 +86,7 @@ class EmbeddedEngine(Engine):
         self.file.close()
 
     def wipe(self) -> bool:
-        """Remove the graph, which belongs only to this engine."""
+        """Remove the whole graph and return True, because a local graph belongs only to this engine."""
         self.file.wipe()
         return True
 
@@ -103,8 +104,8 @@ class EmbeddedEngine(Engine):
         if held != (0, 0):  # a generation holds either all of a version or nothing of it
             raise GraphDamagedError(
                 f"graph {self.file.folder}: version {graph.digest[:12]} contains "
-                f"{counted(held[0], 'label')} of {graph.n_labels:,} and {counted(held[1], 'edge')} of "
-                f"{graph.n_edges:,}; run: grove graph rebuild"
+                f"{counted(held[0], 'label')} instead of {graph.n_labels:,} and {counted(held[1], 'edge')} "
+                f"instead of {graph.n_edges:,}; run: grove graph rebuild"
             )
         name = str(self.known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
@@ -228,7 +229,10 @@ class EmbeddedEngine(Engine):
             fetch(connection, f"COPY PRODUCED FROM {path_literal(path)} (from='Job', to='{result.label}')")
 
     def remove(self, steps: Iterable[Removal]) -> None:
-        """Run the removal queries in one transaction, each without a limit; see `Engine.remove`."""
+        """Run the removal queries in one transaction, once each; see `Engine.remove`.
+
+        No limit is set on the number of rows that a query removes, so a second run would find nothing.
+        """
         with self.file.writing() as connection:
             run = _runner(connection)
             for name, params in steps:

@@ -86,8 +86,8 @@ class Generations:
         """Yield the newest generation under a private name, a hard link that exists while the block runs.
 
         If the link cannot be created, as on a full or read-only disk, the public name is yielded instead. A
-        writer may then remove the file before the caller opens it. The caller's attempt to open it fails, and
-        the next call of `reading` finds the next generation.
+        writer may then remove the file before the caller opens it. If that happens, the caller's attempt to
+        open the file fails, and the next call of `reading` finds the next generation.
 
         Yields
         ------

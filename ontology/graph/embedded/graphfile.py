@@ -1,8 +1,8 @@
 """Open the embedded graph's file: the newest generation for reading, the next one for writing.
 
-A writer works on a file with a private name, so no other process opens that file. It closes the database
-after any error. Before a process forks, it closes its database, because a child that inherits an open
-database hangs.
+A writer works on a file with a private name, so no other process opens that file. Readers and writers close
+their database after any error. Before a process forks, it waits for its writer and closes its reader's
+database, because a child that inherits an open database hangs.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class GraphFile:
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise GraphDamagedError(
-                f"graph {self.folder}: migration {', '.join(changed)} was applied with other content; "
+                f"graph {self.folder}: migration {', '.join(changed)} has changed since it was applied; "
                 "run: grove graph rebuild"
             )
         return missing
@@ -221,7 +221,10 @@ class GraphFile:
                 )
 
     def _pool(self, file_bytes: int, least: int) -> int:
-        """Return the limit in bytes of the buffer pool for a file of `file_bytes`; never below `least`."""
+        """Return the largest size in bytes of the buffer pool for a file of `file_bytes`.
+
+        This is `pool_bytes` if it was given. Otherwise it depends on the file, and is at least `least`.
+        """
         return self.pool_bytes or max(least, min(2 * file_bytes, _memory_bytes() // 2))
 
     def hold_still(self) -> None:

@@ -177,7 +177,7 @@ def result_of(
             empty = [f"${name}" for name, value in params.items() if _is_of_no_kind(value)]
             raise QueryFailedError(
                 f"{', '.join(empty) or 'a list'}: the embedded engine cannot tell the type of an empty list "
-                "or of a list of only nulls; compare with it (IN), unwind it, or add an entry"
+                "or of a list of only nulls; use the list only with IN or UNWIND, or add an entry"
             ) from error
         raise QueryFailedError(f"{text} (in {' '.join(cypher.split())[:120]!r})") from error
 

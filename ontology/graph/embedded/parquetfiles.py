@@ -20,7 +20,7 @@ Columns = Callable[[int, int], Mapping[str, list[Any]]]
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
-    """Write a table of `n_rows` rows to a Parquet file, in parts; a table has at least one row."""
+    """Write a table to a Parquet file, part by part; `n_rows` must be at least 1."""
     import pyarrow
     import pyarrow.parquet
 

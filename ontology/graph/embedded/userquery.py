@@ -26,7 +26,7 @@ __all__ = ["reached"]
 def reached(place: Mapping[str, Any], timeout_s: float, _max_rows: int) -> Iterator[sandbox.Query]:
     """Open a graph file, read-only and with one thread, and yield the function that answers one query.
 
-    `place` gives the ``path`` of the file and ``pool_bytes``, the size of the buffer pool.
+    `place` is a mapping with two keys: ``path`` of the file, and ``pool_bytes``, the size of the buffer pool.
     """
     path, pool_bytes = Path(place["path"]), int(place["pool_bytes"])
     reserve = 1 << max(30, (4 * path.stat().st_size - 1).bit_length())  # the engine reserves it twice

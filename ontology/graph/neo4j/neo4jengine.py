@@ -70,9 +70,9 @@ class Neo4jEngine(Engine):
     def _execute(self, statement: str) -> None:
         """Run one statement of a migration, even if another process runs it at the same time.
 
-        A process that waits for indexes keeps locks, and the process that creates those indexes may need
-        them. The server does not recognize this as a deadlock. Therefore the wait is divided into parts, and
-        the locks are released between them.
+        A process that waits for indexes holds locks that the process which creates the indexes may need. The
+        server does not recognize this as a deadlock. Therefore the wait is divided into parts, and the locks
+        are released between the parts.
         """
         waits = _AWAIT in statement
 
@@ -92,7 +92,7 @@ class Neo4jEngine(Engine):
                         raise
 
     def describe(self) -> dict[str, Any]:
-        """Return ``engine``, ``version`` and ``where``, the masked URL of the server."""
+        """Return a dictionary with ``engine``, ``version`` and ``where``, the masked URL of the server."""
         version = self.server.agent().rpartition("/")[2]
         return {"engine": "neo4j", "version": version, "where": self.server.where}
 

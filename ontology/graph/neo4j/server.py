@@ -147,9 +147,9 @@ class Server:
         changed = changed_versions(DIALECT, recorded)
         if changed:
             raise MigrationError(
-                f"graph {self.where}: migration {', '.join(changed)} was applied with other content; "
-                "restore its file and put the changes into a new one, or point GROVE_GRAPH_URL at an empty "
-                "graph"
+                f"graph {self.where}: migration {', '.join(changed)} has changed since it was applied; "
+                "restore its file and put the changes into a new migration, or point GROVE_GRAPH_URL at an "
+                "empty graph"
             )
         return missing
 
@@ -214,7 +214,7 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of an answer as plain values; nodes and edges look the same for both engines."""
+    """Convert a value of an answer to plain values; nodes and edges look the same for both engines."""
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

@@ -112,7 +112,10 @@ class Statement:
 
     @cached_property
     def words(self) -> list[str]:
-        """The unquoted words that may be keywords because of their positions, as written."""
+        """The words that an engine may read as keywords, as written.
+
+        Words in backticks are left out, and words that by their position can only be names (`_is_name`).
+        """
         return [t.text for i, t in enumerate(self.tokens) if t.kind == "word" and not self._is_name(i)]
 
     @cached_property
