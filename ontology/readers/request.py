@@ -44,9 +44,9 @@ class Format:
     reader : callable
         Reads the file at a path into a collector, with the caller's options.
     options : tuple of str
-        Keyword arguments of `read` that it takes; every format also takes ``root``.
+        Keyword arguments of `read` that the format takes; every format also takes ``root``.
     policies : mapping of code to policy
-        Default policies of the format, where they differ from those of the rules.
+        Default policies of the format, where they differ from those in `ontology.readers.defectrules`.
     """
 
     name: str
@@ -119,12 +119,12 @@ class Request:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the file looks like a kind that its format does not read."""
+        """Whether the file looks like a kind of file that cannot be read in the requested format."""
         return self.look is not None and self.look.reader != self.format.name
 
     @property
     def has_foreign_labels(self) -> bool:
-        """Whether the file that should name the classes looks like another kind of file."""
+        """Whether the file that should name the classes looks like a file of some other kind."""
         return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
