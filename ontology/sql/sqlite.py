@@ -30,8 +30,8 @@ class Connection(sqlite3.Connection):
     Attributes
     ----------
     unwritable : sqlite3.Error or None
-        The error that showed that the file can only be read, so that every write raises an error; None for a
-        file that can be written.
+        None if the file can be written. If it can only be read, the error that showed this; every write then
+        raises an error.
     read_as : (Path, tuple of int) or None
         If the file is read without locks: its path, and its inode, time and size when it was opened.
         Otherwise None.
