@@ -36,7 +36,8 @@ class Options:
     delimiter : {"space", "tab", "comma", "semicolon"} or None
         Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
-        The only relation whose edges are kept, in an edge list with relations. If None, all edges are kept.
+        In an edge list with a column of relations, the only relation whose edges are kept. If None, all edges
+        are kept.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}

@@ -96,13 +96,15 @@ class Request:
     Attributes
     ----------
     source, file : Path
-        The given path, and the file to read: the path itself, or a file in it if it is a WordNet folder.
+        The given path, and the file to read. They are the same unless the given path is a WordNet folder;
+        then the file to read is in this folder.
     format : Format
         The format to read it in.
     look : Look or None
-        The recognized kind of the file.
+        The recognized kind of the file; None if it may be a hierarchy written as text.
     labels_look : Look or None
-        The recognized kind of the file that names the classes.
+        The recognized kind of the file that names the classes; None if there is no such file, or if its kind
+        was not recognized.
     options : Options
         The caller's options.
     policies : mapping of code to policy
@@ -207,7 +209,7 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; for a WordNet folder, the file inside."""
+    """Return the readable file that a path names; if it names a WordNet folder, the file of `part` in it."""
     shown = printable(str(path))
     try:
         if not path.exists():
