@@ -101,8 +101,8 @@ class Settings:
         Raises
         ------
         SettingsError
-            For a malformed setting, with the variable and the rule; for variables that are not settings, with
-            the most similar setting for each.
+            If a setting is malformed (the message names the variable and the rule), or if there are variables
+            that are not settings (the message suggests the most similar setting for each).
         """
         env = os.environ if env is None else env
         check_variables(env)
@@ -280,7 +280,7 @@ def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
 def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:
     value = _value_of(env, name) or "0"
     if value not in ("0", "1"):
-        raise SettingsError(f"{name}: {value!r} must be 1, to {meaning}, or 0", name)
+        raise SettingsError(f"{name}: {value!r} must be 0, or 1 to {meaning}", name)
     return value == "1"
 
 

@@ -56,7 +56,7 @@ class SnapshotChecker:
         return digest
 
     def layout(self, n_labels: int, n_edges: int) -> str:
-        """Return the layout of the graph, such as a hierarchy or a grid, which must fit its size."""
+        """Return the layout of the graph, such as hierarchy or grid; it must fit the size of the graph."""
         layout = self._metadata.get("layout", "")
         if layout in ("hierarchy", "undirected"):
             return layout
@@ -70,7 +70,7 @@ class SnapshotChecker:
         )
 
     def keys(self) -> Keys:
-        """Return the table of keys, which must be sorted in the stored order and contain no NUL."""
+        """Return the table of keys; the stored order must sort them, and they must not contain a NUL."""
         table = self._table("keys")
         order = self._array("keys.order", np.int32)
         if not len(table) or len(order) != len(table):

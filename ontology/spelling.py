@@ -29,7 +29,9 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def listed_close(words: Sequence[str]) -> str:
-    """Return the end of a message that lists `words`, which are spelled like an unknown word; may be empty.
+    """Return the end of a message that lists `words`, known words spelled like an unknown one.
+
+    If there are no `words`, the text is empty.
 
     >>> listed_close(["oak"]), listed_close([])
     ("; close to it: 'oak'", '')
@@ -38,7 +40,9 @@ def listed_close(words: Sequence[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message that suggests the known word most similar to `word`; empty without one.
+    """Return the end of a message that suggests the known word most similar to `word`.
+
+    If no known word is similar, the text is empty.
 
     >>> did_you_mean("metrc", ["metric", "labels"])
     "; did you mean 'metric'?"

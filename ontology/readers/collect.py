@@ -32,11 +32,12 @@ class Options:
         The meaning of the first two columns of an edge list. If None, the words of the header decide; without
         a header it is parent-child.
     header : bool or None
-        Whether an edge list starts with a header; None: recognized from its words.
+        Whether an edge list starts with a header. If None, a header is recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
-        Column delimiter of an edge list; None: recognized from its first lines.
+        Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
-        The only relation whose edges are kept, in an edge list with relations. If None, all edges are kept.
+        In an edge list with a column of relations, the only relation whose edges are kept. If None, all edges
+        are kept.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
@@ -79,7 +80,7 @@ class Collector:
     file : str
         Path of the file with the edges, as reports show it.
     recorder : Recorder
-        Takes the defects.
+        Records the defects that the reader finds.
     child, parent : list of str
         Ends of each edge.
     line : array of int
@@ -97,7 +98,7 @@ class Collector:
     layout, digest : str or None
         Layout and digest of the graph, if the source states them.
     classes : tuple of keys or None
-        The labels that are classes, if the source says so.
+        The labels that the source lists as classes, sorted; None if it does not list classes.
     """
 
     file: str
@@ -192,11 +193,11 @@ class Collector:
                     self.parent[i] = whole
 
     def place(self, label: str, parent: str | None, line: int) -> str:
-        """Add a label below its parent, and return its key; for formats in which each label occurs once.
+        """Add a label below its parent, and return its key.
 
-        A label that has already occurred under another parent is reported. If the policy ``repeated-label``
-        is ``fix``, the new occurrence becomes a label with the key ``parent/label``; otherwise both
-        occurrences are one label with several parents.
+        The readers of formats for trees use this method. A label that has already occurred under another
+        parent is reported. If the policy ``repeated-label`` is ``fix``, the new occurrence becomes a separate
+        label with the key ``parent/label``; otherwise both occurrences are one label with several parents.
         """
         key = label
         before = self._parent_of.setdefault(label, parent)

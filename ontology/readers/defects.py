@@ -25,7 +25,8 @@ class Defect:
     code : str
         Key into `ontology.readers.defectrules.RULES`.
     severity : str
-        ``"error"``, ``"warn"`` or ``"info"``, depending on the policy.
+        ``"error"`` if the policy makes the read fail, ``"warn"`` if the content is kept as it is, and
+        ``"info"`` if the content is repaired.
     policy : str
         The policy that applies.
     count : int
@@ -62,7 +63,10 @@ class Defect:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Defect:
-        """Return the defect from the values of `to_dict`, with only the places of its examples."""
+        """Return the defect that `to_dict` turned into `values`.
+
+        Its places are only those of its examples.
+        """
         examples = tuple((e["file"], e["line"], e["text"]) for e in values["examples"])
         named = {name: values[name] for name in ("code", "severity", "policy", "count", "message", "remedy")}
         return cls(**named, examples=examples, places=tuple((file, line) for file, line, _ in examples))
@@ -102,7 +106,7 @@ class Report:
 
     @property
     def errors(self) -> tuple[Defect, ...]:
-        """The defects that prevent a graph."""
+        """The defects because of which no graph was made."""
         return tuple(d for d in self.defects if d.severity == "error")
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,7 +120,10 @@ class Report:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
-        """Return the report from the values of `to_dict`; defects have only the places of their examples."""
+        """Return the report that `to_dict` turned into `values`.
+
+        The places of each defect are only those of its examples.
+        """
         defects = tuple(map(Defect.from_dict, values["defects"]))
         return cls(values["source"], values["format"], defects, dict(values["counts"]))
 
@@ -182,7 +189,7 @@ class Recorder:
 
     @property
     def has_errors(self) -> bool:
-        """Return whether any defect found so far prevents a graph."""
+        """Return whether no graph can be made because of a defect found so far."""
         return any(self._policies[code] == "error" for code in self._found)
 
     def report(self, source: str, format: str, *, labels: int, edges: int, roots: int) -> Report:
@@ -201,7 +208,7 @@ class Recorder:
         return Report(source, format, defects, counts)
 
     def _causes_of_roots(self) -> list[str]:
-        """Return the codes of the defects found that probably caused several roots."""
+        """Return the codes of those recorded defects that probably caused the defect ``roots``."""
         return [code for code in CAUSES_OF_ROOTS if code in self._found and "roots" in self._found]
 
     def _defect(self, code: str) -> Defect:
@@ -242,7 +249,7 @@ def place(file: str, line: int) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return `text` cut to 240 characters, and escape characters that disturb a terminal or JSON reader.
+    r"""Cut `text` to 240 characters, and escape the characters that disturb a terminal or a JSON reader.
 
     >>> printable("a\x1b[31m\tb\ud800")
     'a\\x1b[31m\\tb\\ud800'

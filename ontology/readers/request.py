@@ -44,9 +44,9 @@ class Format:
     reader : callable
         Reads the file at a path into a collector, with the caller's options.
     options : tuple of str
-        Keyword arguments of `read` that it takes; every format also takes ``root``.
+        Keyword arguments of `read` that the format takes; every format also takes ``root``.
     policies : mapping of code to policy
-        Default policies of the format, where they differ from those of the rules.
+        Default policies of the format, where they differ from those in `ontology.readers.defectrules`.
     """
 
     name: str
@@ -96,13 +96,15 @@ class Request:
     Attributes
     ----------
     source, file : Path
-        The given path, and the file to read: the path itself, or a file in it if it is a WordNet folder.
+        The given path, and the file to read. They are the same unless the given path is a WordNet folder;
+        then the file to read is in this folder.
     format : Format
         The format to read it in.
     look : Look or None
-        The recognized kind of the file.
+        The recognized kind of the file; None if it may be a hierarchy written as text.
     labels_look : Look or None
-        The recognized kind of the file that names the classes.
+        The recognized kind of the file that names the classes; None if there is no such file, or if its kind
+        was not recognized.
     options : Options
         The caller's options.
     policies : mapping of code to policy
@@ -119,12 +121,12 @@ class Request:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the file looks like a kind that its format does not read."""
+        """Whether the file looks like a kind of file that cannot be read in the requested format."""
         return self.look is not None and self.look.reader != self.format.name
 
     @property
     def has_foreign_labels(self) -> bool:
-        """Whether the file that should name the classes looks like another kind of file."""
+        """Whether the file that should name the classes looks like a file of some other kind."""
         return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
@@ -207,7 +209,7 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; for a WordNet folder, the file inside."""
+    """Return the readable file that a path names; if it names a WordNet folder, the file of `part` in it."""
     shown = printable(str(path))
     try:
         if not path.exists():

@@ -89,11 +89,11 @@ class Edges:
 def break_loops(edges: Edges, recorder: Recorder) -> Edges:
     """Report each edge that closes a loop, and return the other edges.
 
-    A depth-first walk visits each strongly connected component of several labels, from parents to children,
-    with children by key. In a component, it begins at the smallest key among the labels that have a parent
-    outside the component; if there is no such label, at the smallest key of the component. An edge to a label
-    on the current path of the walk closes a loop. The result depends only on keys, never on the order of
-    lines. O(n_labels + n_edges).
+    Each strongly connected component that has several labels is walked depth first, from parents to children.
+    The children of a label are visited in the order of their keys. The walk begins at the smallest key among
+    the labels that have a parent outside the component; if there is no such label, it begins at the smallest
+    key of the component. An edge to a label on the current path of the walk closes a loop. The result depends
+    only on keys, never on the order of lines. O(n_labels + n_edges).
     """
     component = strongly_connected(edges.n_labels, edges.parent, edges.child)
     size = np.bincount(component)
@@ -226,9 +226,9 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    The search starts only at labels with several parents. From a label, it goes up only to the level of the
-    highest of its parents. The level of a label is the length of its longest path up to a root. After
-    1,000,000 steps in total the search stops, which is reported as a defect.
+    The search starts only at labels with several parents. The search from a label goes up only to the level
+    of the highest parent of that label. The level of a label is the length of its longest path up to a root.
+    After 1,000,000 steps in total the search stops, which is reported as a defect.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)

@@ -1,4 +1,4 @@
-"""Read and write the files of results: documents, and the facts that all other result files have in common.
+"""Read and write result files: documents, and the contents that all other result files have in common.
 
 A document is a JSON file. Every other result is one safetensors file. Its arrays contain indices into the
 canonical order of one version of an ontology; its metadata name the version, the space and how exact the

@@ -1,4 +1,7 @@
-"""Pack what all result files have in common, such as the space; open a result and check its ontology."""
+"""Pack the contents that all result files except documents have in common, and open and check result files.
+
+These contents describe the version of the ontology and the space in which a result was found.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,10 @@ class ResultFile:
     def array(
         self, name: str, dtypes: DTypeLike | tuple[DTypeLike, ...], shape: tuple[int | None, ...] = (None,)
     ) -> NDArray[Any]:
-        """Return an array after checking that it has one of `dtypes` and `shape` (None: any length)."""
+        """Return an array after checking that it has one of `dtypes` and the given `shape`.
+
+        A None in `shape` allows any length of that axis.
+        """
         try:
             return stored_array(self.arrays, name, dtypes, shape)
         except InputError as error:

@@ -193,7 +193,10 @@ class Catalog:
     # ---- reading -----------------------------------------------------------------------------------
 
     def currents(self) -> dict[str, str | None]:
-        """Map every ontology name ever used, sorted, to the digest of its current version or None."""
+        """Return a dictionary from every ontology name ever used to the digest of its current version.
+
+        The names are sorted. The digest is None if the name does not have a current version.
+        """
         with reading(self.engine) as connection:
             rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}
@@ -250,11 +253,12 @@ class Catalog:
         )
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:
-        """Return the version that a reading gave, and the report (as JSON) and the time of this reading.
+        """Return the version of `name` that came from an earlier reading of a source.
 
         `fingerprint` identifies the reading: the source, the options and the version of the readers. Return
-        None if no ready version came from it. A version records only its last reading. An earlier reading
-        that gave the same version is therefore not found.
+        a tuple of the version, the report of the reading (as JSON) and the time of the reading, or None if no
+        ready version came from it. A version records only the last reading that gave it. A reading before
+        that one is therefore not found.
         """
         columns = version_table.c
         this = (columns.ontology == name, columns.reading == fingerprint, columns.state == "ready")
@@ -342,7 +346,7 @@ class Catalog:
             own = " (another thread of this process)" if row.lease_owner == owner else ""
             raise ConflictError(
                 f"ontology {name!r} is being changed by {row.lease_owner}{own}, which began at {since}; wait "
-                f"until it has finished, or {LEASE_SECONDS:.0f} s if it has died: then its lease ends"
+                f"until it has finished; if it has died, its lease ends within {LEASE_SECONDS:.0f} s"
             )
         return Lease(name, fence, owner)
 
@@ -378,8 +382,8 @@ class Catalog:
     ) -> Version:
         """Record a version as loading, and its load batches as pending.
 
-        A load batch is a part of the version that is loaded into the graph at once. A version that is already
-        recorded keeps its state.
+        A load batch is a part of the version that is loaded into the graph in one step. A version that is
+        already recorded keeps its state.
 
         `snapshot` and `definitions` are (sha256, size in bytes) of artifacts. Definitions and source are not
         part of the digest. If given, they replace those that an earlier ingest of the same content recorded.

@@ -1,9 +1,10 @@
 """The SQL database of catalog and ledger: engine, transactions, clock and schema version.
 
 SQLite runs in WAL mode with synchronous FULL, foreign keys on and a 30 s wait for locks. Transactions that
-may write begin with ``BEGIN IMMEDIATE``, so that they wait for the write lock at their beginning. A
-transaction that reads first and writes later could fail instead of waiting. A file that cannot be written can
-still be read (`ontology.sql.sqlite`). PostgreSQL is accessed through psycopg (`ontology.sql.postgresql`).
+may write begin with ``BEGIN IMMEDIATE``, so that they wait for the write lock at their beginning. If a
+transaction read first and took the lock only at its first write, it could fail instead of waiting. A file
+that cannot be written can still be read (`ontology.sql.sqlite`). PostgreSQL is accessed through psycopg
+(`ontology.sql.postgresql`).
 Faults of server and disk are raised as our own errors, with passwords masked
 (`ontology.sql.database_faults`).
 """
@@ -212,7 +213,11 @@ def patient(connection: Connection) -> Iterator[None]:
 
 
 def describe(engine: Engine) -> dict[str, str | float]:
-    """Return ``version`` of the database, ``seconds`` (its time) and, for SQLite, its ``journal`` mode."""
+    """Return a dictionary that describes the database.
+
+    ``version`` is the name and version of its engine, and ``seconds`` its time in seconds since 1970. For
+    SQLite, ``journal`` is its journal mode.
+    """
     facts: dict[str, str | float] = {}
     with reading(engine) as connection:
         facts["seconds"] = connection.execute(sqlalchemy.select(now())).scalar_one()
@@ -276,7 +281,7 @@ def _connect_postgresql(_dialect: Any, _record: Any, arguments: Any, parameters:
 def _try_rested(connection: Any, record: Any, _proxy: Any) -> None:
     """Test a connection that was not used for a while, before the pool lends it again.
 
-    If it is broken, the pool drops all connections that are older than this moment, and connects again.
+    If it is broken, the pool drops all connections that were opened before this test, and connects again.
     """
     from labelgrove.ontology.sql.postgresql import is_alive
 

@@ -74,7 +74,7 @@ def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
 def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
     """Start the grace period of artifacts, because the caller drops references to them.
 
-    `results` selects the artifacts as (sha256, size).
+    `results` is a SELECT statement; each of its rows is the (sha256, size) of an artifact.
     """
     row = results.distinct().subquery().c
     names = ["sha256", "size", "kind", "created_at", "touched_at"]
@@ -95,7 +95,7 @@ def let_go_since(connection: Connection, digests: Collection[str], seconds: floa
 
 
 def unnamed_rows(connection: Connection, seconds: float) -> list[str]:
-    """Return the digests of recorded artifacts without a reference for at least `seconds`."""
+    """Return the digests of recorded artifacts that have not had a reference for at least `seconds`."""
     return list(connection.execute(select(_artifact.sha256).where(*_unnamed(seconds))).scalars())
 
 

@@ -63,7 +63,10 @@ class Connection(psycopg.Connection[Any]):
     heard_at: float = -math.inf
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        """Run a generator of psycopg within the time limit; it yields the events that it waits for."""
+        """Run a generator of psycopg within the time limit.
+
+        psycopg calls this method whenever it waits for the server; `gen` yields the events to wait for.
+        """
         limit = ANSWER_S if math.isnan(self.answer_s) else self.answer_s
         return super().wait(self._within(limit, gen), *args, **options)
 

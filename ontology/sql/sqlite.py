@@ -30,11 +30,11 @@ class Connection(sqlite3.Connection):
     Attributes
     ----------
     unwritable : sqlite3.Error or None
-        The error that showed that the file can only be read, so that every write raises an error; None for a
-        file that can be written.
+        None if the file can be written. If it can only be read, the error that showed this; every write then
+        raises an error.
     read_as : (Path, tuple of int) or None
-        If the file is read without locks: its path, and its inode, time and size when it was opened.
-        Otherwise None.
+        If the file is read without locks, a pair: its path, and a tuple of its inode, modification time in
+        nanoseconds and size when it was opened. Otherwise None.
     """
 
     unwritable: sqlite3.Error | None = None
@@ -48,7 +48,8 @@ class Connection(sqlite3.Connection):
     def is_consistent(self) -> bool:
         """Return whether all data read so far come from one state of the file.
 
-        Locks guarantee this. Without locks, it is true if the file has not changed since it was opened.
+        Locks guarantee this. Without locks, it is true if the file has not changed since it was opened and no
+        part of the database may be in a write-ahead log.
         """
         if self.read_as is None:
             return True

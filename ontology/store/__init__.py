@@ -1,1 +1,1 @@
-"""Store bytes and check them when they are read: artifacts, canonical files, faults of disks."""
+"""Store artifacts as files, check them when they are read, and translate faults of disks and services."""

@@ -135,7 +135,10 @@ class Copies(ABC):
 
     @abstractmethod
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep a copy of `document`, the index document of `name` just read; None if it does not exist."""
+        """Keep a copy of `document`, which was just read as the index document of `name`.
+
+        If `document` is None, `name` does not have an index document.
+        """
 
 
 class ArtifactStore:
@@ -186,7 +189,7 @@ class ArtifactStore:
         return bytes(self.content(digest))
 
     def content(self, digest: str) -> bytes | mmap.mmap:
-        """Return the same content as `read_bytes`, but from a local store as a memory map."""
+        """Return the same content as `read_bytes`; if the store is local, return it as a memory map."""
         path = _content_path(digest)
         stored = partial(self._stored, path)
         return stored() if self._copies is None else self._copies.content(digest, stored)
@@ -260,7 +263,7 @@ class ArtifactStore:
     def temporaries(self) -> Iterator[tuple[Path, float]]:
         """Yield the path of each temporary file and the time of its last write.
 
-        The writer of the file may still be active, or it was killed.
+        The process that writes the file may still be at work, or it may have been killed.
         """
         with self._faults(self.where):
             yield from self.storage.temporaries()
@@ -351,7 +354,7 @@ class ArtifactStore:
 
     @contextlib.contextmanager
     def _faults(self, shown: str) -> Iterator[None]:
-        """Translate faults of disk and network into our errors, with the next step."""
+        """Translate faults of disk and network into our errors, which tell the user the next step."""
         try:
             yield
         except GroveError:

@@ -83,7 +83,7 @@ class LocalFolder(Storage):
     def temporaries(self) -> Iterator[tuple[Path, float]]:
         """Yield the path of each temporary file and the time of its last write.
 
-        The writer of the file may still be active, or it was killed.
+        The process that writes the file may still be at work, or it may have been killed.
         """
         for where in (self._root / "index", *self._folders("sha256")):
             for entry in _entries(where):

@@ -68,7 +68,7 @@ def remote_fault(error: BaseException, shown: str) -> GroveError | None:
         return TransientError(f"{said}, after several attempts; it is busy: try again later")
     if code in _ON_THE_WAY:
         return TransientError(
-            f"{said}: it received other bytes than were sent; nothing was published, try again"
+            f"{said}: the bytes that it received differ from those sent; nothing was published, try again"
         )
     if code in _CLOCK:
         return ServiceError(f"{said}; set the clock of this machine")

@@ -72,6 +72,6 @@ class Storage(ABC):
     def temporaries(self) -> Iterator[tuple[Path, float]]:
         """Yield the path of each temporary file and the time of its last write.
 
-        The writer of the file may still be active, or it was killed.
+        The process that writes the file may still be at work, or it may have been killed.
         """
         yield from ()

@@ -1,4 +1,4 @@
-"""Make a new version the current one, safely across crashes: ingest, loading, snapshots, export.
+"""Ingest, load, store and export versions; a crash never makes an incomplete version the current one.
 
 A module imports only modules on lines below its own. Modules below `workspace` take the stores as arguments::
 

@@ -168,7 +168,7 @@ def _unlike(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[s
         spelled = tuple(map(spell, header))
         if spelled not in taken:
             return spelled
-    raise InputError(f"labels form rows equal to every spelling of the header {header!r}; export as json")
+    raise InputError(f"every spelling of the header {header!r} is equal to a row of labels; export as json")
 
 
 # ---- one document --------------------------------------------------------------------------------------

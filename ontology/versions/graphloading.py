@@ -149,8 +149,9 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Mark a version in the graph ready after checking its counts; if they are wrong, load it again first.
+    """Check the counts of a version in the graph, and mark the version ready.
 
+    If the counts are wrong, or the version was dropped meanwhile, it is loaded again first.
     `check` and the errors are those of `load_share`.
     """
     try:

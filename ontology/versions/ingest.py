@@ -153,7 +153,7 @@ def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
             _open_version(workspace, lease, snapshot)
     except ConflictError as error:
         _log.info(
-            "version %s of %s is not recorded before it is registered: %s",
+            "version %s of %s could not be recorded in advance (%s); it is recorded when it is registered",
             snapshot.graph.digest[:12],
             name,
             error,

@@ -16,7 +16,7 @@ __all__ = ["holding"]
 
 @contextmanager
 def holding(stores: Stores, name: str) -> Iterator[Lease]:
-    """Hold the lease of `name` while a block runs; a thread renews it every third of its duration.
+    """Hold the lease of `name` while a block runs; a thread renews it after each third of its duration.
 
     If the lease is lost, the holder's next write to the catalog raises `LeaseLostError`. The fence of the
     lease is above the fence that the graph recorded last, even if an older copy of the catalog was restored.

@@ -67,8 +67,9 @@ def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> l
     Returns
     -------
     list of dict
-        One for each version, with ``ontology, digest, current, n_labels, n_edges, problems, same``;
-        ``problems`` describes each difference in words; ``same`` is True if there are no problems.
+        One dictionary for each version, with the keys ``ontology``, ``digest``, ``current``, ``n_labels``,
+        ``n_edges``, ``problems`` and ``same``. ``problems`` describes each difference in words; ``same`` is
+        True if there are no problems.
 
     Notes
     -----

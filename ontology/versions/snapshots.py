@@ -38,14 +38,14 @@ Stored = tuple[str, int]
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of a source, which gave a version.
+    """The record of how a version was read from its source.
 
     Attributes
     ----------
     fingerprint : str
         Digest of everything that the reading depended on (`ontology.readers.fingerprint`).
     report : Report
-        The report of the reading; for the examples of each defect it only contains their places.
+        The report of the reading; each of its defects has only the places of its examples.
     read_at : float or None
         Time when the reading was recorded, in seconds since 1970 by the database's clock; None if it is not
         yet recorded.
@@ -112,7 +112,7 @@ def put_result(
 ) -> Snapshot:
     """Store a read result or a graph; a `Snapshot` is already stored and is only returned.
 
-    If `source` is given, the result has it as its source.
+    If `source` is given, the returned snapshot has it as its `source`.
 
     Raises
     ------

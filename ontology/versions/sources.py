@@ -42,10 +42,10 @@ def read_once(
     -------
     ReadResult or Snapshot
         The result of reading the source. If a version came from the same source, options and version of the
-        readers, the source is not read: the stored snapshot is returned instead, with the earlier report in
-        `Snapshot.reading`. `ontology.versions.ingest.register` and `workers.client.submit_ingest` accept both
-        types. If artifacts of that version are damaged or missing, the source is read again; registering the
-        result repairs them.
+        readers, the stored snapshot is returned instead, with the earlier report in `Snapshot.reading`; the
+        source is read only for its fingerprint. `ontology.versions.ingest.register` and
+        `workers.client.submit_ingest` accept both types. If artifacts of that version are damaged or
+        missing, the source is read again; registering the result repairs them.
 
     Raises
     ------

@@ -1,12 +1,12 @@
 r"""Recognize the kind of a file by its first bytes; one table lists all kinds, readable or not.
 
-If a row of the table has a ``reader``, only that format reads the kind; all others refuse it. If it has none,
-no format reads the kind, and the row contains advice. The first row that fits applies. Therefore rows that
-test bytes come before rows that test text, and rows that test for one unmistakable sign come before rows that
-count how many lines have a certain form. Kinds of JSON documents are distinguished by
-`ontology.readers.formats.jsonshapes`, which needs all of their text.
+If a row of the table has a ``reader``, files of this kind can be read in that format, and are refused in all
+others. If a row has none, files of this kind cannot be read in any format, and the row contains advice. The
+first row that fits applies. Therefore rows that test bytes come before rows that test text, and rows that
+test for one unmistakable sign come before rows that count how many lines have a certain form. Kinds of JSON
+documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all of their text.
 
-When a format learns to read one of these kinds, name the format as the ``reader`` of the row.
+When files of one of these kinds can be read in a format, name that format as the ``reader`` of the row.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Look:
     name : str
         Name of the kind, with an article if it needs one.
     fits : callable
-        Takes the start of a file; returns whether it is of this kind.
+        Takes the start of a file; returns whether the file is of this kind.
     advice : str
-        How to handle such a file; empty if a format reads it.
+        How to handle such a file; empty if it can be read in a format.
     reader : str or None
-        The name of the format that reads it; None if none does.
+        The name of the format in which such a file can be read; None if there is none.
     """
 
     name: str

@@ -67,7 +67,7 @@ def some_lines(pattern: str, least: int = 1) -> Sign:
 
 
 def most_lines(pattern: str, share: float = 0.8, least: int = 2) -> Sign:
-    """Test whether a pattern occurs in at least `least` lines, and in at least a `share` of all lines.
+    """Test whether a pattern occurs in at least `least` lines, and in at least the fraction `share` of lines.
 
     Comments are left out.
     """
@@ -166,9 +166,11 @@ def has_headings(head: Head) -> bool:
     """Return whether the text has `#` headings of at least two levels, or underlined headings.
 
     A line of four or more ``=`` always counts as the underline of a heading. Lines that start with `#` may
-    also be comments, and are taken for comments in three cases: all other lines have the same number of cells
-    (two or more); no other line has a bullet, and each has two words; or no other line has a bullet, and some
-    are indented.
+    also be comments. They are taken for comments in three cases:
+
+    * all other lines have the same number of cells (two or more);
+    * every other line has two words, and none has a bullet;
+    * some other lines are indented, and none has a bullet.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
     in_pairs = not bulleted and all(len(line.split()) == 2 for line in head.records)
@@ -182,9 +184,9 @@ def has_headings(head: Head) -> bool:
 def is_statements(head: Head) -> bool:
     """Return whether at least half of the lines look like statements of a programming language.
 
-    At least two lines, and a quarter of all lines, must have the punctuation of code; other lines look like
-    statements if they begin with a keyword. The answer is False if every line has two words, or if all lines
-    have the same number of cells (two or more).
+    A line looks like a statement if it has the punctuation of code or begins with a keyword. At least two
+    lines, and at least a quarter of all lines, must have the punctuation of code. The answer is False if
+    every line has two words, or if all lines have the same number of cells (two or more).
     """
     n = len(head.records)
     n_marked = sum(_PUNCTUATED.search(line) is not None for line in head.records)
@@ -199,9 +201,10 @@ def is_statements(head: Head) -> bool:
 
 
 def is_prose(head: Head) -> bool:
-    """Return whether half of the lines have six words or more, and a seventh end in punctuation.
+    """Return whether the lines look like sentences: many words, and punctuation at the end.
 
-    The answer is False if all lines have the same number of cells (two or more).
+    At least half of the lines must have six words or more, and at least a seventh of all lines must end in
+    punctuation. The answer is False if all lines have the same number of cells (two or more).
     """
     words = sorted(len(line.split()) for line in head.records)
     ends = sum(line.rstrip()[-1] in ".!?,;:" for line in head.records)

@@ -25,7 +25,8 @@ def sniff(path: Path, start: Head, look: Look | None) -> str:
     start : Head
         First bytes of the file.
     look : Look or None
-        The recognized kind of the file; if a format reads that kind, the format is returned.
+        The recognized kind of the file. If files of this kind can be read in a format, that format is
+        returned.
 
     Notes
     -----

@@ -20,10 +20,11 @@ _TABLE = re.compile(r"[\t,;]")
 def looks_like_yaml(lines: list[str]) -> bool:
     r"""Return whether the lines look like mappings and lists in YAML.
 
-    Lines of YAML have the form ``key:``, ``key: value`` or ``- item``, and at least one has a key. If more
-    deeply indented lines follow a line, it must end in a colon; this distinguishes YAML from an outline, in
-    which any label may have lines below it. A tenth of the lines may differ, because values can continue on
-    further lines.
+    Lines of YAML have the form ``key:``, ``key: value`` or ``- item``, and at least one has a key. Lines that
+    are indented more deeply may follow only a line that ends in a colon, has an anchor or tag after its
+    colon, or is a single dash. This distinguishes YAML from an outline, in which any label may have lines
+    below it. Up to a tenth of the lines may break these rules, because values can continue on further lines.
+    If the first line is ``---`` or begins with ``%YAML``, the text counts as YAML.
 
     >>> looks_like_yaml(["a: 1", "b:", "  - c"]), looks_like_yaml(["Genus: Canis", "  Species: lupus"])
     (True, False)

@@ -1,4 +1,4 @@
 """Readers of the formats, one module per format.
 
-Each module gives the lines, columns or objects of its format their meaning.
+Each module interprets the lines, columns or objects of one format.
 """

@@ -70,9 +70,10 @@ def _is_record(line: str) -> bool:
 def _plain_columns(
     lines: list[str], delimiter: str, layout: Layout | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the children and parents in a block of lines, if a fast check finds two plain columns in it.
+    """Return the children and parents in a block of lines that a fast check finds to be simple.
 
-    Return None if there may be anything else in the block: its lines are then read one by one.
+    In a simple block, each line consists of the two ends of an edge and one delimiter. Return None if the
+    block may contain anything else, such as a comment or a quote: its lines are then read one by one.
     """
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
@@ -154,10 +155,10 @@ class _Reader:
         return cells
 
     def _settle(self, cells: list[str], at: int) -> bool:
-        """Determine the layout from the first record, and return whether this record is finished.
+        """Determine the layout from the first record; return False if this record is an edge.
 
-        It is finished if it is a header, or if the file turns out not to be an edge list, which is reported.
-        Otherwise it is an edge that must still be read.
+        The caller must then still read the edge. Return True if the record is a header, or if the file turns
+        out not to be an edge list, which is reported.
         """
         self.layout = read_header(cells, at, self._into, self._options)
         if self.layout is not None:
@@ -227,7 +228,10 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the report's excerpt for a first record with an invalid weight, which may be a header."""
+        """Return the excerpt of the first record for the report of its invalid weight.
+
+        If the record may be a header of unknown words, the excerpt says so.
+        """
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 

@@ -1,7 +1,7 @@
 """Recognize a JSON document: a tree of labels, or one of the shapes that are often mistaken for one.
 
-`LOOKS` in `ontology.readers.detection.looks` recognizes that a file is JSON. Which kind of JSON it is can be
-seen only in the whole text. The first shape that fits applies.
+The table `LOOKS` in `ontology.readers.detection.looks` recognizes a JSON file by its start. The kind of the
+document can be recognized only from the whole text. The first shape that fits applies.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Test whether the document is a JSON object, not empty, whose values all have one of these types."""
+    """Test whether the document is a nonempty JSON object and all its values have one of these types."""
     return lambda document, _: (
         isinstance(document, dict)
         and bool(document)
@@ -171,9 +171,10 @@ SHAPES: tuple[Shape, ...] = (
 
 
 def _member_names(document: Any) -> str:
-    """Return the names of the first members of a document (of the first object if it is an array) as text.
+    """Return a text that lists the names of the first members of a document.
 
-    If the object states a format, return that instead.
+    If the document is an array, the members are those of its first object. If the object states a format, the
+    text is this format instead.
     """
     first = (
         next((one for one in document if isinstance(one, dict)), None)

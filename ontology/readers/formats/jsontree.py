@@ -26,7 +26,10 @@ __all__ = ["read_json"]
 
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
-    """Read a JSON tree into a collector; the whole text is kept in memory, with up to 256 MiB in a line."""
+    """Read a JSON tree into a collector.
+
+    The whole text is kept in memory; a line may have up to 256 MiB.
+    """
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return
@@ -125,9 +128,10 @@ class _Walk:
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
         """Return the path of names that is the key of a node; if it is taken, add ``#2``, ``#3`` ... to it.
 
-        The parent may have occurred before, with another list of children. Then a child with the name of an
-        earlier child is the same label, and `again` contains the paths of the children that have been read
-        from the new list. Otherwise, `again` is None.
+        Two nodes with the same id are one label, so that the parent may have a second list of children. If
+        the node is in the second list and has the name of a child in the first list, both are the same label.
+        `again` contains the paths of the children that have been read from the second list. It is None if the
+        parent has occurred only once.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

@@ -1,9 +1,9 @@
-"""Read category hierarchies of large-scale text classification: lines ``parent child``, and classes.
+"""Read category hierarchies of large-scale text classification, from one or two files.
 
-The file of the hierarchy has one edge a line, given by the integers of the two categories. Categories may
-have several parents; the largest published file contains cycles. A separate labels file shows which
-categories are classes. It has a header and then one document a line, such as ``545, 32 8:1 18:2``: classes
-with commas between them, then features, which are not read.
+The file of the hierarchy has one edge a line, ``parent child``, given by the integers of the two categories.
+Categories may have several parents; the largest published file contains cycles. A separate labels file shows
+which categories are classes. It has a header and then one document a line, such as ``545, 32 8:1 18:2``:
+classes with commas between them, then features, which are not read.
 """
 
 from __future__ import annotations

@@ -51,7 +51,10 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
 
 
 def _is_table(lines: list[str]) -> bool:
-    """Return whether the lines look like a table: not indented, with equally many columns, at least two."""
+    """Return whether the lines look like a table: all have the same number of columns, at least two.
+
+    Lines that look like an outline, for example because one is indented, do not look like a table.
+    """
     records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
     widths = {len(_COLUMN.split(line)) for line in records}
     return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)

@@ -1,7 +1,7 @@
-"""Read superclass lists, with lines ``superclass TAB class, class``; a root is added above them.
+"""Read superclass lists, with lines ``superclass TAB class, class``.
 
-The hierarchy has two levels or more below the root. A class may be the superclass of another line.
-Superclasses that are not classes of any line become children of the root.
+A class may be the superclass of another line. If several superclasses are not classes of any line, a root is
+added by default, and they become its children. The hierarchy then has two levels or more below the root.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["looks_like_superclasses", "read_superclasses"]
 
 
 def looks_like_superclasses(lines: list[str]) -> bool:
-    """Return whether every line contains one tab, and at least one has a comma after it."""
+    """Return whether every line contains one tab, and at least one line has a comma after its tab."""
     return all(line.count("\t") == 1 for line in lines) and any(
         "," in line.partition("\t")[2] for line in lines
     )

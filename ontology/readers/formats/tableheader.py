@@ -181,7 +181,7 @@ def read_header(cells: list[str], at: int, into: Collector, options: Options) ->
 
 
 def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> Layout | str:
-    """Return the layout that most of the given lines have; for a file without a header.
+    """Return the layout of a file without a header: the layout that most of the given lines have.
 
     The first two columns are the ends of an edge; a third is its weight. If the lines are not an edge list,
     return a text that says why.
@@ -214,7 +214,10 @@ def number_text(cell: str, delimiter: str) -> str:
 
 
 def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent), given the columns `first` and `second` of the two `ends`."""
+    """Return the columns of (child, parent) in a table whose header names both ends of an edge.
+
+    `ends` are the roles of the two ends in the header, and `first` and `second` are their columns.
+    """
     if ends == ("first", "second"):
         return (first, second) if _ends_by_position(options) == (0, 1) else (second, first)
     swapped = ("child-parent", "parent-child")[first < second]  # contradicts a header with child and parent

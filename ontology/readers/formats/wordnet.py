@@ -1,6 +1,7 @@
-"""Read WordNet database files: ``data.noun`` and ``data.verb``, synsets below their hypernyms.
+"""Read the WordNet database files ``data.noun`` and ``data.verb``.
 
-A record is ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss``.
+Each record is a synset; its hypernyms become its parents. A record has the form
+``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss``.
 Here ``w_cnt`` and ``lex_id`` are hexadecimal and ``p_cnt`` is decimal; records of verbs also have frames.
 Lines that start with two blanks are the license. A key is ``n`` or ``v`` followed by the offset; the name is
 the first word. Parents are ranked in the order of the record, all hypernyms (``@``) before all instance
@@ -71,7 +72,7 @@ def looks_like_wordnet(lines: list[str]) -> bool:
 
 
 def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
-    """Read ``data.noun`` or ``data.verb`` into a collector; 82,115 noun synsets in about two seconds."""
+    """Read ``data.noun`` or ``data.verb`` into a collector; 82,115 noun synsets take about two seconds."""
     suffix = Path(path.name.removesuffix(".gz")).suffix[1:]
     if suffix in ("adj", "adv"):
         into.defect("no-hierarchy", 0, path.name)

@@ -19,11 +19,11 @@ LONGEST_CELL = 131_072
 
 
 def sample_delimiter(lines: Sequence[str]) -> str:
-    """Return the delimiter that most lines contain; ties go to tab, then comma or semicolon, then space.
+    """Return the most common delimiter; ties go to tab, then comma or semicolon, then space.
 
-    A line that contains both a comma and a semicolon counts for the one that more of the lines contain. If
-    equally many lines contain each, it counts for the semicolon, because a comma in a decimal number is far
-    more common than a semicolon in a label.
+    Each line counts for the first of these delimiters that it contains. Of comma and semicolon, the one that
+    occurs in more lines comes first. If they occur in equally many lines, the semicolon comes first, because
+    a comma in a decimal number is far more common than a semicolon in a label.
 
     >>> sample_delimiter(["a,b", "a,c", "x y"]), sample_delimiter(["a b"]), sample_delimiter(["a;b;0,5"])
     ('comma', 'space', 'semicolon')

@@ -6,10 +6,11 @@ invisible operators of formulas, annotation marks, and language tags. Four kinds
 and are allowed only in these places:
 
 * the joiners U+200C and U+200D, which shape Arabic and Indic scripts and join emoji: after a virama, and
-  between two characters from U+0590 on, where the scripts that use joiners begin;
+  between two characters whose code points are U+0590 or more (the scripts that use joiners begin there);
 * variation selectors, which choose a form of the character before them: after any character, except letters
   below U+0590, because these letters have only one form;
-* tag characters, which spell the flag of a region: between U+1F3F4 and U+E007F;
+* tag characters, which spell the flag of a region: after the flag U+1F3F4, in a sequence that ends with the
+  tag character U+E007F;
 * free variation selectors of Mongolian: after a Mongolian letter.
 """
 
@@ -65,7 +66,10 @@ def without_invisible(key: str) -> str:
 
 
 def _has_use(character: str, before: str, behind: str) -> bool:
-    """Return whether `character`, which is allowed only in some places, is allowed between the other two."""
+    """Return whether `character`, which is allowed only in some places, is allowed in this place.
+
+    `before` and `behind` are the characters next to it; they are empty at the ends of the key.
+    """
     if not before:
         return False
     if character in _JOINERS:

@@ -72,7 +72,7 @@ class JsonObject(dict[str, Any]):
 
 
 class JsonNumber(str):
-    """A number as its text, so that no digit is lost before the reader knows what the number means."""
+    """A JSON number, kept as text: no digit is lost before the reader knows what the number means."""
 
     __slots__ = ()
 
@@ -96,7 +96,10 @@ def read_document(path: Path, into: Collector) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text; of an array or object only its size, as it may be 10,000 levels deep."""
+    """Return a value as text.
+
+    For an array or object, the text gives only its size, because it may be 10,000 levels deep.
+    """
     if isinstance(value, JsonNumber):
         return str(value)
     if isinstance(value, list):

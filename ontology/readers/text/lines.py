@@ -38,7 +38,7 @@ class Lines:
     path : Path
         A plain or gzip file, recognized by its first bytes.
     recorder : Recorder
-        Takes the defects in the file's bytes and text.
+        Records the defects in the file's bytes and text.
     longest : int
         Length in bytes of the longest line that is read.
     """
