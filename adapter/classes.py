@@ -57,7 +57,10 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return the space of the labels; the space of a block bundle only has distances to observed labels."""
+    """Return a space that measures distances between the given labels.
+
+    If a block bundle is given, its space has only the distances to observed labels.
+    """
     if isinstance(given, Bundle):
         return given.space()
     return metric_space(given) if isinstance(given, LabelGraph) else given
@@ -107,7 +110,8 @@ class ClassBinding:
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each class's label.
 
-        The index counts the observed labels of a bundle, or all labels of a graph or space.
+        If the source is a bundle, the index is the number of the label among the observed labels; if it is a
+        graph or a space, among all labels.
 
         Raises
         ------
@@ -155,7 +159,10 @@ class ClassBinding:
         return build_bundle(self._given, [known[i] for i in found]), every
 
     def _known(self) -> tuple[Sequence[str], Sequence[str] | None]:
-        """Return the keys and names of the labels that classes may have; no names if there are none."""
+        """Return a pair: the keys and the names of the labels that classes may have.
+
+        The second is None if the labels have no names.
+        """
         given = self._given
         if isinstance(given, Bundle):
             return given.observed_keys, given.observed_names
@@ -185,7 +192,10 @@ class ClassBinding:
 
 
 class ClassAnswers:
-    """A bundle matched with the classes of a fitted classifier, with its labels in the order of `classes`.
+    """Turns the outputs of a fitted classifier into answers, which are labels of a bundle.
+
+    Each class of the classifier is matched with an observed label of the bundle. `classes` lists the labels
+    that may be answers.
 
     Parameters
     ----------
@@ -238,7 +248,7 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, while other labels are allowed too."""
+        """Return whether all truths are labels of classes, although not all allowed labels are."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
@@ -268,7 +278,10 @@ class ClassAnswers:
         return np.array(self.adapter.predict(outputs), dtype=object)
 
     def sorted(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return `values`, which has a column for each label, with the columns in the order of `classes`."""
+        """Return `values` with its columns in the order of `classes`.
+
+        `values` has one column for each allowed label, in canonical order.
+        """
         order = self.adapter.keys.order
         return values if (order[1:] > order[:-1]).all() else values.take(order, axis=1)
 

@@ -41,9 +41,9 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     Notes
     -----
     Folds differ by at most one in their number of classes, but may differ more in their number of samples. In
-    each fold fewer classes are learned than in the final fit: the fewer classes there are, the more folds are
-    needed, up to one for each class. With fewer than about twenty classes the chosen parameters are a guess;
-    keep the defaults instead.
+    each fold fewer classes are learned than in the final fit. So the fewer classes there are, the more folds
+    are needed, up to one for each class. With fewer than about twenty classes the chosen parameters are a
+    guess; keep the defaults instead.
 
     The estimator must be fitted in each fold. An estimator in `FrozenEstimator` has already learned the
     classes, so nothing is held out.
@@ -90,14 +90,14 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         Yields
         ------
         train, test : ndarray of int
-            Indices of rows, ascending. No class is in both. Every sample is in one of the two, and in the
-            test part of exactly one fold.
+            Indices of rows, ascending. No class is in both arrays. Every sample is in one of the two arrays,
+            and in the array `test` of exactly one fold.
 
         Raises
         ------
         InputError
-            Without `y`, with groups, or with too few classes for this number of folds: each fold learns at
-            least two classes.
+            If `y` is missing, if `groups` is given, or if there are too few classes for this number of folds:
+            each fold learns at least two classes.
         """
         if y is None:
             raise InputError("y: missing; ClassKFold holds out classes, so give the class of each sample")
@@ -112,8 +112,9 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         largest = -(-len(classes) // self.n_splits)
         if len(classes) < max(self.n_splits, largest + _FEWEST_LEARNED):
             raise InputError(
-                f"y: {len(classes)} classes for n_splits={self.n_splits}; each fold holds out one class at "
-                f"least and learns {_FEWEST_LEARNED} others, so give more classes or another n_splits"
+                f"y: {len(classes)} classes for n_splits={self.n_splits}; each fold holds out at least one "
+                f"class and learns at least {_FEWEST_LEARNED} others, so give more classes or another "
+                "n_splits"
             )
         shuffled = check_random_state(self.random_state).permutation(len(classes))
         for held_out in np.array_split(shuffled, self.n_splits):

@@ -35,9 +35,9 @@ _FEW = 256  # up to so many keys of a row are scored one by one, which is faster
 def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    A compiled decision is the fast way. It takes an array of probabilities, for all labels or for candidates
-    given by a rule or a `Subtree`. If it cannot be used, or finds invalid outputs, the outputs are read and
-    checked; then they are ranked, or refused with an error.
+    Compiled code finds the answers if `P` is an array of probabilities, and the candidates are all labels, a
+    rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs, `ranked` finds the answers
+    instead; it checks the outputs and raises an error if they are invalid.
     """
     if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
         among = one_set(state, candidates)
@@ -48,7 +48,7 @@ def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates 
 
 
 def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
-    """Return the best candidate of each row by a compiled decision; None if the rows need `ranked`."""
+    """Return the best candidate of each row, found by compiled code; None if `ranked` must find it."""
     decide = among.decision(state.order)
     if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
         return None
@@ -118,9 +118,10 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys listed for each row, by the plain sum of each listed pair of row and key.
+    """Rank the few keys that are listed for each row, by their plain sums.
 
-    `number` gives the number of each row in the whole input, for messages.
+    A plain sum is computed only for the listed keys of a row. `number` contains the number of each row in the
+    whole input; error messages use it.
     """
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
@@ -161,8 +162,8 @@ def room_for_variances(
         if n_rows * width > most:
             raise InputError(
                 f"{name}: {n_rows} rows x {width} labels exceed {most} numbers; pass at most "
-                f"{max(1, most // width)} rows at a time, name the labels: candidates=[...], or write into a "
-                "memory map: out=np.memmap(...)"
+                f"{max(1, most // width)} rows at a time, name the labels with candidates=[...], or write "
+                "into a memory map with out=np.memmap(...)"
             )
         return labels, np.empty((n_rows, width))
     fair = isinstance(out, np.ndarray) and out.dtype in (np.float64, np.float32)
@@ -177,7 +178,10 @@ def room_for_variances(
 def variances(
     state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield a few rows at a time: their slice, their weights, and the variances of `labels` (None: all)."""
+    """For a few rows at a time, yield a tuple: their slice, their weights, and the variances of `labels`.
+
+    If `labels` is None, the variances of all labels are yielded.
+    """
     scorer = state.scorer if labels is None else state.rows_scorer(labels)
     width = state.bundle.n_labels if labels is None else len(labels)
     step = max(1, _VALUES_AT_ONCE // width)

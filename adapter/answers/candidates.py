@@ -53,8 +53,8 @@ Chosen = str | Subtree | tuple[str, ...]
 class LeastRecentlyUsed(Generic[Value]):
     """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
 
-    No thread waits while another makes a value, because this takes long. If two threads miss the same key,
-    both make its value, and one of the two values is kept.
+    No thread waits while another makes a value, because that can take a long time. If two threads miss the
+    same key, both make its value, and one of the two values is kept.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -96,14 +96,14 @@ def read_set(candidates: OneSet) -> Chosen:
 def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen | None]:
     """Return one set of candidates, or a list with a set for each row, in hashable form.
 
-    A list of texts is one set of keys. Any other list must have an entry for each row, so an empty list is
+    A list of strings is one set of keys. Any other list must have an entry for each row, so an empty list is
     valid only if there are no rows.
 
     Raises
     ------
     InputError
-        For a text that is not the name of a rule, an empty set, and a list of sets whose length is not the
-        number of rows.
+        For a string that is not the name of a rule, for an empty set, and for a list of sets whose length is
+        not the number of rows.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def read_candidates(candidates: Candidates, n_rows: int) -> Chosen | list[Chosen
         return _one(listed, "candidates")
     if len(listed) != n_rows:
         raise InputError(
-            f"candidates: {counted(len(listed), 'set')} for {counted(n_rows, 'row')}; give one for "
-            "each row, None for all labels"
+            f"candidates: {counted(len(listed), 'set')} for {counted(n_rows, 'row')}; give one set "
+            "for each row, or None for a row that may get any label"
         )
     for row, entry in enumerate(listed):
         if isinstance(entry, str):
@@ -168,15 +168,16 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Function that returns the tree with the parents of labels. If there is no tree, it raises an error
-        whose message begins with the text passed to it.
+        Function that returns the tree that shows the parents of labels. If there is no such tree, the
+        function raises an error whose message begins with the text passed to it.
     locus : callable
         Function that returns the locus of the observed labels.
 
     Raises
     ------
     UnknownLabelError
-        For a key that is not an allowed label, or the key of a subtree that is not in the tree.
+        If a listed key is not the key of an allowed label, or if the tree has no label with the key of the
+        `Subtree`.
     InputError
         If the set contains no allowed label; `SpaceError` if a rule or a subtree needs a hierarchy and there
         is none.

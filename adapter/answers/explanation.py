@@ -68,7 +68,8 @@ class Explanation:
     path : tuple of str
         Keys of the labels from the argmax label to the answer, both included; empty except on trees.
     names : dict of str to str
-        Names of the labels in this record by key, without names that equal the key.
+        Dictionary from the key of each label in this record to its name. A label whose name equals its key is
+        left out.
     contributions : tuple of Contribution
         One for each observed label with a positive weight. They are sorted by the larger of `pull` and
         `pull_at_argmax`, the largest first.
@@ -160,10 +161,10 @@ def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> 
 def _at_argmax(
     state: State, column: int, row: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, float | None]:
-    """Return the amount that each observed label adds to the variance of one of them, and this variance.
+    """Return a pair: what each observed label adds to the argmax label's variance, and that variance.
 
-    `column` is the number of this label among the observed labels. Both results are None for a block that has
-    no distances from the label.
+    `column` is the number of the argmax label among the observed labels. Both results are None if the bundle
+    is not a tree and the argmax label is not an allowed label.
     """
     bundle = state.bundle
     if state.tree is not None:

@@ -1,8 +1,8 @@
 """Bundles: everything that scoring needs, in one immutable safetensors file named by its sha256.
 
-docs/bundle-format.md is the normative description. There are three kinds: ``"tree"`` (O(n_points) arrays, no
-distances), ``"block"`` (the distance from every allowed label to every observed one) and ``"complete"`` (only
-keys).
+docs/bundle-format.md is the normative description. A bundle is of one of three kinds: ``"tree"`` (O(n_points)
+arrays, no distances), ``"block"`` (the distance from every allowed label to every observed one) and
+``"complete"`` (only keys).
 """
 
 from __future__ import annotations
@@ -138,7 +138,10 @@ class Bundle:
         return hashed.hexdigest()
 
     def space(self) -> TreeSpace | MatrixSpace | CompleteSpace:
-        """Return the metric space of the bundle; for a block, it only has distances to observed labels."""
+        """Return the metric space of the bundle.
+
+        The space of a block bundle has only the distances to observed labels.
+        """
         if self.distances is not None:
             keys = self.points if self.is_allowed is None else self.points.subset(self.allowed)
             return MatrixSpace(self.distances, keys, points=Keys.from_strings(self.observed_keys))
@@ -226,9 +229,9 @@ class Bundle:
         Raises
         ------
         BundleError
-            For another format (for a newer one the message says which package to upgrade), and for an array
-            or field that is missing, unknown, or of a dtype, shape or range that breaks
-            docs/bundle-format.md.
+            If the format of the file is not the one that this version of labelgrove reads; for a newer
+            format, the message contains the command that upgrades labelgrove. Also if an array or field is
+            missing or unknown, or if its dtype, shape or range breaks docs/bundle-format.md.
 
         Notes
         -----
@@ -357,7 +360,8 @@ def build_bundle(
     Returns
     -------
     Bundle
-        Of kind ``"tree"``, ``"complete"`` or, for any other metric and on request, ``"block"``.
+        Its kind is ``"tree"`` if the space is a tree, ``"complete"`` if the space is complete, and otherwise
+        ``"block"``. With ``form="block"`` it is always ``"block"``.
 
     Raises
     ------
@@ -394,8 +398,8 @@ def build_bundle(
         rule = labels if isinstance(labels, str) else "listed"
     elif not isinstance(source, MetricSpace):
         raise InputError(
-            f"source: a value of type {type(source).__name__}; give a MetricSpace, or a LabelGraph, from "
-            "LabelGraph.from_edges or read(path).graph"
+            f"source: a value of type {type(source).__name__}; give a MetricSpace, or a LabelGraph "
+            "from LabelGraph.from_edges or read(path).graph"
         )
     elif metric != "auto" or labels != "all":
         raise InputError("metric, labels: a space has both already; leave them out or give a LabelGraph")
@@ -443,9 +447,9 @@ def _points(
 ) -> tuple[Keys, NDArray[np.bool_] | None, NDArray[np.int64]]:
     """Return the points of the bundle, which of them are allowed (None: all), and the observed ones.
 
-    `every` keeps all points of the space: a tree needs them, because paths run over them. Otherwise only
-    allowed and observed labels are kept. If the space is a matrix, observed labels that are not allowed come
-    last, in the given order.
+    If `every` is True, all points of the space are kept; a tree needs them, because paths run over them.
+    Otherwise only allowed and observed labels are kept. If the space is a matrix, observed labels that are
+    not allowed come last, in the given order.
     """
     if isinstance(space, MatrixSpace):
         space.point_index(columns)

@@ -93,7 +93,7 @@ class BundleChecker:
         return rule
 
     def metric(self) -> str:
-        """Return the name of the metric; a tree or complete bundle must have the metric of its own kind."""
+        """Return the name of the metric; a tree or complete bundle must have its kind as its metric."""
         metric = self.text("metric")
         if self.kind != "block" and metric != self.kind:
             raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")
@@ -133,7 +133,10 @@ class BundleChecker:
         return diameter
 
     def points(self) -> Keys:
-        """Return the table of keys, which must be unique, valid UTF-8, and sorted in the stored order."""
+        """Return the table of keys, which must be unique and valid UTF-8.
+
+        Taken in the order that the array ``keys.order`` gives, the keys must ascend.
+        """
         table = self._table("keys")
         n = len(table)
         order = self._array("keys.order", np.int32, (n,))

@@ -90,7 +90,8 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[Bundle, Config]:
     ArtifactError
         For a bundle whose bytes do not have the digest that the configuration names.
     BundleError
-        For a configuration of another or newer format, or with fields that are missing, unknown or wrong.
+        If the configuration does not have the format that this version of labelgrove reads, or if a field is
+        missing, unknown or wrong.
     """
     path = Path(folder)
     config = _read_config(path / CONFIG_FILE)

@@ -48,7 +48,7 @@ class TemperatureFit:
         Number of all samples, and of the samples whose truth is not an observed label.
     at_bound : bool
         Whether the temperature is an end of the searched range, 1/128 to 128, because the measure has no
-        minimum inside.
+        minimum inside this range.
     notes : tuple of str
         Warnings and remarks for the user.
     """
@@ -132,13 +132,13 @@ def fit_temperature(
         Key of each sample's label; without `adapter` and `columns`, the number of its column.
     by : {"nll", "ece", "error", "squared_distance"}, default="nll"
         ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's argmax;
-        ``"error"``: share of wrong answers of the Fréchet mean (the share of argmax is the same at every
+        ``"error"``: share of wrong answers of the Fréchet mean (argmax has the same share at every
         temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
     adapter : Adapter, optional
         Gives the answers and says which kind of outputs P contains. Its own temperature is only compared with
         the result.
     space : MetricSpace, optional
-        For the last two measures, as for `adapter.evaluation.evaluate`.
+        Used only by the last two measures; as for `adapter.evaluation.evaluate`.
     columns, outputs : optional
         Without an adapter: keys of the columns, and the kind of the outputs.
     bins, scheme : optional
@@ -153,10 +153,10 @@ def fit_temperature(
     WeightError, UnknownLabelError
         For invalid outputs and truths, as in `adapter.evaluation.evaluate`.
     InputError
-        For arguments that do not fit together, and, for ``"nll"`` and ``"ece"``, if no sample has an observed
+        If arguments do not fit together; also if `by` is ``"nll"`` or ``"ece"`` and no sample has an observed
         truth.
     MissingExtraError
-        For ``"nll"`` without scipy.
+        If `by` is ``"nll"`` and scipy is not installed.
 
     Notes
     -----
@@ -233,9 +233,10 @@ def fit_vector_scaling(
     Raises
     ------
     InputError
-        As for `fit_temperature`, for minus infinity, and for a penalty that is not positive.
+        As for `fit_temperature`; also if a logit is minus infinity, or if the penalty is not positive and
+        finite.
     MissingExtraError
-        Without scipy.
+        If scipy is not installed.
 
     Notes
     -----
@@ -299,9 +300,10 @@ def fit_vector_scaling(
 
 
 def _solved(data: LabeledOutputs) -> float:
-    """Return the temperature of the least negative log-likelihood, where its derivative is 0.
+    """Return the temperature at which the negative log-likelihood is smallest and has derivative 0.
 
-    If the derivative is 0 nowhere in the searched range, return the better end of the range.
+    If the derivative is 0 at no temperature in the searched range, return the better end of the range. If it
+    is 0 at every temperature, return 1.
     """
     optimize = _scipy_optimize()
     data.measure([1.0], {"nll"})  # refuses truths of probability 0
@@ -343,7 +345,7 @@ def _searched(measured: Callable[[list[float]], NDArray[np.float64]], steps: int
 
     `measured` returns the values at a list of temperatures, and the grid has `steps` points in each octave.
     The values have many local minima, because each sample that changes its bin or its answer makes a step. So
-    the grid is fine, and it is refined around several of its points, not only around the best.
+    the grid has many points, and it is refined around several of them, not only around the best.
     """
     low, high = np.log2(_LOWEST), np.log2(_HIGHEST)
     powers = np.linspace(low, high, _OCTAVES * steps + 1)

@@ -32,7 +32,7 @@ SAME_SAMPLES = "temperatures were chosen and measured on the same samples; expec
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """A fitted temperature, with measures at it and at other temperatures.
+    """A fitted temperature, with measures at this temperature and at others.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class CalibrationReport:
 
     @property
     def change(self) -> tuple[float, float]:
-        """E[d²] of the Fréchet mean at the default and at the fitted temperature."""
+        """A pair: E[d²] of the Fréchet mean at the default temperature, and E[d²] at the fitted one."""
         curve = self.trade_off
         fitted = curve.temperatures.index(self.fit.temperature)
         return curve.squared_distance[curve.default], curve.squared_distance[fitted]
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Warnings and remarks for the user, each once."""
+        """Warnings and remarks for the user, without repetitions."""
         return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES)))
 
     @property

@@ -72,8 +72,8 @@ class LabeledOutputs:
     adapter : Adapter, optional
         Adapter for these outputs; the truths are keys of its labels.
     columns : iterable of str, optional
-        Without an adapter: keys of the columns, which include all truths. By default ``"0"``, ``"1"``, ...,
-        and a truth may be the number of its column.
+        Without an adapter: the key of each column; every truth must be one of these keys. By default the keys
+        are ``"0"``, ``"1"``, ..., and a truth may be given as the number of its column.
     outputs : str
         Without an adapter: kind of the outputs.
     space : MetricSpace, optional
@@ -134,7 +134,7 @@ class LabeledOutputs:
         return int(np.count_nonzero(self.column >= 0))
 
     def logits(self) -> Blocks:
-        """Yield slices of samples with their logits, whose columns have the order of the bundle."""
+        """Yield pairs: a slice of samples, and their logits with the columns in the order of the bundle."""
         stop = 0
         for rows in self._blocks:
             stop = rows.first + len(rows)
@@ -150,8 +150,8 @@ class LabeledOutputs:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the squared distance from each truth to the Fréchet mean, and whether the two are equal.
 
-        The rows of `weights` belong to the slice `of` of the samples. `adapter`, if given, answers in place
-        of `self.adapter`.
+        `of` is a slice of the samples, and `weights` has one row for each of them. If `adapter` is given, it
+        answers in place of `self.adapter`.
         """
         truths = self._truths[of]
         answers = (adapter or self.adapter).rank(weights).index[:, 0]
@@ -218,7 +218,10 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """The bundle's columns in canonical order; the first of equal outputs in this order is the argmax."""
+        """The bundle's columns in canonical order.
+
+        If several outputs of a row are equally large and the largest, the first of them is the argmax.
+        """
         return np.argsort(self.adapter.bundle.observed)
 
     def _refuse_impossible(
@@ -293,7 +296,10 @@ def _negative_log_likelihood(
 def _flat(
     P: Any, truth: list[Any], columns: Iterable[str] | None, outputs: OutputKind
 ) -> tuple[Adapter, list[Any]]:
-    """Return an adapter whose labels are the columns, all at distance 1, and the truths as their keys."""
+    """Return a pair: an adapter whose labels are the columns, and the truths as keys of these labels.
+
+    The distance between any two labels of this adapter is 1.
+    """
     if columns is not None:
         keys = listed_keys("columns", columns)
         return Adapter(build_bundle(CompleteSpace(keys), keys), outputs=outputs), truth

@@ -50,9 +50,9 @@ def bind(
     Parameters
     ----------
     columns : iterable of str, mapping or Binding, length n_columns
-        Names of the model's outputs, in the order of its columns: a list, an array or a series of text; a
-        dictionary from 0, 1, ..., as numbers or as text, in any order (``id2label`` of a model hub); or a
-        `Binding`, whose keys are used.
+        Names of the model's outputs: a list, an array or a series of strings, in the order of the model's
+        columns; a dictionary from column numbers (0, 1, ..., as numbers or as strings, in any order) to
+        names, such as ``id2label`` of a model hub; or a `Binding`, whose keys are used.
     keys : sequence of str, length n_observed
         Keys of the observed labels.
     names : sequence of str, length n_observed, optional
@@ -108,7 +108,7 @@ def find_labels(
     elsewhere: Elsewhere | None = None,
     what: str = "column",
 ) -> NDArray[np.int64]:
-    """Return the label of each column; many labels may have no column.
+    """Return the label of each column; there may be many labels without a column.
 
     Use it to find the classes of a model in an ontology, before building a bundle for them.
 
@@ -126,8 +126,8 @@ def find_labels(
         Function that describes the label with a given index, so that an error can distinguish labels of the
         same name: see `adapter.columns.labelnames.describe_labels`.
     elsewhere : callable, optional
-        Function that explains, for an error, a text that means none of these labels: see
-        `adapter.columns.labelnames.describe_unobserved`.
+        Function that is called with a text that means none of these labels. It returns an explanation for the
+        error: see `adapter.columns.labelnames.describe_unobserved`.
     what : str, default="column"
         Word for an entry of `columns` in errors, if the entries are not columns.
 

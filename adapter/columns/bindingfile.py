@@ -87,7 +87,8 @@ class Binding:
         NotFoundError
             If the file does not exist.
         BindingError
-            For a file of another or newer format, and for a field that is missing, unknown or wrong.
+            If the file does not have the format that this version of labelgrove reads, or if a field is
+            missing, unknown or wrong.
         """
         shown = os.fspath(path)
         try:

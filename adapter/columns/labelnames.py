@@ -50,7 +50,7 @@ _LISTED = 5  # faults listed in one error
 
 
 class LabelNames:
-    """The keys and names of labels, to find the label that a text means.
+    """Finds the label that a text means, by the keys and names of labels.
 
     Parameters
     ----------
@@ -93,7 +93,10 @@ class LabelNames:
         return self._meant.get(text, ())
 
     def fault(self, text: str) -> str:
-        """Return why a text does not mean exactly one label (unknown or ambiguous), and the next step."""
+        """Return why a text does not mean exactly one label, with advice to the user.
+
+        The text is unknown or ambiguous.
+        """
         labels = self.meant(text)
         if not labels:
             if self._elsewhere is not None and (said := self._elsewhere(text)):
@@ -175,15 +178,19 @@ def describe_labels(
 
 
 def describe_points(bundle: Bundle) -> Describe | None:
-    """Return a function that describes a label of a bundle by its parent; None for a block (no parents)."""
+    """Return a function that describes a label of a bundle by its parent.
+
+    If the bundle is not a tree, None is returned instead, because only a tree contains parents.
+    """
     parent = bundle.parent
     return None if parent is None else describe_labels(bundle.points, bundle.names, parent.__getitem__)
 
 
 def describe_observed(bundle: Bundle) -> Describe | None:
-    """Return a function that describes an observed label by its parent; None for a block (no parents).
+    """Return a function that describes an observed label by its parent.
 
-    The function takes the number of the label among the observed labels of the bundle.
+    The function takes the number of the label among the observed labels of the bundle. If the bundle is not a
+    tree, None is returned instead of a function, because only a tree contains parents.
     """
     describe = describe_points(bundle)
     return None if describe is None else lambda i: describe(int(bundle.observed[i]))
@@ -229,9 +236,10 @@ def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> st
 
 
 def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
-    """Return one message for texts that mean no label or several: the first five, each with its place.
+    """Return one message for texts that mean no label or several.
 
-    `what` is the argument or file that contains the texts; `faults` are places and texts, each text once.
+    The message lists the first five texts, each with its place. `what` is the argument or file that contains
+    the texts. `faults` contains pairs of a place and a text; no text occurs twice.
     """
     lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []

@@ -52,20 +52,21 @@ class ArrayAdapter:
     ----------
     adapter : Adapter
         Gives the label space, the observed labels, the order of the model's columns and the kind of its
-        outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of the
-        adapter does not change this object.
+        outputs (probabilities, log-probabilities or logits, with their temperature). If the adapter is
+        refreshed later, this object does not change.
 
     Raises
     ------
     MissingExtraError
-        Without the package array-api-compat.
+        If the package array-api-compat is not installed.
     InputError
         For an exponent of the distances other than 2.
 
     Notes
     -----
-    The constants of the decision are copied to a device when the device is first used. For trees and complete
-    spaces these are O(n_labels + n_observed log n_observed) numbers, for blocks the matrix of distances.
+    The arrays that all decisions share are copied to a device when the device is first used. For trees and
+    complete spaces they contain O(n_labels + n_observed log n_observed) numbers. For blocks they contain the
+    matrix of distances.
 
     Examples
     --------
@@ -196,7 +197,8 @@ def predict_rows(
     """Return the index of the Fréchet mean of each row of P, in batches.
 
     `weights_of` turns some rows of P into weights. This function checks the weights and gives them to
-    `decide`. `outputs`, the kind of the outputs, and `observed`, the keys of the columns, are for messages.
+    `decide`. Two arguments are used only for error messages: `outputs` is the kind of the outputs, and
+    `observed` contains the keys of the columns.
     """
     if not P.shape[0]:
         return xp.zeros((0,), dtype=table.columns.dtype, device=_compat().device(P))
@@ -224,8 +226,9 @@ def _refuse_bad(
 ) -> None:
     """Raise `WeightError` if the weights of a sample are not valid.
 
-    `first` is the number of the first row. The block of rows that contains the first fault is copied to
-    numpy, where other checks find the fault again and make the message.
+    `first` is the number that the first row of P has in the whole input. If a row is at fault, the block of
+    rows that contains the first such row is copied to numpy. There the checks of numpy outputs find the fault
+    again and raise the error.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits
         fair = fair_samples(xp, weights)

@@ -2,15 +2,16 @@
 
 `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share this module: the constants of an adapter
 (`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. The
-arithmetic has no loops over samples or labels. The only array shape in it that depends on the weights is the
-number of finalists.
+arithmetic has no loops over samples or labels. The only array size in it that depends on the values of the
+weights is the number of finalists.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
 Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the
-length of the edge between the two. Let m0 and m1 be the sums of the weights ``w`` and of the moments ``w D``
-of the observed labels at or below v; they are differences of running sums in preorder. Let W, A1 and A2 be
-the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels, and P1 and P2 the sums of ``length * m0``
-and ``(D^2 - Dp^2) m0 - length * m1`` over the edges of the path from the first node down to v. Then::
+length of the edge between v and its parent. Let m0 and m1 be the sums of the weights ``w`` and of the moments
+``w D`` of the observed labels at or below v; they are differences of running sums in preorder. Let W, A1 and
+A2 be the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels, and P1 and P2 the sums of
+``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the edges of the path from the first node down to
+v. Then::
 
     S(v) = W D + A1 - 2 P1                            first moment
     F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
@@ -24,8 +25,8 @@ an answer.
 
 **Blocks.** The variances are the product of the weights and the squared distances.
 
-Both computations only exclude labels that cannot win, within a proven bound of their rounding error: the
-plain sum and the tie rule of `ontology.geometry` decide among the finalists.
+Both computations only exclude labels that cannot win even if the rounding error is as large as its proven
+bound. The plain sum and the tie rule of `ontology.geometry` decide among the finalists.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ class TreeTable:
     group : (n_labels,)
         Group of each label.
     on, offset, height : (n_candidates,)
-        The same three for the candidates only. A candidate is a group that can win; candidates are ordered by
-        their first label.
+        The entries of `group_on`, `group_offset` and `group_height` for the candidates only. A candidate is a
+        group that can win; candidates are ordered by their first label.
     spread : (n_candidates,)
         Factor of the rounding error of each candidate, ``(reach + height)^2``, where reach bounds the
         distance between any two vertices of the hull.
@@ -103,13 +104,13 @@ class TreeTable:
         The vertex where the path from each candidate to the hull turns downwards, as an index into
         `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
-        Depths in the whole tree of the candidates, the observed labels, and all vertices where paths turn,
-        the last ascending in preorder. Each depth is split into the parts of
+        Depths in the whole tree of the candidates, of the observed labels, and of all vertices where paths
+        turn. The vertices where paths turn are in preorder. Each depth is split into the parts of
         `ontology.geometry.paths.exactsums`, stored one row for each part, so that the engine computes
         differences of depths exactly.
     lowest : (n_levels * n_observed,)
-        One row for each level: the vertex where the paths between 2^level + 1 observed labels, neighbors in
-        preorder, meet, as an index into `turn_depth`.
+        One row for each level. Each entry is an index into `turn_depth`: the vertex where the paths between
+        2^level + 1 observed labels that are neighbors in preorder meet.
     power, level_start : (n_observed + 1,)
         For each number of gaps between neighboring observed labels: the largest power of two up to that
         number, and the start of the row of `lowest` for that power.
@@ -301,7 +302,7 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Constants of a decision by stored distances.
+    """Constants of a decision that uses stored distances.
 
     Attributes
     ----------

@@ -81,19 +81,20 @@ class Baselines:
     def applies(self, rule: str) -> bool:
         """Return whether a rule can be applied to this adapter.
 
-        ``observed_only`` and ``crm`` need an allowed observed label, and ``crm`` a limited number of
-        distances; all other rules can always be applied.
+        ``observed_only`` and ``crm`` need an observed label that is allowed. ``crm`` also needs the number of
+        its distances to be within a limit. All other rules can always be applied.
         """
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
     def columns(
         self, weights: NDArray[np.float64], ranking: NDArray[np.int64]
     ) -> dict[str, NDArray[np.int64]]:
-        """Rank the columns of each row by ``observed_only`` and by ``crm``, and return the best k of each.
+        """Return the best k columns of each row by ``observed_only``, and the best k by ``crm``.
 
-        The best column comes first. A rule that cannot be applied is left out. If fewer than k observed
-        labels are allowed, the columns of all of them are returned. `ranking`, of shape (m, k), contains the
-        k best allowed labels of each row by Fréchet variance.
+        The result is a dictionary from the name of the rule to an array of shape (m, k). The best column of a
+        row comes first. A rule that cannot be applied is left out. If fewer than k observed labels are
+        allowed, the columns of all of them are returned. `ranking`, of shape (m, k), contains the k best
+        allowed labels of each row by Fréchet variance.
         """
         chosen = {}
         top = min(ranking.shape[1], self._n_inside)
@@ -108,11 +109,12 @@ class Baselines:
     def argmax(
         self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return each row's argmax column, and whether one of its `k` best columns is for ``labels[row]``.
+        """Return two arrays: each row's argmax column, and whether the row's label is among its `k` best.
 
-        `labels` contains one allowed label for each row, such as the truth. The best columns of a row are
-        those with the largest weights. The argmax column always comes first; other columns tied in weight are
-        in canonical order.
+        `labels` contains one allowed label for each row, such as the truth. This label is among the `k` best
+        if the column of the label is one of the row's `k` best columns. The best columns of a row are those
+        with the largest weights. The argmax column always comes first; other columns tied in weight are in
+        canonical order.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]

@@ -44,8 +44,8 @@ class RuleResult:
     interval : Interval
         Interval of E[d^2], the mean squared distance to the truth.
     difference : Interval
-        Interval of E[d^2] minus E[d^2] of the Fréchet mean, on paired samples; above 0 if the Fréchet mean is
-        better.
+        Interval of the rule's E[d^2] minus the Fréchet mean's E[d^2], on paired samples; above 0 if the
+        Fréchet mean is better.
     n_differing : int
         Number of samples in which the rule and the Fréchet mean are not equally far from the truth.
     """

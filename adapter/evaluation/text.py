@@ -85,9 +85,10 @@ def _summary(found: Evaluation) -> str:
 
 
 def interval_table(found: Evaluation) -> Table:
-    """Return a table of each rule's E[d²] and its difference from the Fréchet mean's, with intervals.
+    """Return a table of each rule's E[d²] and of its difference from the Fréchet mean's E[d²].
 
-    E[d²] is the mean squared distance from the answers to the truth.
+    The table also shows the intervals of both. E[d²] is the mean squared distance from the answers to the
+    truth.
     """
     percent = f"{100 * found.level:g} %"
     rows = []

@@ -112,8 +112,9 @@ class PairedBootstrap:
         extremes : ndarray of shape (n_contrasts, 2)
             The least and the largest possible value of each weighted sum for one sample.
         resamples : int
-            Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. Fewer
-            than ``2 / (1 - level) - 1`` are too few for the level, and the ends are then the extremes.
+            Number of draws. With 1000, another seed moves the ends by a few hundredths of the width. If there
+            are fewer than ``2 / (1 - level) - 1`` draws, the ends are the extremes, because so few draws are
+            not enough for the level.
         level : float
             Share of draws between the ends, such as 0.95; half of the other draws lie beyond each end.
         repeats : float, default=1
@@ -153,7 +154,11 @@ class PairedBootstrap:
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mean of each weighted sum, its total deviation in each group, and the group sizes."""
+        """Return a tuple: the mean of each weighted sum, the deviations, and the sizes of the groups.
+
+        A deviation belongs to a group and a weighted sum: it is the total, over the samples of the group, of
+        the weighted sum minus its mean.
+        """
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()
         return mean, sums - counts[:, None] * mean, counts

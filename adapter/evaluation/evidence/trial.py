@@ -54,7 +54,9 @@ class Trial:
     repeats: float
 
     def mended(self) -> Mended | None:
-        """Return a temperature at which the Fréchet mean is significantly better; None if none was found.
+        """Return a temperature at which the Fréchet mean is significantly better, with its errors.
+
+        The result is a `Mended` record, or None if no such temperature was found.
 
         Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
         mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in

@@ -58,19 +58,20 @@ class Verdict:
     Attributes
     ----------
     answer : str
-        ``"use it"``: the Fréchet mean beats argmax and the constant, with intervals above 0.
+        ``"use it"``: the Fréchet mean beats argmax and the constant; the intervals of both gains are above 0.
         ``"calibrate first"``: argmax or the constant has the smaller mean error, but at another temperature
         the Fréchet mean is significantly better than both.
         ``"do not use it here"``: argmax or the constant is significantly better at the current temperature,
         and no temperature tried makes the Fréchet mean significantly better than both; or one of them has the
-        smaller mean error, and argmax is no better than chance. The latter happens to any model whose rows or
-        columns are in a wrong order.
-        ``"no difference shown"``: there are enough samples, and an interval contains 0.
-        ``"too little to tell"``: the samples are too few or too much alike, or one more sample could change
-        the verdict.
+        smaller mean error, and argmax is no better than chance, as it is for any model whose rows or columns
+        are in a wrong order.
+        ``"no difference shown"``: there are enough samples, and the interval of a gain contains 0.
+        ``"too little to tell"``: the samples are too few or too much alike, the resamples are too few, or one
+        more sample could change the verdict.
     reason : str
     temperature : float or None
-        With ``"calibrate first"``: the number to divide the logits by, or the logarithms of probabilities.
+        With ``"calibrate first"``: the number by which to divide the logits; if the outputs are
+        probabilities, their logarithms are divided by it.
     enough : int or None
         With ``"too little to tell"``: about how many samples like these would be enough; None if more of them
         would not help.
@@ -161,8 +162,9 @@ def judged(
     sure : Reliability
         Reliability on the samples whose truth is observed.
     mended : callable
-        Returns a temperature at which the Fréchet mean is significantly better, or None. It is called only if
-        the mean error of argmax or of the constant is smaller than that of the Fréchet mean.
+        Function that returns a `Mended` record with a temperature at which the Fréchet mean is significantly
+        better, or None. It is called only if the mean error of argmax or of the constant is smaller than that
+        of the Fréchet mean, and if `guesses` is False.
     guesses : bool, default=False
         The result of `no_better_than_chance` for argmax.
     """
@@ -186,8 +188,9 @@ def judged(
             return Verdict(
                 CALIBRATE,
                 f"its E[d²] is {loses}{doubt}; at temperature {found.temperature:.4g} it falls from "
-                f"{found.before:.4g} to {found.after:.4g} on samples that were not used to choose it, "
-                "significantly less than that of argmax and of a constant answer",
+                f"{found.before:.4g} to {found.after:.4g} on samples that were not used to choose this "
+                "temperature, and is then significantly smaller than the E[d²] of argmax and of a constant "
+                "answer",
                 found.temperature,
             )
         if guesses:  # no temperature is tried: it would be fitted to rows or columns in a wrong order
@@ -211,7 +214,7 @@ def judged(
             return Verdict(UNDECIDED, f"for every sample it gives the same answer as {_NAMES[rule]}")
         if _within_chance(gains[rule], evidence):
             said = f"its E[d²] is {_beside(rule, interval)}, which may be due to chance{doubt}"
-            return Verdict(UNDECIDED, f"{said}; more samples may tell")
+            return Verdict(UNDECIDED, f"{said}; more samples may show a difference")
     stands = " and ".join(_beside(rule, gains[rule].interval) for rule in unsure)
     needed = [_enough(gains[rule], evidence) for rule in unsure]
     return _thin(
@@ -277,13 +280,18 @@ def _at_least(k: int, n: int, p: float) -> float:
 
 def _thin(reason: str, enough: int | None) -> Verdict:
     more = (
-        "more samples may tell" if enough is None else f"about {enough:,} samples like these would be enough"
+        "more samples may show a difference"
+        if enough is None
+        else f"about {enough:,} samples like these would be enough"
     )
     return Verdict(THIN, f"{reason}; {more}", enough=enough)
 
 
 def _too_thin(evidence: Evidence) -> Verdict | None:
-    """Return the verdict ``"too little to tell"`` if the samples cannot show anything, otherwise None."""
+    """Return the verdict ``"too little to tell"`` if there are too few samples or resamples, otherwise None.
+
+    A sample and its copies count as one sample. Samples that all have the same truth are also too few.
+    """
     n, effective = evidence.n_samples, evidence.n_effective
     if n < _FEWEST:
         return Verdict(
@@ -300,8 +308,8 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
     if effective < _FEWEST:
         return Verdict(
             THIN,
-            f"some of the {n} samples are copies of others, with the same outputs and truth: together "
-            f"they count as {effective}, but {_FEWEST} or more are needed",
+            f"some of the {n} samples are copies of others, with the same outputs and truth: all "
+            f"samples together count as {effective}, but {_FEWEST} or more are needed",
             enough=_FEWEST,
         )
     least = math.ceil(2 / (1 - evidence.level) - 1 - 1e-9)
@@ -327,10 +335,11 @@ def _enough(gain: Gain, evidence: Evidence) -> int | None:
     """Estimate how many samples like these would be enough for an interval that excludes zero.
 
     The number is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
-    would be enough. The sum of the gains must exceed two parts: its margin of error under the normal
-    distribution, and ``log(2 / (1 - level))`` times the worst possible loss. The second part is needed
-    because a loss that n samples do not show may, at this level, still occur at a rate of up to
-    ``log(2 / (1 - level)) / n``.
+    would be enough. The sum of the gains must exceed the sum of two terms. One is the margin of error of the
+    sum of the gains under the normal distribution. The other is ``log(2 / (1 - level))`` times the worst
+    possible loss. It is needed because a loss that n samples do not show may, at this level, still occur at
+    a rate of up to ``log(2 / (1 - level)) / n``. A loss is measured from the mean gain. If the mean gain is
+    negative, gains and losses are exchanged.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:

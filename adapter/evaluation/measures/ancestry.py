@@ -14,7 +14,7 @@ __all__ = ["Ancestry"]
 
 
 class Ancestry:
-    """The vertices of a tree in preorder, with common ancestors, levels and distances of pairs of labels.
+    """The vertices of a tree in preorder, with their levels, common ancestors and distances.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ class Ancestry:
     def distance(
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance between `a` and `b` of each pair, equal to the distance in the space.
+        """Return the distance between the two positions of each pair, one from `a` and one from `b`.
 
-        `meet` contains the lowest common ancestor of each pair.
+        `meet` contains the lowest common ancestor of each pair. The distance is the same as in the space.
         """
         return rounded(self._tree.way(a, b, meet))
 
@@ -127,8 +127,8 @@ class Ancestry:
     def parting(self, positions: NDArray[np.int64]) -> int:
         """Return the first level, from 1 on, at which no branch contains more than half of `positions`.
 
-        If there is no such level, return the level whose largest branch has the fewest of them; of tied
-        levels the first.
+        If there is no such level, return the level whose largest branch contains the fewest of `positions`;
+        of tied levels the first.
         """
         deepest = int(self.level.max())
         largest = {}

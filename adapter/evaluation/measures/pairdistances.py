@@ -35,8 +35,8 @@ def pair_distances(
 
     Notes
     -----
-    If `row` has fewer distinct values than `column`, distances are measured from these labels, otherwise from
-    the points in `column`; from 256 of them at a time.
+    If `row` has fewer distinct values than `column`, distances are measured from the labels in `row`,
+    otherwise from the points in `column`. In both cases they are measured from 256 labels at a time.
 
     Examples
     --------

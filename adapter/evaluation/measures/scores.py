@@ -41,8 +41,9 @@ class Scores:
     hierarchical_precision, hierarchical_recall, hierarchical_f : float or None
         Compare the sets of ancestors of answer and truth, each including the label and excluding the root.
         All sizes are summed over the samples. Precision is the size of the intersections divided by the size
-        of the answers' sets, and recall is the same divided by the size of the truths' sets. F is twice the
-        size of the intersections divided by the sum of the sizes of both. None if the divisor is 0.
+        of the answers' sets. Recall is the size of the intersections divided by the size of the truths' sets.
+        F is twice the size of the intersections divided by the size of the answers' sets plus the size of the
+        truths' sets. None if the divisor is 0.
     """
 
     n: int

@@ -197,7 +197,7 @@ ANSWERS = {
     "sets for other rows": (
         predicted(ROW, candidates=[["oak"], None]),
         InputError,
-        "2 sets for 1 row; give one for each row, None for all",
+        "2 sets for 1 row; give one set for each row, or None for a row",
     ),
     "a text among sets": (
         predicted(ROW * 2, candidates=["oak", None]),
