@@ -66,8 +66,9 @@ def decision_model(
         Gives the label space, the observed labels, the order of the model's columns and the kind of its
         outputs (probabilities, log-probabilities or logits, with their temperature).
     model : str, path or onnx.ModelProto, optional
-        Model to append the decision to; it keeps its own outputs. By default the graph is standalone, with
-        one input of shape (n_samples, n_observed), named by `Adapter.outputs`.
+        Model to append the decision to; it keeps its own outputs. By default the graph is standalone: it
+        has one input of shape (n_samples, n_observed), and the name of the input is the value of
+        `Adapter.outputs`.
     output : str, optional
         The model's output that feeds the decision; by default the only one that has n_observed columns. It
         may also be an output of a ``ZipMap`` node, which scikit-learn's converter adds and which turns such
@@ -93,9 +94,10 @@ def decision_model(
     ``frechet_index`` (int64) contains the answers as indices into `Adapter.keys`, and ``frechet_label``
     (string) contains their keys; both have shape (n_samples,). A graph cannot raise errors: for a row that
     `Adapter.predict_indices` refuses, it returns -1 and an empty string, and the other rows are answered as
-    usual. For a batch without rows the outputs are empty. The metadata of the model name the bundle, the
-    ontology and the observed labels. The distances of a block are stored in their own dtype; when the model
-    runs, they are converted to n_labels * n_observed numbers of `dtype`.
+    usual. For a batch without rows the outputs are empty. The model's metadata contain the digest of the
+    bundle, the name and the digest of the ontology, and the observed labels. If the distances of
+    a block are integers, they are stored in the dtype that they have in the bundle, and are converted to
+    n_labels * n_observed numbers of `dtype` when the model runs. Other distances are stored in `dtype`.
 
     Examples
     --------
@@ -133,8 +135,8 @@ def decision_model(
     finished = _finished(graph, whole, source, fed, adapter)
     if finished.ByteSize() > _MOST_BYTES:
         raise InputError(
-            f"model: it takes {finished.ByteSize():,} bytes with the decision, but an ONNX file can have at "
-            f"most {_MOST_BYTES:,}; build a bundle with fewer allowed labels"
+            f"model: together with the decision it has {finished.ByteSize():,} bytes, but an ONNX file can "
+            f"have at most {_MOST_BYTES:,}; build a bundle with fewer allowed labels"
         )
     checker.check_model(finished)
     return finished
@@ -186,7 +188,7 @@ def _loaded(model: str | os.PathLike[str] | onnx.ModelProto) -> onnx.ModelProto:
 def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ...]) -> str:
     """Return the name of the value in the model's graph that the decision reads.
 
-    It is an output of the model. If that output comes from a ``ZipMap`` node, it is the input of the node.
+    This value is an output of the model or, if a ``ZipMap`` node makes that output, the input of the node.
     """
     maps = {node.output[0]: node for node in model.graph.node if node.op_type == "ZipMap"}
     shown, fitting = [], []
@@ -395,7 +397,7 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
-        """Reshape `x` like the value `shape`, or flatten it if `shape` is not a value.
+        """Flatten `x`; but if `shape` is a `_Value`, give `x` the shape that this value will have.
 
         The size of the flat array is computed, because a size of -1 fails for an array without elements.
         """
@@ -409,7 +411,10 @@ class _Namespace:
         return self._graph.operation("Unsqueeze", x.dtype, x, self._axis(axis))
 
     def full_like(self, x: _Value, value: float) -> _Value:
-        """Return an array of the shape of `x` if it is known, otherwise a single number, which broadcasts."""
+        """Return an array filled with `value`, in the shape of `x`.
+
+        If the shape of `x` is not known yet, return a single number instead, which broadcasts.
+        """
         shape = () if isinstance(x.shape, _Value) else x.shape
         return self._graph.constant(np.full(shape, value, dtype=x.dtype))
 

@@ -52,7 +52,7 @@ def decoded(file: BinaryIO) -> str:
 def read_plain(path: str | os.PathLike[str], most: int) -> bytes:
     """Return the bytes of a regular file.
 
-    A file of more than `most` bytes is not read; it raises `OSError`.
+    If the file has more than `most` bytes, nothing is read and `OSError` is raised.
     """
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size

@@ -36,13 +36,16 @@ class Renewal:
     lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def look(self, held: Bundle) -> tuple[Bundle, tuple[Any, ...]] | None:
-        """Return the bundle that is now at the address, and its mark; None if the mark is still the same.
+        """Return a pair: the bundle that is now at the address, and its mark.
+
+        Return None if the mark is still the same, or if there is no address. `held` is the bundle from which
+        the adapter answers now.
 
         Raises
         ------
         GroveError
-            As `adapter.open_bundle`. `BundleError` is also raised if the bundle is not `held`, the current
-            bundle of the adapter, and its version is not the pinned one.
+            As `adapter.open_bundle`. `BundleError` is also raised if the bundle at the address is not `held`
+            and was not made from the pinned version.
         """
         located = None if self.source is None else self.source.locate()
         if located is None or (located.mark and located.mark == self.mark):

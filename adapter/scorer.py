@@ -46,8 +46,8 @@ class Adapter:
     in float64, and p is not normalized first. Labels whose sum is within a relative 1e-12 of the smallest are
     tied, and the first tied label in canonical order is the answer.
 
-    Threads may share an adapter. Only `refresh` changes its state, which it replaces as a whole: each call of
-    another method uses the state from the beginning of the call.
+    Threads may share an adapter. Only `refresh` changes the state of an adapter, by replacing all of it at
+    once. A call of any other method uses one state throughout: the one at the beginning of the call.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class Adapter:
             - keys, in any order;
             - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
 
-            The adapter keeps the scorers of the 16 sets of candidates that were used last.
+            The adapter keeps what it has prepared for the 16 sets of candidates that were used last.
 
         Raises
         ------
@@ -387,9 +387,9 @@ class Adapter:
         """Return the lowest label that is an ancestor of the best answer and of all nearly as good labels.
 
         A label counts as its own ancestor here. A label is nearly as good if its Fréchet variance is at most
-        the smallest one plus `margin` times the sum of the row's weights; labels tied with this limit are
-        included. With `margin` 0 the result is the best label or, if other labels are tied with it, the
-        lowest common ancestor of them all.
+        the smallest one plus `margin` times the sum of the row's weights. It may also exceed this limit by a
+        relative 1e-12, the tolerance for ties. With `margin` 0 the result is the best label or, if other
+        labels are tied with it, the lowest common ancestor of them all.
 
         Parameters
         ----------
@@ -468,8 +468,9 @@ class Adapter:
         WeightError
             For probabilities outside 0..1.
         InputError, SpaceError
-            For a `threshold` or `within` out of range, and for active labels between which a block does not
-            have the distances.
+            `InputError` for a `threshold` or `within` out of range, and for a row with more than 4,096
+            active labels. `SpaceError` if the bundle is a block and an active label is not an allowed label:
+            a block has no distances from such labels.
 
         Examples
         --------
@@ -552,7 +553,7 @@ class Adapter:
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Column of P for each observed label in the order of the bundle; None if both orders are equal."""
+        """Column of P for each observed label in the bundle's order; None if P has the same order."""
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
@@ -579,7 +580,7 @@ class Adapter:
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P as blocks of rows for `chunks` and `logits`; a file or iterator may exceed memory."""
+        """Return P as blocks of rows for `chunks` and `logits`; P may be larger than memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(

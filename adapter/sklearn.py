@@ -50,7 +50,7 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """Warns that all samples of a score have learned classes, although other labels are possible answers."""
+    """Warns that all true labels in a score are learned classes, though other labels are possible answers."""
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -105,9 +105,9 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     Notes
     -----
-    Of tied labels, `predict` returns the first in canonical order. This is not the order of `classes_`, so
-    `predict` may return another one of the tied labels than the first with the largest number in
-    `decision_function`.
+    Of tied labels, `predict` returns the first in canonical order. This is not the order of `classes_`. So if
+    labels are tied, the first column with the largest number in `decision_function` may belong to a label
+    that `predict` does not return.
 
     If `bundle` is an address, a pickle of the classifier contains only the address and the digest, and the
     loaded classifier opens the bundle when it first needs it. Any other `bundle` is pickled with its content.
@@ -202,7 +202,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def _clone_of_estimator(self) -> Any:
-        """Check the parameters and return the clone of the estimator to fit; raise if one breaks a rule."""
+        """Return the clone of the estimator that `fit` fits; raise an error if a parameter breaks a rule."""
         if self.response_method not in _METHODS:
             raise InputError(
                 f"response_method: {self.response_method!r} given; choose {' or '.join(map(repr, _METHODS))}"
@@ -360,7 +360,10 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return scikit-learn's metadata routing: ``fit`` to the estimator, ``score`` to this object."""
+        """Return the routing of scikit-learn's metadata.
+
+        Metadata of ``fit`` are passed to the estimator; metadata of ``score`` are used by this object.
+        """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self.estimator, method_mapping=mapping)

@@ -1,4 +1,4 @@
-"""The state of an adapter: one bundle, matched with the columns of one model, and its scorers.
+"""The state of an adapter: one bundle, matched with the columns of one model, and scorers for its labels.
 
 A state never changes: a refresh of the adapter makes a new one.
 """
@@ -36,7 +36,7 @@ _COPIED_ENTRIES = 1 << 24
 
 
 class _Picked:
-    """Some rows of another object with rows; they are read only when they are requested."""
+    """The rows `labels` of another object, `rows`; they are read only when they are requested."""
 
     def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
         self._rows, self._labels = rows, labels

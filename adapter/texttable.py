@@ -1,4 +1,4 @@
-"""Tables of reports, and their form as aligned text."""
+"""Tables of reports, and how to show them as aligned text."""
 
 from __future__ import annotations
 

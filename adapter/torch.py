@@ -154,7 +154,8 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         Raises
         ------
         WeightError
-            For rows with NaN, infinity, a negative probability, a log-probability above 0 or only zeros.
+            For rows with NaN, infinity, a negative probability or a log-probability above 0, and for rows in
+            which all probabilities are zero.
 
         Notes
         -----

@@ -170,7 +170,10 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
 
 
 def _serve_here(settings: Settings, concurrency: int | None) -> None:
-    """Run units in threads of this process until a signal; then return unfinished units to the ledger."""
+    """Run units in threads of this process until a signal arrives.
+
+    Then return unfinished units to the ledger.
+    """
     signal.signal(signal.SIGTERM, _end)
     with contextlib.ExitStack() as stack:
         metrics = _metrics(settings)

@@ -124,8 +124,9 @@ def wait(
     result and show it in the graph. In this case, if there is no broker, this process runs only the units of
     this job.
 
-    If the job is done but its result cannot get its name, waiting ends after the longest time for which
-    another process may keep that name locked. `Job.delayed` then says what is wrong.
+    If the job is done but its result cannot get its name, another process may hold the lock of that name.
+    Waiting then ends when the longest time for which such a lock can be held has passed, and `Job.delayed`
+    says what is wrong.
 
     Raises
     ------
@@ -141,15 +142,15 @@ def wait(
 
 
 def status(workspace: Workspace, job_id: str) -> Job:
-    """Return a job by its id or a beginning of it; raise `NotFoundError` unless exactly one matches."""
+    """Return the one job whose id begins with `job_id`; raise `NotFoundError` if none or several do."""
     return Ledger(workspace.engine).job(job_id)
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
     """Return a description of a result for people.
 
-    The kind of the job makes it. If the kind is unknown or cannot describe results, the description lists the
-    contents of the artifact.
+    Each kind of job describes its own results. If the kind is unknown or cannot describe results, the
+    description lists the contents of the artifact.
     """
     kind = find_kind(result.kind)
     if kind is None or kind.describe is None:
@@ -215,10 +216,10 @@ def submit_for_ontology(
     options : mapping, optional
         Parameters of the kind other than those that are filled in; decimals as strings.
     keys : mapping of str to iterable of str, or mapping of str to str, optional
-        The parameters about labels. A parameter that lists labels gets their keys. A parameter that gives
-        each label an amount, such as ``costs``, gets a mapping from key to amount, with decimals as strings.
-        A parameter that is None is left out. The order of ``observed`` is kept; the order of other lists is
-        ignored.
+        The parameters about labels, by name. For a parameter that lists labels, give their keys. For a
+        parameter that states an amount for each label, such as ``costs``, give a mapping from key to amount,
+        with decimals as strings. A parameter whose value is None is left out. The order of ``observed`` is
+        kept; the order of other lists is ignored.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     target, wait, progress

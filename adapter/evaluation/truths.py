@@ -88,7 +88,11 @@ class LabelDistances:
 def resolved(
     source: Adapter | MetricSpace, observed: Iterable[str] | None, space: MetricSpace | None
 ) -> tuple[Adapter, MetricSpace]:
-    """Return the adapter of `source`, and the space that contains all distances between its labels."""
+    """Return a pair: an adapter, and the metric space that contains all distances between its labels.
+
+    If `source` is an adapter, it is returned with `space`, or by default with its own space. If `source` is a
+    space, it is returned with an adapter that is built from it and the observed labels `observed`.
+    """
     for name, given in (("source", source), ("space", space)):
         if given is not None and not isinstance(given, Adapter | MetricSpace):
             raise InputError(
@@ -96,7 +100,7 @@ def resolved(
             )
     if isinstance(source, MetricSpace):
         if observed is None or space is not None:
-            raise InputError("source: for a space, give observed=[...] and leave out space=")
+            raise InputError("source: a space is given; give observed=[...] with it, and leave out space=")
         return Adapter(build_bundle(source, observed)), source
     if observed is not None:
         raise InputError("observed: the adapter has its own observed labels; leave out observed")
@@ -121,7 +125,7 @@ def resolved(
 
 
 def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
-    """Return keys as a list of strings; error messages call them `name`."""
+    """Return keys as a list of strings; error messages begin with the text `name`."""
     if isinstance(keys, str):
         raise InputError(f"{name}: {keys!r} is a single string; give one key for each sample")
     if not isinstance(keys, Iterable):
@@ -184,7 +188,7 @@ def _point_indices(space: MetricSpace, labels: NDArray[np.int64]) -> NDArray[np.
             return space.point_index(space.keys.take(labels))
         except UnknownLabelError as error:
             raise SpaceError(
-                f"space: this matrix has no column for some answers or truths ({error}); give a space with "
-                "all of them"
+                f"space: the given matrix has no column for some answers or truths ({error}); give a space "
+                "that has a column for each of them"
             ) from None
     return labels if space.allowed is None else space.allowed[labels]

@@ -37,9 +37,9 @@ def local_cache(settings: Settings) -> FolderCache:
 def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
     """Return `store` with the caches of `settings` in front of it; nothing is connected or created yet.
 
-    The result is a store like any other. Reading an artifact goes through the caches; everything else,
-    including the index, goes straight to the storage of `store`. Arrays are views of a read-only memory map
-    of the local copy; if the copy cannot be written, they are in memory.
+    The result is a store like any other. Only artifacts are read through the caches; everything else, such as
+    the index, is read and written directly in the place where `store` keeps it. The arrays of an artifact are
+    views of a read-only memory map of its local copy, or are in memory if that copy cannot be written.
 
     Raises
     ------

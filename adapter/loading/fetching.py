@@ -57,7 +57,7 @@ def fetched_file(url: str) -> bytes:
         to let the file be read.
     MissingExtraError, InputError
         `MissingExtraError` if the driver for the URL is not installed; `InputError` if fsspec does not know
-        its form.
+        this form of URL.
     """
     folder, _, name = url.rpartition("/")
     shown = masked(url)

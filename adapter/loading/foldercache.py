@@ -78,7 +78,10 @@ class FolderCache:
         return data
 
     def _kept(self, digest: str, data: bytes) -> bytes | mmap.mmap:
-        """Publish `data` in the folder and return it from there, or return `data` if that fails."""
+        """Write a copy of `data` to the folder, and return the copy.
+
+        If there is no room for it or writing fails, return `data`.
+        """
         try:
             if self._make_room(len(data)):
                 self.copies.put_bytes(data)

@@ -79,7 +79,9 @@ def check_cache(settings: Settings) -> str:
 
 
 def cache_facts(settings: Settings) -> dict[str, str]:
-    """Return what the Redis of ``GROVE_CACHE_URL`` reports about itself; this setting must be set.
+    """Return what the Redis of ``GROVE_CACHE_URL`` reports about itself.
+
+    The caller must make sure that ``GROVE_CACHE_URL`` is set.
 
     Raises
     ------
@@ -126,9 +128,9 @@ class RedisCache:
 
     A fault of the cache is logged and counts as a missing copy; only `entry` and `facts` raise errors.
 
-    Each request makes a new connection. This costs two or three milliseconds, while a value of several
-    megabytes takes tens of milliseconds. In return, no connection stays open that a fork, an idle hour or a
-    restart of the server could break.
+    Each request makes a new connection. Connecting takes two or three milliseconds; reading a value of
+    several megabytes takes tens of milliseconds. Because no connection stays open, none can be broken by a
+    fork, an idle hour or a restart of the server.
     """
 
     def __init__(self, url: str) -> None:

@@ -62,8 +62,8 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Two bundles with equal marks are the same bundle. The mark is empty if the bundle must be opened to
-        know which one it is.
+        Identifies the bundle: bundles with equal marks are the same. The mark is empty if it is not known
+        which bundle this is before the bundle is opened.
     open : callable
         Opens the bundle.
     """
@@ -320,8 +320,8 @@ def open_bundle(
     NotFoundError
         For a file, digest, ontology or bundle that does not exist; the message lists the known names.
     ArtifactError
-        For bytes that do not match their digest, and for a file that cannot be read; `BundleError` if they
-        are not a bundle of this format, or if a stale bundle is refused.
+        For bytes that do not match their digest, and for a file that cannot be read. `BundleError` is raised
+        for bytes that are not a bundle of this format, and for a stale bundle that is refused.
     ServiceError
         For a store or Redis that cannot be reached.
 
@@ -392,7 +392,10 @@ def _entry(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _fault(uri: str) -> str:
-    """Return what is wrong with an address that looks like a known form; otherwise the list of forms."""
+    """Return what is wrong with an address that looks like one of the known forms.
+
+    For any other address, return the list of the known forms.
+    """
     name, at, _ = uri.partition("@")
     if _NAMED.fullmatch(uri.lower()) or _DIGEST.fullmatch(uri.lower()):
         return "names and digests are written in lower case"

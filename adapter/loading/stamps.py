@@ -1,4 +1,4 @@
-"""Stamps record files that passed every check and have not changed since.
+"""Record which files passed every check, so that a file is checked again only if it has changed.
 
 Hashing a file of 82 MB takes longer than all other steps of opening it. A file that was read in full and
 passed every check therefore gets a stamp: the file ``checked/<digest>`` in the folder of the cache records
@@ -54,10 +54,10 @@ class Stamps:
         return data
 
     def seen(self, path: Path) -> str | None:
-        """Return the stamp that the file at `path` would get now.
+        """Return the stamp that the file at `path` would get now, or None if it would get no stamp.
 
-        None if the file is missing, or if it changed so recently that its time of last change might not show
-        another change.
+        A file gets no stamp if it is missing, or if it changed so recently that a further change might leave
+        its time of last change as it is.
         """
         try:
             status = path.stat()
@@ -67,10 +67,11 @@ class Stamps:
         return _line(status) if settled else None
 
     def record(self, path: Path, digest: str, seen: str | None) -> None:
-        """Record a stamp for the file at `path`, which has passed every check, unless it has changed since.
+        """Record a stamp for the file at `path`, which has passed every check.
 
-        `seen` is the result of the method `seen` from before the check. If the folder cannot be written, no
-        stamp is recorded, and the file is checked again next time.
+        `seen` is what the method `seen` returned before the check. No stamp is recorded if `seen` is None, if
+        the file has changed since that call, or if the folder cannot be written; the file is then checked
+        again next time.
         """
         if seen is None or self.seen(path) != seen:  # the file that was checked may not be the one seen
             return

@@ -1,6 +1,6 @@
-"""Checks of ``.npy`` and ``.npz`` files before they can fill the memory, and loading of ``.npy`` files.
+"""Check ``.npy`` and ``.npz`` files before their arrays are read, and load ``.npy`` files.
 
-The files may be damaged or malicious.
+A file may be damaged or malicious; the checks refuse it before it can fill the memory.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _MOST_TIMES = 200
 def refuse_long_header(file: IO[bytes]) -> None:
     """Raise `ValueError` for a ``.npy`` file that states a header length above 10,000 bytes.
 
-    Any other file is left at its beginning. Without this check numpy would read a header of the stated
-    length, up to 4 GiB, before it refuses it. Files of format version 1 always pass, because their headers
-    cannot be longer than 65,535 bytes.
+    After the check, the next read starts at the beginning of the file. Without the check, numpy would read a
+    header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 always pass,
+    because their headers cannot be longer than 65,535 bytes.
     """
     head = file.read(12)
     file.seek(0)
@@ -63,10 +63,10 @@ def refuse_long_header(file: IO[bytes]) -> None:
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return the shape of a ``.npy`` file, whether it is stored column by column, and its dtype.
+    """Return the shape of the array in a ``.npy`` file, whether it is stored by columns, and its dtype.
 
-    The file is left at the end of its header. If the bytes are not a ``.npy`` header, one of `FAULTS` is
-    raised.
+    The next read from the file starts after the header. If the bytes are not a ``.npy`` header, one of
+    `FAULTS` is raised.
     """
     refuse_long_header(file)
     version = np.lib.format.read_magic(file)

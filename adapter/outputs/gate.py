@@ -51,9 +51,9 @@ def wrong_axes(name: str, shape: tuple[int, ...]) -> WeightError:
 def wrong_width(
     name: str, shape: tuple[int | None, ...], n_columns: int, columns: tuple[str, ...] = ()
 ) -> WeightError:
-    """Return the error for a table with a wrong number of columns; the message names `columns`.
+    """Return the error for a table with a wrong number of columns.
 
-    In `shape`, None stands for an unknown number of rows.
+    In `shape`, None stands for an unknown number of rows. The message lists the first few keys in `columns`.
     """
     named = f", in this order: {first_few(columns)}" if columns else ""
     transposed = "; it looks transposed: give P.T" if len(shape) == 2 and shape[0] == n_columns else ""
@@ -64,7 +64,7 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for truths that are not as many as the rows of the outputs.
+    """Return the error for truths whose number differs from the number of rows of the outputs.
 
     `n_rows` is the number of rows, or None if it is unknown. If `more` is true, the outputs have at least
     `n_rows` rows. `name` is the argument or file that contains the truths.
@@ -82,7 +82,10 @@ def ragged(name: str, detail: object) -> WeightError:
 
 
 def refuse_dtype(name: str, dtype: np.dtype[Any], kinds: str = "iuf") -> None:
-    """Raise `WeightError` if a dtype's numpy kind is not a letter of `kinds` ("iuf": any real number)."""
+    """Raise `WeightError` if ``dtype.kind``, a letter, is not one of the letters in `kinds`.
+
+    The letters "iuf" accept all real numbers, and "iu" only whole numbers.
+    """
     if dtype.kind not in kinds:
         raise wrong_dtype(name, dtype, "whole" if kinds == "iu" else "real", boolean=dtype.kind == "b")
 

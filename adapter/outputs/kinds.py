@@ -60,7 +60,7 @@ class KindSeen:
             self._low, self._high = min(self._low, float(odd.min())), max(self._high, float(odd.max()))
 
     def note(self) -> str | None:
-        """Return a note for the user if the outputs look like another kind than stated, otherwise None."""
+        """Return a note for the user if the outputs do not look like the stated kind, otherwise None."""
         if self._kind == "logits" and self._n and self._within and not self._n_odd:
             return (
                 "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "

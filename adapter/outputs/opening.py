@@ -1,4 +1,7 @@
-"""Open a file of outputs in any format: dense outputs stay in the file, sparse outputs are read."""
+"""Open a file of outputs in any format.
+
+Sparse outputs are loaded at once. Dense outputs stay in the file, and are read from it a few rows at a time.
+"""
 
 from __future__ import annotations
 

@@ -71,8 +71,9 @@ class OutputFile:
         Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
         anything.
     labels : container of str, optional
-        Names that columns of outputs may have. If `labels` is given, a column that has none of these names is
-        read as the names of the samples if it is called ``id`` or has the name that pandas gives an index.
+        Names that columns of outputs may have. If `labels` is given and `id_column` is not, the column of the
+        samples' names is found by its own name: one that is not in `labels`, and is ``id`` or a name that
+        pandas gives an index.
     keys : collection of str, optional
         Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
         first line of numbers is read as a header only if it consists of exactly these keys and not all of
@@ -364,7 +365,7 @@ class OutputFile:
     # ---- csv -------------------------------------------------------------------------------------------
 
     def _csv_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield (line number, cells) of every line that is not empty."""
+        """Yield a pair for every line that is not empty: the line number and the list of its cells."""
         try:
             with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(self._short_lines(file))
@@ -393,8 +394,8 @@ class OutputFile:
                 raise InputError(
                     f"{self.path}:{line}: the first line contains only numbers; a .csv file begins with "
                     "the names of its columns: put them in its first line, or save numbers without names as "
-                    ".npy, or, if the names are numbers, put a first column of ids called id (grove: "
-                    "--columns does not replace the header of a .csv file)"
+                    ".npy, or, if the names are numbers, add a first column that is called id and names the "
+                    "rows (grove: --columns does not replace the header of a .csv file)"
                 )
             return tuple(header)
         raise InputError(f"{self.path}: the file is empty; its first line must name the columns")

@@ -85,7 +85,10 @@ class DenseRows:
         return len(self.values)
 
     def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
-        """Return the rows in the slice `of` as an array, with columns in `order`."""
+        """Return the rows in the slice `of` as an array.
+
+        Column i of the array is column ``order[i]`` of these rows; if `order` is None, it is column i.
+        """
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
@@ -113,8 +116,9 @@ class SparseRows:
         return len(self.begin) - 1
 
     def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
-        """Return the rows in the slice `of` as a dense array, with columns in `order`.
+        """Return the rows in the slice `of` as a dense array.
 
+        Column i of the array is column ``order[i]`` of these rows; if `order` is None, it is column i.
         Columns that a row does not list get the value `absent`.
         """
         begin = self.begin[of.start : of.stop + 1].astype(np.int64)
@@ -155,7 +159,7 @@ Outputs = ArrayLike | SparseOutputs | OutputRows
 def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows:
     """Return outputs of any form as rows.
 
-    The error message for a wrong number of columns names `columns`.
+    If the number of columns is wrong, the error message lists the first few keys in `columns`.
 
     Raises
     ------

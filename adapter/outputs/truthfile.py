@@ -107,9 +107,10 @@ def read_truth_keys(
 
 
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
-    """Return (line number, text) of each sample.
+    """Return a pair for each sample: the line number and the text that gives its label.
 
-    Only if `known` is given, a header of a ``.csv`` file is recognized and left out.
+    In a ``.npy`` file, the number is that of the row, counted from 0. A header of a ``.csv`` file is
+    recognized and left out only if `known` is given.
     """
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
@@ -138,9 +139,10 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
 
 
 def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
-    """Return the cells of the column that the header names as the truth; without a header, the first cells.
+    """Return the cells of the column that the header names as the truth.
 
-    Each cell is returned as (line number, text).
+    If the file has no header, the first cell of each line is returned. Each cell is returned as a pair of its
+    line number and its text.
     """
     rows = _csv_rows(path)
     if not rows:
@@ -159,8 +161,8 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
     if len(head) > 1 and not known.meant(head[0]):
         raise InputError(
             f"{path}:{line}: {head[0]!r} is not a label, and {len(called) or 'none'} of the columns "
-            f"{', '.join(map(repr, head))} are called {', '.join(_HEADERS)}; give only the column with the "
-            "labels one of these names"
+            f"{', '.join(map(repr, head))} are called {', '.join(_HEADERS)}; use one of these names for the "
+            "column with the labels, and for no other column"
         )
     return [(at, row[0]) for at, row in rows]
 
@@ -183,7 +185,7 @@ def _advice(
 
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return (line number, cells) of every line that is not empty."""
+    """Return a pair for every line that is not empty: the line number and the list of its cells."""
     reader = csv.reader(io.StringIO(_text(path), newline=""))
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]

@@ -118,10 +118,11 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Raise the error for rows that break a rule, or return it if only rounding shows the fault.
+        """Find the fault in rows that failed the first check, and raise its error.
 
-        The rule is checked again with columns in the order of the model, because messages count columns in
-        it. In this order the sum of a row may be rounded differently and just stay within the limits.
+        This second check takes the columns in the order of the model, because messages count columns in that
+        order. The sum of a row may then be rounded differently, and be just within the limits. If the second
+        check finds no fault for that reason, return an error about the sum.
         """
         refuse_faults(
             self.kind,

@@ -103,7 +103,7 @@ def test_a_header_of_keys_that_are_numbers_names_the_columns(score):
     Path("p.csv").write_text("6,2,3\n0.125,0.5,0.375\n0.75,0,0.25\n1,0,0\n")
     assert keys(score("p.csv", "--json")) == ["1", "0", "6"]
     Path("p.csv").write_text("6,2\n0.5,0.5\n")
-    assert "put a first column of ids" in score("p.csv", code=2).stderr
+    assert "add a first column that is called id" in score("p.csv", code=2).stderr
 
 
 FAULTS = {

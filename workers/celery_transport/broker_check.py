@@ -58,8 +58,8 @@ class Broker:
 def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     """Check that the settings are fit for Celery workers; return what the broker says about itself.
 
-    A cache that does not answer is not an error. With `mend`, first call `rename_foreign_keys`, which sets
-    aside data of other programs under keys of this package.
+    A cache that does not answer is not an error. If `mend` is true, call `rename_foreign_keys` first: if
+    another program stored data under keys of this package, it renames these keys.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """Return each key of this package with data of an unexpected type, and a text that names both types."""
+    """Return each key of this package whose type is not as expected, in a pair with a text that says so."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

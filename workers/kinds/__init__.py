@@ -1,8 +1,8 @@
 """Find the kinds of jobs; `workers.kinds.kind` says what a kind consists of.
 
-A kind is an object of the entry-point group ``labelgrove.job_kinds``, so that any installed package can add a
-kind without a change here. A kind's version rises whenever the bytes of its results may change. The built-in
-kinds are in this package, one file for each.
+Packages list their kinds in the entry-point group ``labelgrove.job_kinds``, so that any installed package can
+add a kind without a change here. A kind's version rises whenever the bytes of its results may change. The
+built-in kinds are in this package, one file for each.
 """
 
 from __future__ import annotations

@@ -34,7 +34,11 @@ _FORMS = ("auto", "tree", "block")
 _PARAMETERS = (
     *SPACE,
     Parameter("observed", "label keys, in the order of a model's columns", keys=True),
-    Parameter("form", "auto, tree or block: tree stores a tree, block all distances", "auto"),
+    Parameter(
+        "form",
+        "auto, tree or block: a tree bundle stores a tree, a block bundle all distances to observed labels",
+        "auto",
+    ),
 )
 
 

@@ -21,7 +21,10 @@ _ARRAY = ("array", "dtype", "shape")
 
 
 def version_fields(workspace: Workspace, result: JobResult) -> dict[str, Any]:
-    """Return the name (if it has one) and the digest of the ontology version that a result is about."""
+    """Return a dictionary with the digest of the version that a result is about, and its ontology.
+
+    The ontology is given by its name: the first ontology that has the version, or None if none has it.
+    """
     digest = result.parameters["ontology"]
     names = [version.ontology for version in workspace.catalog.versions() if version.digest == digest]
     return {"ontology": names[0] if names else None, "digest": digest}
@@ -42,7 +45,7 @@ def labels_table(
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Return a description that lists the entries of `document`; `more` are its other fields."""
+    """Return a description that lists the entries of `document`; `more` gives other `Description` fields."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 
@@ -64,7 +67,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each entry of an array, counted from 1.
+    """Return the positions of the entries of an array: 1, 2, 3 and so on, whatever the entries are.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

@@ -155,8 +155,8 @@ def read_distances(artifacts: ArtifactStore, digest: str, graph: LabelGraph) -> 
     Returns
     -------
     space : MatrixSpace
-        Its labels are the allowed labels, and its points are those of the columns. If the store is a local
-        folder, the matrix is a view of the file.
+        Its labels are the allowed labels, and its points are those that have a column in the file. If the
+        store is a local folder, the matrix is a view of the file.
 
     Raises
     ------

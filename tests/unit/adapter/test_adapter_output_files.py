@@ -226,7 +226,7 @@ def test_a_first_line_of_numbers_that_are_the_keys_names_the_columns(first, keys
 )
 def test_other_numbers_in_the_first_line_are_no_header(first, keys, tmp_path):
     (tmp_path / "p.csv").write_text(f"{first}\n{first}\n")
-    with pytest.raises(InputError, match=r"p\.csv:1: .*only numbers.*put a first column of ids"):
+    with pytest.raises(InputError, match=r"p\.csv:1: .*only numbers.*add a first column that is called id"):
         OutputFile(tmp_path / "p.csv", keys=keys)
 
 

@@ -1,4 +1,7 @@
-"""Write and read the file of an evaluation: the document of `adapter.evaluation.evaluate` with its inputs."""
+"""Write and read the file of an evaluation.
+
+It contains the result of `adapter.evaluation.evaluate` as one document, with the digests of the input files.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,10 @@ LOOKED_UP = ("bundle", "array", "id_column")
 
 
 def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Publish the files that a request names; complete it from its bundle or the header of its outputs."""
+    """Publish the files that a request names, and return the completed request.
+
+    What the request leaves out is taken from the bundle that it names, or from the header of its outputs.
+    """
     if "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
@@ -84,8 +87,8 @@ def _columns(
 ) -> Sequence[str]:
     """Return the label key of each column of the outputs.
 
-    They come from the request, else from the header of the outputs, else from the bundle. Raise `InputError`
-    if two of these disagree, or if none names the columns.
+    The keys come from the request, else from the header of the outputs, else from the bundle. Raise
+    `InputError` if two of these disagree, if none names the columns, or if the number of keys is wrong.
     """
     header = outputs.columns
     if given is not None and header is not None and list(given) != list(header):
@@ -118,7 +121,10 @@ def _columns(
 def _as_bundle(
     workspace: Workspace, asked: Mapping[str, Any], name: str
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the request with the version, metric and labels of a bundle, and its observed labels."""
+    """Return a pair: the request, completed from the bundle `name`, and the observed labels of the bundle.
+
+    The version, metric and labels of the request become those of the bundle.
+    """
     from labelgrove.adapter.bundles.bundle import Bundle
 
     both = [parameter for parameter in ("metric", "labels") if parameter in asked]
