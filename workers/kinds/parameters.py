@@ -1,4 +1,4 @@
-"""Check the parameters of a job: all are given, none is unknown, and each is in its one valid spelling."""
+"""Check the parameters of a job: all are given, none is unknown, and each is spelled in the one valid way."""
 
 from __future__ import annotations
 
