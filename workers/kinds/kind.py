@@ -283,8 +283,8 @@ class JobKind:
     Attributes
     ----------
     name, version : str, int
-        Name and version are part of the key of every job and unit. The version rises whenever the bytes of a
-        result may change.
+        Both are part of the keys of all jobs and units of this kind. The version rises whenever the bytes of
+        a result may change.
     complete : callable
         Given parameters, `Subject` or None -> complete parameters that are canonical JSON. The subject is
         None if the label graph of the request was not opened. Called once for each request. Must return
@@ -298,7 +298,8 @@ class JobKind:
     parameters : sequence of Parameter
         The parameters that may be given, for messages and the manual; `complete` decides what is accepted.
     queue : str
-        Queue of its messages; workers listen on the queues of all kinds that they know.
+        The queue for messages about units of this kind; workers listen on the queues of all kinds that they
+        know.
     turn : context manager
         Entered before a unit is claimed, and left after the unit ends. With a lock here, a process runs only
         one unit of this kind at a time. Units that wait for the lock are not claimed yet; therefore they lose
@@ -313,8 +314,8 @@ class JobKind:
     describe : callable, optional
         Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
     complete_target : callable, optional
-        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. If the
-        given target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
+        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. A given
+        target that names no ontology first gets the one named in the request. Raises `InputError` or
         `NotFoundError`.
     publish : callable, optional
         `Naming` -> None; gives the result its name. May be called again. Without it results get no names.

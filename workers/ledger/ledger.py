@@ -339,10 +339,10 @@ class Ledger:
         Only units of `kinds`, given as (kind, version), are considered; by default units of every kind. Units
         that no job wants any more are cancelled instead.
 
-        At most `window` units are sent but not yet claimed at a time, and no more are sent until half of the
-        window is free. The other units wait in the ledger, in order, where they can still be cancelled. A
-        unit that nobody claims is due again after the time in `RESEND_S`, lengthened at random by up to a
-        quarter.
+        At any time, at most `window` units are sent but not yet claimed. While they are more than half of
+        `window`, no more units are sent. The other units wait in the ledger, in order, where they can still
+        be cancelled. A unit that nobody claims is due again after the time in `RESEND_S`, lengthened at
+        random by up to a quarter.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._autocommitting() as connection:
@@ -490,9 +490,9 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        `max_attempts` limits only units whose lease has ended. A pending unit may be claimed even if it has
-        had more attempts: a process with a higher limit has given it back, and without this rule nobody would
-        ever run the unit or mark it as failed.
+        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: if it
+        has none left, a process with a higher limit has given it back, and if the unit could not be claimed,
+        nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

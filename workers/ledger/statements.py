@@ -75,9 +75,9 @@ _one_holder = (
 
 
 def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
-    """Select the key of the first unfinished input, in order of keys, of the current unit row.
+    """Select the key of the first unfinished input of the unit in the current row.
 
-    The inputs of a unit are the units of earlier stages of its job.
+    The inputs of a unit are the units of earlier stages of its job; they are ordered by key.
     """
     return (
         sa.select(_other.c.unit_key)
@@ -140,7 +140,7 @@ def advance() -> sa.Update:
     """Return the UPDATE that makes units wait for their next unfinished inputs.
 
     The inputs of a unit are the units of earlier stages of its job. A unit waits for one input at a time, in
-    the order of the inputs' keys. After its last unfinished input, the unit waits for nothing.
+    the order of the inputs' keys. If none of the later inputs is unfinished, the unit waits for nothing.
     """
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
