@@ -303,7 +303,10 @@ def _workers(settings: Settings) -> str:
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Say how many workers are alive; return a `Note` if there is none, but a broker or a schedule is set."""
+    """Say how many workers are alive.
+
+    If none is alive although a broker or a schedule is set, return a `Note`.
+    """
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
