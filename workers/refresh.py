@@ -40,11 +40,11 @@ class Refreshed:
     stale_id, kind : str
         The job on an earlier version.
     job_id : str or None
-        The new job, with the same request for the current version.
+        The new job, with the same request for the current version; None if no request can be made.
     targets : tuple of mapping
         The names that moved to the new job.
     reason : str or None
-        Why no request could be made; None if one was made.
+        Why no request can be made; None if one can be made.
     """
 
     stale_id: str
@@ -94,8 +94,8 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
     Returns
     -------
     refreshed : list of Refreshed
-        One for each stale job. If a request cannot be made, because a label is gone or its kind is unknown
-        here, its `reason` says why, and the other requests are made nevertheless.
+        One for each stale job. If a request cannot be made, because a label is gone or the kind of the job is
+        unknown here, `Refreshed.reason` says why, and the other requests are made nevertheless.
 
     Raises
     ------
@@ -138,14 +138,16 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 
 
 def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
-    """Return options and lists of labels that request the same job again on the job's own version.
+    """Return the fewest options, and the lists of labels, that would request this job on its own version.
 
-    They are as few as possible. A parameter is left out if `JobKind.complete` fills in the same value,
-    because another version may need another value.
+    The caller uses them to request a job on another version. Therefore a value that `JobKind.complete` would
+    fill in is left out: for the other version, `JobKind.complete` fills in the value that fits that version.
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
-        raise InputError(f"its request has no snapshot; submit it again: grove jobs submit {job.kind}")
+        raise InputError(
+            f"the job's request names no snapshot; submit the job again: grove jobs submit {job.kind}"
+        )
     version, snapshot = given.pop("ontology"), given.pop("snapshot")
     files = {parameter.name for parameter in kind.parameters if parameter.file}
     keys: _Keys = {}

@@ -70,9 +70,9 @@ def publish_results(
     """Give the results of done jobs (by default all) their requested names, and show them in the graph.
 
     A publication that a temporary fault prevents is tried again by the next sweep. One that cannot succeed is
-    closed with its error. Results of a kind that is unknown here are left to a worker that knows it. An
-    exception of the type `out_of_time`, which is raised if this call takes too long, is passed on to the
-    caller; it closes no publication.
+    closed with its error. Results of a kind that is unknown here are left to a worker that knows it. If
+    this call takes too long, an exception of the type `out_of_time` is raised inside it. The exception is
+    passed on to the caller, and the publication that it interrupts stays open.
     """
     publications = Publications(workspace.engine)
     waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]

@@ -1,6 +1,6 @@
 """The command line `grove`: one file for each group of commands, loaded when a command is called.
 
-``grove --help`` needs only the table below, so it starts without importing a driver.
+``grove --help`` needs only the table below, so it starts without importing a database driver.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _not_encodable(error: UnicodeEncodeError) -> GroveError:
         return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
         f"stdout: {error.object[error.start]!a} cannot be written in {error.encoding}, the encoding of "
-        "stdout here; set PYTHONIOENCODING=utf-8, or a locale of UTF-8"
+        "stdout here; set PYTHONIOENCODING=utf-8, or use a UTF-8 locale"
     )
 
 
@@ -232,7 +232,7 @@ def grove(ctx: click.Context) -> None:
     """Let a classifier that knows K classes answer with any of N related labels.
 
     \b
-    grove quickstart                              see the whole job on real input
+    grove quickstart                              see every step on real input
     grove ingest wordnet /usr/share/wordnet       read a hierarchy
     grove bundle build wordnet animals --observed my-classes.txt
     grove score wordnet/animals probabilities.npy --columns my-classes.txt

@@ -1,4 +1,4 @@
-"""``grove doctor``: check every part that is in use, and name the fix for each problem."""
+"""``grove doctor``: check every used part of the deployment, and name the fix for each problem."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Note(str):
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Check every part that is in use, and name the fix for each problem.
+    """Check every part of the deployment that is in use, and name the fix for each problem.
 
     The exit code is 5 if a service cannot be reached, and 1 for another problem. It is 0 if there are only
     notes.
@@ -99,7 +99,7 @@ _NEEDS = {
 
 
 def _settings(known: Mapping[str, str]) -> tuple[Settings, dict[str, SettingsError]]:
-    """Return the settings, and the errors of malformed variables by name.
+    """Return the settings, and a dictionary from the names of malformed variables to their errors.
 
     In the settings, a malformed variable is replaced by its default, but parts that depend on it are not
     checked. For a malformed ``GROVE_HOME`` an error is raised, since nothing can be checked without it.
@@ -270,7 +270,7 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
     if ready is None:  # the graph answers; the row of the database says what is wrong there
         return Note(f"{described}; not compared with the database, which cannot be read")
     if _holds_none(workspace.artifacts, ready):
-        return Note(f"{described}; it cannot be rebuilt from this artifact store, see artifacts")
+        return Note(f"{described}; it cannot be rebuilt from this artifact store, see the row of artifacts")
     for version in ready:
         workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: the graph could not be rebuilt
         if version.current and workspace.graph.current(version.ontology) != version.digest:
@@ -303,7 +303,10 @@ def _workers(settings: Settings) -> str:
 
 
 def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> str:
-    """Say how many workers are alive; return a `Note` if there is none, but a broker or a schedule is set."""
+    """Say how many workers are alive.
+
+    If none is alive although a broker or a schedule is set, return a `Note`.
+    """
     from labelgrove.workers.running.presence import living
     from labelgrove.workers.schedules.schedule import Timetable
 
@@ -359,7 +362,7 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """Return the local folders in use, one for each disk, by the name of the variable that sets them."""
+    """Return a dictionary from variables to the local folders that they set, with one folder per disk."""
     from labelgrove.ontology.store.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}
@@ -394,7 +397,10 @@ def _open_files() -> str:
     unlimited = soft == resource.RLIM_INFINITY
     if unlimited or soft >= _OPEN_FILES:
         return "no limit" if unlimited else f"{soft}"
-    return Note(f"{soft}: each open artifact and each connection is one; raise the limit (ulimit -n 4096)")
+    return Note(
+        f"{soft}: each open artifact and each connection counts as an open file; raise the limit "
+        "(ulimit -n 4096)"
+    )
 
 
 def _wordnet() -> Finding:

@@ -187,9 +187,10 @@ def calibrate(
     as_json: bool,
     **model: Any,
 ) -> None:
-    """Fit a temperature to OUTPUTS and TRUTH, of samples that the model did not see in training.
+    """Fit a temperature to OUTPUTS and TRUTH.
 
-    TRUTH has one label per line, as key or name.
+    Both must come from samples that the model did not see in training. TRUTH has one label per line, as key
+    or name.
 
     The report shows E[d²] (the mean squared distance between answer and truth), calibration error and
     accuracy for a range of temperatures. It marks the default temperature, the best one for E[d²] and the
@@ -260,7 +261,7 @@ def _spaces(
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
     """Return the metric space of a block bundle, and the tree of its ontology if `hierarchy` is set.
 
-    Both are None if no ontology is known, or if the adapter already has the space of its bundle.
+    Both are None if no ontology is known, or if `adapter.space` already is the metric space.
     """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:

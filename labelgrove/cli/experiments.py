@@ -129,7 +129,9 @@ def experiment(
         requests.append(request | given)
     documents = _run(requests, out, overview=name == "all")
     if quick:
-        note("--quick runs too few trials for a reliable verdict; run the command without --quick for one")
+        note(
+            "--quick runs too few trials for a reliable verdict; to get one, run the command without --quick"
+        )
     rows = [(d["experiment"], d["verdict"], d["findings"][0]["because"]) for d in documents]
     document: Any = documents if name == "all" else documents[0]
     emit(document, as_json, lambda: table(("experiment", "verdict", "because"), rows, wrap=True))

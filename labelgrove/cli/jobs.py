@@ -146,7 +146,10 @@ def refresh(workspace: Workspace, ontology: str, dry_run: bool, wait: bool, as_j
 @json_option
 @with_workspace
 def show(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Show one job, given by its id or the start of its id, with its units by state."""
+    """Show one job, with the number of its units in each state.
+
+    JOB is the id of the job, or the start of the id.
+    """
     from labelgrove.workers import client
 
     _show(workspace, client.status(workspace, job), as_json)
@@ -157,7 +160,7 @@ def show(workspace: Workspace, job: str, as_json: bool) -> None:
 @json_option
 @with_workspace
 def watch(workspace: Workspace, job: str, as_json: bool) -> None:
-    """Wait until a job ends; show a bar on a terminal, else a line on stderr for each change.
+    """Wait until a job ends; show a progress bar on a terminal, else a line on stderr for each change.
 
     Without a broker, this process computes units of the job itself. The exit code is 1 if the job failed or
     was cancelled.
@@ -243,7 +246,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return an estimate as texts with units of measurement, each under the name of what it measures."""
+    """Return a dictionary from the names of quantities to estimates, as texts with units of measurement."""
     seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
     least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
     room = "unknown" if free is None else sized(free)

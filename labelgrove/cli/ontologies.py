@@ -96,7 +96,7 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 def export(workspace: Workspace, name: str, out: Path | None, format_: str | None, safe: bool) -> None:
     """Write NAME, or its version NAME@VERSION, as a table or as JSON; `grove ingest` reads both back.
 
-    It is an error if a label cannot be written in a table, such as one with a line end in its key
+    It is an error if a label cannot be written in a table, for example because its key contains a line end
     (docs/formats.md).
     """
     from labelgrove.ontology.versions.export import export_ontology

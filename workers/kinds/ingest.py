@@ -93,10 +93,10 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check the name and the size of the ontology before any work begins; return the target.
+    """Check the name in the target and the size of the new version before any work begins; return the target.
 
-    If the new version has less than half of the labels of the current one, `ShrinkError` is raised unless the
-    request allows that.
+    The target is a mapping with the name of the ontology. If the new version has less than half of the labels
+    of the current one, `ShrinkError` is raised unless the parameter ``shrink`` is true.
     """
     from labelgrove.ontology.versions.ingest import check_size
 
@@ -111,7 +111,7 @@ def _complete_target(
 
 
 def _named(target: Mapping[str, str]) -> str:
-    """Return the name in a target; raise `InputError` if it is not the name of an ontology."""
+    """Return the ontology name in a target; raise `InputError` for a wrong name or any other target."""
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give only ontology=NAME")
     return check_name(target["ontology"])
@@ -120,8 +120,8 @@ def _named(target: Mapping[str, str]) -> str:
 def _publish(naming: Naming) -> None:
     """Make the version current.
 
-    If the graph no longer contains it, open the job again, so that its units load it, and raise
-    `TransientError`.
+    If the graph no longer contains the version, open the job again and raise `TransientError`; the units of
+    the job then load the version.
     """
     from labelgrove.ontology.versions.graphloading import holds
     from labelgrove.ontology.versions.ingest import register
@@ -155,7 +155,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def rows_of(n_labels: int, n_edges: int) -> int:
-    """Return how many nodes and relationships of the graph a version takes, including its own node."""
+    """Return how many nodes and relationships a version adds to the graph, including its own node."""
     return 1 + n_labels + n_edges
 
 

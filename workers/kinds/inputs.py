@@ -50,7 +50,7 @@ def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> Label
     Raises
     ------
     NotFoundError, ArtifactError
-        If the snapshot is missing, damaged or belongs to another ontology.
+        If the snapshot is missing or damaged, or belongs to another ontology.
     """
     snapshot, digest = parameters["snapshot"], parameters["ontology"]
     with _opening:
@@ -97,16 +97,19 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amounts by label key, which an artifact has as decimal strings; None if `digest` is None."""
+    """Return a dictionary from label keys to amounts; None if `digest` is None.
+
+    The artifact contains each amount as a decimal string.
+    """
     if digest is None:
         return None
-    amounts = read_json(artifacts, digest, "an object of decimal strings by label key")
+    amounts = read_json(artifacts, digest, "an object that maps label keys to decimal strings")
     try:
         return {key: float(decimal_text(amount)) for key, amount in amounts.items()}
     except (AttributeError, ValueError):
         raise ArtifactError(
-            f"artifact {digest}: is not a JSON object of decimal strings by label key; give such an "
-            "object, with amounts of 0 or more"
+            f"artifact {digest}: is not a JSON object that maps label keys to decimal strings; give "
+            "such an object, with amounts of 0 or more"
         ) from None
 
 

@@ -1,9 +1,10 @@
 """Define what a kind of job is: its functions, their arguments and their return values.
 
-A kind is one `JobKind`, written in one module. For a request it defines the parameters and completes them
-(`complete`), divides the work into units (`plan`) and computes one unit (`execute`). For a result it makes
-the nodes that show it in the graph (`show`), describes it to people (`describe`) and publishes it under a
-name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute`` are required.
+A kind is one `JobKind`, written in one module. For a request, the kind defines the parameters and completes
+them (`complete`), divides the work into units (`plan`) and computes one unit (`execute`). For a result, the
+kind makes the nodes that show the result in the graph (`show`), describes the result to people (`describe`)
+and publishes it under a name (`publish`). Only ``name``, ``version``, ``complete``, ``plan`` and ``execute``
+are required.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class Subject:
     graph : LabelGraph, optional
         The label graph of the version; None for all versions.
     n_keys : mapping of str to int
-        Number of label keys in each list of the request, by parameter.
+        The number of label keys in each list of the request, under the name of the parameter.
     snapshot_bytes : int
-        Bytes of the artifact with the label graph.
+        Size in bytes of the artifact with the label graph.
     """
 
     n_labels: int
@@ -126,7 +127,7 @@ class Work:
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Shows missing results in the graph again; called by a kind that restored versions there.
+        Shows missing results in the graph again; called by a kind that has restored versions in the graph.
     """
 
     parameters: Mapping[str, Any]
@@ -205,7 +206,7 @@ class Naming:
     target : mapping
         The name, as `JobKind.complete_target` completed it.
     recompute : callable
-        Opens the job again, so that its units run again; called if what they made is gone.
+        Opens the job again, so that its units run again; called if what the units made is gone.
     reshow : callable
         Shows missing results in the graph again; called after a version was loaded again.
     """
@@ -236,7 +237,7 @@ class Description:
     is_document : bool
         Whether an exported .json file contains only ``document["document"]``, as the artifact does.
     is_file : bool
-        Whether an exported file with any other ending is a copy of the artifact.
+        Whether an exported file with any ending except .json is a copy of the artifact.
     """
 
     line: str
@@ -282,12 +283,12 @@ class JobKind:
     Attributes
     ----------
     name, version : str, int
-        Name and version are part of the key of every job and unit. The version rises whenever the bytes of a
-        result may change.
+        Both are part of the keys of all jobs and units of this kind. The version rises whenever the bytes of
+        a result may change.
     complete : callable
-        Given parameters, and their `Subject` if it was opened -> complete parameters that are canonical JSON.
-        Called once for each request. Must return parameters unchanged if they are complete, and raise
-        `InputError` for wrong ones.
+        Given parameters, `Subject` or None -> complete parameters that are canonical JSON. The subject is
+        None if the label graph of the request was not opened. Called once for each request. Must return
+        parameters unchanged if they are complete, and raise `InputError` for wrong ones.
     plan : callable
         Complete parameters -> steps, without side effects. The last stage is one step, whose artifact is the
         result.
@@ -297,7 +298,8 @@ class JobKind:
     parameters : sequence of Parameter
         The parameters that may be given, for messages and the manual; `complete` decides what is accepted.
     queue : str
-        Queue of its messages; workers listen on the queues of all kinds that they know.
+        The queue for messages about units of this kind; workers listen on the queues of all kinds that they
+        know.
     turn : context manager
         Entered before a unit is claimed, and left after the unit ends. With a lock here, a process runs only
         one unit of this kind at a time. Units that wait for the lock are not claimed yet; therefore they lose
@@ -312,8 +314,8 @@ class JobKind:
     describe : callable, optional
         Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
     complete_target : callable, optional
-        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. If the
-        given target names no ontology, its ``ontology`` is the one in the request. Raises `InputError` or
+        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. A given
+        target that names no ontology first gets the one named in the request. Raises `InputError` or
         `NotFoundError`.
     publish : callable, optional
         `Naming` -> None; gives the result its name. May be called again. Without it results get no names.

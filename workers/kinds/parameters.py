@@ -1,4 +1,4 @@
-"""Check the parameters of a job: all are given, none is unknown, and each is in its one valid spelling."""
+"""Check the parameters of a job: all are given, none is unknown, and each is spelled in the one valid way."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Parameter:
         Whether it is computed from other parameters if the request names an ontology; people then leave it
         out.
     text : bool
-        Whether it is always text, even if it looks like something else: a name of ``50`` is not a number.
+        Whether its value is always text, even if it looks like something else: ``50`` is then the name
+        ``"50"``, not a number.
     file : bool
         Whether it is the path or URL of a file; the content of the file becomes an artifact when the job is
         submitted.

@@ -1,8 +1,8 @@
 """Read the files that a request names by path or URL, and keep their content as artifacts.
 
-This is done when the request is made. Outputs and truths are stored in one format, whatever the format of the
-file. Thus a ``.npy`` and a ``.parquet`` file with the same numbers in the same precision give the same
-artifact, and therefore the same job.
+This is done when the request is made. Outputs of models and lists of true labels are each stored in one
+format, whatever the format of the file. Thus a ``.npy`` and a ``.parquet`` file with the same numbers in the
+same precision give the same artifact, and therefore the same job.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def put_outputs(
     artifacts : ArtifactStore
     location : str
         Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` can read; it is read a few rows at
-        a time. Meanwhile a copy of the outputs takes the same space again in the folder of temporary files.
+        a time. Until this function returns, a copy of the outputs is in the folder of temporary files, and
+        takes about as much space there as the artifact takes in the store.
     array : str, optional
         The name of the array to take from a file with several arrays.
     id_column : str, optional
@@ -123,7 +124,7 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
 
 
 def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
-    """Publish the label keys of a truth file in row order; return the digest of the artifact and their count.
+    """Publish the label keys of a truth file in row order; return the artifact's digest and the key count.
 
     Errors are those of `local_file` and `adapter.outputs.truthfile.read_truth`.
     """
@@ -138,8 +139,8 @@ def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
 def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
     """Yield all rows of a file as one array: the memory map of a copy that is deleted after the block.
 
-    The digest is computed from the copy, because nobody changes the copy meanwhile. The file itself may be
-    replaced at any time.
+    The caller computes the digest of the rows from the copy, because nobody changes the copy meanwhile. The
+    file itself may be replaced at any time.
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0

@@ -91,7 +91,10 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts: one if all picks follow from one computation, else perhaps several."""
+    """Return the number of parts: one if a single computation yields all picks.
+
+    Otherwise the number depends on the size of the work, and may be one too.
+    """
     space, n_keys = subject.space_kind(found), subject.n_keys
     on_tree = space == "tree"
     at_once = space != "graph" and found["labels"] == "all"

@@ -41,12 +41,12 @@ _SECONDS_PER_ENTRY = 4e-7  # for a label or an edge
 
 _PARAMETERS = (
     *CONTENT,
-    Parameter("target", "a whole number from 1: the largest number of supernodes to end with"),
+    Parameter("target", "a whole number from 1: the most supernodes that the summary may have"),
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
         "cap",
-        "for the method capped: the most labels in a supernode or, below 1, the largest share of all "
-        "labels; or null",
+        "only for the method capped: the most labels that a supernode may hold; a number below 1 is a share "
+        "of all labels; or null",
         None,
     ),
     Parameter("seed", "a whole number from 0: seed of the draws", 0),
@@ -88,7 +88,7 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return a cap from its decimal string: a number of labels, or a share (below 1) of all labels."""
+    """Return the cap in a decimal string: a whole number of labels, or as a float, a share of all labels."""
     if text is None:
         return None
     return float(text) if "." in text else int(text)

@@ -1,11 +1,11 @@
 """Requested, running and finished work: jobs and their units as SQL rows.
 
 Only the rows decide what is done and what is not; a message merely wakes a worker. So nothing here depends on
-a broker. Every change of state is a compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`: a move
-that the table does not list matches no row. A **lease** says until when a unit belongs to a worker, so that
-no other worker repeats its work. Every claim raises the **fence** of the unit, and the worker's later
-statements have an effect only if the fence is unchanged. This keeps the result correct even if the worker
-lost its lease without noticing.
+a broker. Every change of state is a compare-and-set statement built from `UNIT_MOVES` or `JOB_MOVES`, which
+list the legal moves. The statement changes no row whose state does not allow the move. A **lease** says until
+when a unit belongs to a worker, so that no other worker repeats its work. Every claim raises the **fence** of
+the unit, and the worker's later statements have an effect only if the fence is unchanged. This keeps the
+result correct even if the worker lost its lease without noticing.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Ledger:
     clock : callable, optional
         Returns the time in seconds; by default the clock of the database server, never a worker's.
     max_attempts : int, default=10
-        Number of claims after which a unit that never finished fails.
+        The most claims of one unit. A unit that has not finished after so many claims fails.
     jitter : random.Random, optional
         Source of the random factor that lengthens the time until a unit is sent again; no result depends on
         it. By default newly seeded.
@@ -236,7 +236,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; return whether the claim is held, the claim is lost, or no job wants the unit."""
+        """Renew the lease; return which is true: the claim is held, it is lost, or no job wants the unit."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -339,10 +339,10 @@ class Ledger:
         Only units of `kinds`, given as (kind, version), are considered; by default units of every kind. Units
         that no job wants any more are cancelled instead.
 
-        At most `window` units are sent but not yet claimed at a time, and no more are sent until half of the
-        window is free. The other units wait in the ledger, in order, where they can still be cancelled. A
-        unit that nobody claims is due again after the time in `RESEND_S`, lengthened at random by up to a
-        quarter.
+        At any time, at most `window` units are sent but not yet claimed. While they are more than half of
+        `window`, no more units are sent. The other units wait in the ledger, in order, where they can still
+        be cancelled. A unit that nobody claims is due again after the time in `RESEND_S`, lengthened at
+        random by up to a quarter.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._autocommitting() as connection:
@@ -353,7 +353,7 @@ class Ledger:
         return [(key, kind, version) for key, kind, version, wanted in rows if wanted]
 
     def claimable(self, job_id: str, *, limit: int) -> list[str]:
-        """Return the keys of at most `limit` units of a job that nobody works on and that may run now."""
+        """Return the keys of at most `limit` units of a job: units that may run now and are not being run."""
         query = (
             sa.select(_unit.key)
             .where(_unit.key.in_(units_of(job_id)), _unit.state == State.PENDING, _unit.waits_for.is_(None))
@@ -378,8 +378,8 @@ class Ledger:
 
         A job fails as soon as one of its units has failed, and is done when its last unit is done. When a job
         fails, those of its units that no other job wants are cancelled. With `key`, consider only the jobs of
-        that unit, which has just ended. Without it, consider all jobs; every sweep does so, because two
-        commits at the same moment may not see each other.
+        that unit, which has just ended. Without it, consider all jobs; every sweep
+        (`workers.running.sweeper`) does so, because two commits at the same moment may not see each other.
         """
         if key is not None:
             with autocommitting(self._engine) as connection:  # nearly every unit decides nothing
@@ -402,7 +402,7 @@ class Ledger:
     # ---- reading -----------------------------------------------------------------------------------
 
     def job(self, job_id: str) -> Job:
-        """Return a job by its id or a beginning of it; raise `NotFoundError` unless exactly one matches."""
+        """Return the job whose id begins with `job_id`; raise `NotFoundError` unless there is exactly one."""
         found: list[Job] = []
         if _BEGINNING.fullmatch(job_id):
             with reading(self._engine) as connection:
@@ -465,7 +465,7 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values for a prepared statement, with the time if this ledger has its own clock."""
+        """Return the values for a prepared statement; if this ledger has its own clock, the time is added."""
         return values if self.clock is None else {"instant": self.clock(), **values}
 
     @cached_property
@@ -490,9 +490,9 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        `max_attempts` limits only units whose lease has ended. A pending unit may be claimed even if it has
-        had more attempts: a process with a higher limit has given it back, and without this rule nobody would
-        ever run the unit or mark it as failed.
+        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: if it
+        has none left, a process with a higher limit has given it back, and if the unit could not be claimed,
+        nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

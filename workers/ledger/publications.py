@@ -88,7 +88,7 @@ class Publications:
     def close(self, publication: Publication, *, error: str | None = None) -> None:
         """Mark a publication as done, or as failed with `error`.
 
-        If another job has requested the same name meanwhile, its request stays pending.
+        If another job has requested the same name meanwhile, the request of that job stays pending.
         """
         end = State.DONE if error is None else State.FAILED
         with writing(self._engine) as connection:
@@ -126,13 +126,13 @@ class Publications:
     def newest(self, keep: int) -> dict[str, str]:
         """Return the jobs whose results should be in the graph now.
 
-        For each kind and each version of an ontology, these are the newest `keep` of the jobs whose results
-        have been shown.
+        Only jobs whose results have been shown are considered. Of these, the newest `keep` jobs are returned
+        for each pair of a kind and a version of an ontology.
 
         Returns
         -------
         dict of str to str
-            The digest of the version, by the id of the job.
+            For the id of each job, the digest of the version that its result is about.
         """
         shown = sa.literal(f'{{"{GRAPH}":"', sa.Text) + _job.id + '"}'
         query = (

@@ -76,7 +76,7 @@ def holders(connection: sa.Connection, key: str) -> list[str]:
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
-    """Return the done jobs about versions of ontologies other than those in `digests`, newest first."""
+    """Return the done jobs about versions that are not in `digests`, newest first."""
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
     version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
@@ -86,7 +86,7 @@ def ended_on_other_versions(
 
 
 def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
-    """Return the names requested for the result of a job, without requests to show it in the graph."""
+    """Return the names requested for the result of a job; requests to show the result are left out."""
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
         recorded_object("target_json", text)

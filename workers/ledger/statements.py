@@ -75,9 +75,9 @@ _one_holder = (
 
 
 def _unfinished_input(*where: sa.ColumnElement[bool]) -> sa.ScalarSelect[str]:
-    """Select the key of the first unfinished input, in order of keys, of the current unit row.
+    """Select the key of the first unfinished input of the unit in the current row.
 
-    The inputs of a unit are the units of earlier stages of its job.
+    The inputs of a unit are the units of earlier stages of its job; they are ordered by key.
     """
     return (
         sa.select(_other.c.unit_key)
@@ -137,10 +137,10 @@ Without a retry, that job would wait for them forever.
 
 
 def advance() -> sa.Update:
-    """Return the UPDATE that makes each unit wait for its next unfinished input, or for nothing.
+    """Return the UPDATE that makes units wait for their next unfinished inputs.
 
     The inputs of a unit are the units of earlier stages of its job. A unit waits for one input at a time, in
-    the order of their keys. If no later input is unfinished, it waits for nothing.
+    the order of the inputs' keys. If none of the later inputs is unfinished, the unit waits for nothing.
     """
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
@@ -162,9 +162,10 @@ _ADVANCE_TO = sa.select(_advanced.c.waits_for).where(_advanced.c.waits_for.is_no
 def advance_after(connection: sa.Connection, ended: str) -> None:
     """If the unit `ended` is done, make the units that waited for it wait for their next unfinished input.
 
-    Each statement must be a separate transaction. On PostgreSQL, two commits at the same moment do not see
-    each other. Therefore the inputs that are now waited for are examined again: one of them may have become
-    done meanwhile. Otherwise the units that wait for it would be stuck until the next sweep.
+    On `connection`, each statement must be a transaction of its own. On PostgreSQL, two commits at the same
+    moment do not see each other. Therefore the inputs for which the units wait now are examined again: one of
+    these inputs may have become done meanwhile. Without this, the units that wait for it would be stuck until
+    the next sweep.
     """
     if connection.dialect.name != "postgresql":
         connection.execute(_ADVANCE_AFTER, {"ended": ended})
@@ -302,8 +303,8 @@ def expiring(instant: Any, max_attempts: int, *, away_s: float) -> list[sa.Updat
 def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
     """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
-    A job is complete when its last unit is done. If `key` is not None, only the unit with this key is
-    considered.
+    A job is complete when its last unit is done. If `key` is not None, only jobs with the unit `key` are
+    considered. They are marked as failed only if this unit has failed, and as done only if it is their last.
 
     Each UPDATE returns the ids of the jobs that it changes.
     """
@@ -336,15 +337,18 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 class _Among(FunctionElement[bool]):
     """A condition that a column is among the rows of a query.
 
-    It makes the database run the query first. This is fast because the query has few rows, although the
-    database's planner might expect many.
+    The condition makes the database run the query first. This is fast because the query returns few rows. The
+    database's own planner might expect many rows, and not run the query first.
     """
 
     type = sa.Boolean()
     inherit_cache = True
 
     def self_group(self, against: Any = None) -> _Among:
-        """Return this condition unchanged; the ``= 1`` of other booleans would make SQLite scan all units."""
+        """Return this condition unchanged.
+
+        On SQLite, SQLAlchemy would otherwise append ``= 1``, and SQLite would then scan all units.
+        """
         return self
 
 

@@ -105,7 +105,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether the job is done, failed or cancelled; its result may still have to get its name."""
+        """Whether the job is done, failed or cancelled; the result may still be without its name."""
         return self.state in (State.DONE, State.FAILED, State.CANCELLED)
 
     @property

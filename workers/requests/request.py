@@ -31,9 +31,10 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
     """Return the job that `given` requests, with each name replaced by the digest of what it names now.
 
     The parameter ``ontology`` may be a name, a name followed by ``@`` and the beginning of a version's
-    digest, or a whole digest. If it is given, each list must be a list of label keys, and each object must
-    give amounts by label key. A request with a ``snapshot``, or without an ontology, is used unchanged. Files
-    are read now and stored as artifacts.
+    digest, or a whole digest. If the request has an ``ontology``, each parameter that is a list must contain
+    label keys, and each parameter that is an object must map label keys to amounts. Files are read now and
+    stored as artifacts. Except for its files, a request with a ``snapshot``, or without an ``ontology``, is
+    used unchanged.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, An
 def plan_for_ontology(
     workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
 ) -> PlannedJob:
-    """Plan a job on the current version of an ontology; only its lists of labels are stored.
+    """Plan a job on the current version of an ontology; store nothing but the lists of labels in `keys`.
 
     Arguments are those of `workers.client.submit_for_ontology`.
     """
@@ -68,7 +69,10 @@ def plan_for_ontology(
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
-    """Return the parameters, with digests in place of names, files and lists, and the request's subject."""
+    """Return the parameters and the subject of a request.
+
+    Digests replace names, files and lists in the parameters. The subject is None if no graph was opened.
+    """
     if kind.gather is not None:
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
@@ -111,7 +115,10 @@ def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
 
 
 def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return the name of the requested ontology, and the beginning of the digest of its version if given."""
+    """Return the name of the requested ontology, and the requested version's digest or its beginning.
+
+    If the request names no version, None takes the place of the digest.
+    """
     if not isinstance(asked, str):
         raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
     if is_digest(asked):

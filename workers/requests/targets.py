@@ -23,11 +23,11 @@ def complete_target(
     given: Mapping[str, Any],
     target: Mapping[str, str] | None,
 ) -> dict[str, str] | None:
-    """Return the complete target; None if none is given.
+    """Return the target as the kind completes it; None if `target` is None.
 
-    `given` is the request from which `plan` was made. If the target names no ontology, it gets the name of
-    the ontology in `given`, unless that is a digest. Call `check_named` first: it checks that results of the
-    kind can have names.
+    `given` is the request from which `plan` was made. If `target` names no ontology, the name of the ontology
+    in `given` is added, unless `given` has a digest in its place. Call `check_named` first: it checks that
+    results of the kind can have names.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Execute one unit of work: claim, compute, publish, commit. Independent of Celery and thread pools.
+"""Execute one unit of work: claim, compute, publish, commit.
+
+This module depends neither on Celery nor on thread pools.
 
 The order of the steps makes the result safe. The artifact is complete in the store before the row of the unit
 names it, and only the worker whose claim has the current fence can change the row. A heartbeat in a separate
@@ -141,9 +143,9 @@ def execute_unit(
     Raises
     ------
     ServiceError
-        If the ledger does not answer at the start of the unit, or for longer than two leases at its end. The
-        unit is then sent again when its lease has ended. If its end was already committed, the next sweep
-        does the rest.
+        If the ledger does not answer when the unit begins, or is silent for longer than two leases when the
+        unit ends. The unit is then sent again when its lease has ended. If the end of the unit was already
+        committed, the next sweep does the rest.
     """
     kind, jobs = _kind_and_jobs(workspace, key)
     if kind is None:
@@ -276,7 +278,10 @@ def _given_back(claim: Claim, ledger: Ledger, heartbeat: _Heartbeat, reason: str
 
 
 class _Heartbeat(threading.Thread):
-    """Renews a claim until it is released, lost or unwanted, even after an error of the ledger."""
+    """Renews a claim until its unit ends, the claim is lost or no job wants the unit.
+
+    An error of the ledger does not stop the renewals.
+    """
 
     def __init__(self, ledger: Ledger, claim: Claim, lease_s: float, recall: Recall) -> None:
         super().__init__(name=f"heartbeat-{claim.key[:8]}", daemon=True)

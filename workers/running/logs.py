@@ -1,4 +1,4 @@
-"""Log the work of a worker as text or as one JSON object per line, with the unit and without passwords.
+"""Log the work of a worker as text or as one JSON object per line; lines name the unit, and hide passwords.
 
 Inside an `about` block, every record gets the fields of the block, whichever library logs it. Every line is
 masked after it is formatted, so that neither an argument nor a traceback can show a secret.

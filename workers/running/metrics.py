@@ -194,7 +194,8 @@ def _of_units(connection: sa.Connection) -> Iterator[Metric]:
     )
     seconds = GaugeHistogramMetricFamily(
         "labelgrove_unit_seconds",
-        "Seconds that the last attempt of each unit took, by kind and by the state of the unit after it.",
+        "Seconds that the last attempt of each unit took, by kind and by the state of the unit after that "
+        "attempt.",
         labels=("kind", "outcome"),
     )
     claims: dict[str, int] = {}
@@ -225,7 +226,7 @@ def _of_jobs(connection: sa.Connection) -> Metric:
 
 
 def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
-    """Yield the metrics about units to be sent; an index answers both queries."""
+    """Yield the two metrics about units to be sent; the query for each needs only an index."""
     from prometheus_client.core import GaugeMetricFamily
 
     pending = _unit.state == State.PENDING

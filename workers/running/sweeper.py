@@ -57,8 +57,8 @@ def sweep(
 ) -> int:
     """Free the units of lost workers, finish jobs, run due schedules, send due units and tidy up.
 
-    With `presence`, report that the sweeping worker is alive, and do not free units whose lease ended while
-    it could not report. Return how many leases had ended.
+    With `presence`, report that the sweeping worker is alive. If the worker could not report for a time, do
+    not free the units whose lease ended during that time. Return how many leases had ended.
     """
     with nullcontext(0.0) if presence is None else presence.reaching(workspace.engine) as away_s:
         expired = ledger.expire(away_s=away_s)

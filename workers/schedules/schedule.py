@@ -3,8 +3,8 @@
 A sweep reads which schedules are due and turns their requests into jobs. In one transaction it records a job
 and its *firing*, the record of what was done for one due time. A firing is recorded only if the schedule
 still waits for the due time that the sweep read; schedule and due time are the key of the firing. Therefore
-only one of any number of sweeps submits the job. If the whole deployment was down for a while, a schedule
-fires once, for the latest due time that it missed.
+only one sweep submits the job, however many sweeps run at once. If the whole deployment was down for a while,
+a schedule fires once, for the latest due time that it missed.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Schedule:
     last : Firing or None
         Its latest firing.
     damage : str or None
-        Why the row of the schedule cannot be read, if somebody edited it. Such a schedule requests nothing;
-        `parameters` or `target` is empty if it could not be read.
+        If somebody edited the row of the schedule so that it cannot be read, the reason; otherwise None. A
+        schedule with such a row requests nothing; `parameters` or `target` is empty if it could not be read.
     """
 
     name: str
@@ -123,7 +123,10 @@ class Timetable:
         *,
         target: Mapping[str, str] | None = None,
     ) -> None:
-        """Record a schedule, which is first due after now; raise `ConflictError` if its name is taken."""
+        """Record a schedule; it is due for the first time at its next due time after now.
+
+        Raise `ConflictError` if the name of the schedule is taken.
+        """
         with writing(self._engine) as connection:
             instant = connection.execute(sa.select(self._instant())).scalar_one()
             added = connection.execute(

@@ -69,11 +69,11 @@ class Manifest:
     Attributes
     ----------
     revision : str
-        Revision of the SQL schema that the rows have.
+        Revision of the SQL schema of the rows.
     created_at : float
         When the rows were read, in seconds since 1970.
     run : str
-        Folder of the rows below ``tables/``.
+        Name of the folder below ``tables/`` that contains the rows.
     tables : mapping of str to FileRecord
         The file of each table, in an order in which rows may be inserted.
     artifacts : FileRecord
@@ -157,8 +157,8 @@ def backup(
     Notes
     -----
     The rows are read first, in one transaction, and the artifacts after them. So no artifact is missed,
-    because each was published before the row that names it. Every artifact is read once and compared with its
-    sha256, in the folder if it is there already, else in the store.
+    because each was published before the row that names it. Every artifact is compared with its sha256: in
+    the folder if it is there already; in the store if it is missing or damaged in the folder.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)

@@ -1,6 +1,7 @@
-"""Find the artifacts in use: those named by catalog, ledger, requests, schedules or the index file.
+"""Find the artifacts in use: those named by catalog, ledger, requests, schedules or the static index.
 
-In the JSON of a request, the digest of an artifact is always a separate string, and can therefore be found.
+The static index consists of the files in which adapters look up the bundles of an ontology by name. In JSON,
+the digest of an artifact is always a whole string, so a search for quoted digests finds every reference.
 No artifact names another artifact: a result names its ontology by the digest of the version.
 """
 
@@ -57,7 +58,7 @@ class References:
 
 
 def references(workspace: Workspace) -> References:
-    """Return every artifact that catalog, ledger, schedules or the static index refer to now."""
+    """Return the artifacts to which catalog, ledger, schedules and the static index refer now."""
     return References(_referenced(workspace))
 
 

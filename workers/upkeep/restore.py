@@ -63,9 +63,9 @@ def restore(
     Parameters
     ----------
     settings : Settings
-        The deployment to restore into, with SQLite or PostgreSQL; it need not be the type of database that
-        the backup came from. The database must have no rows; if it has no schema, the schema is created. The
-        artifact store may contain other artifacts.
+        The deployment to restore into, with SQLite or PostgreSQL. The backup may come from either, whichever
+        of the two this deployment uses. The database must have no rows; if it has no schema, the schema is
+        created. The artifact store may contain other artifacts.
     folder : path
         The folder given to `workers.upkeep.backup.backup`.
     progress : callable, optional

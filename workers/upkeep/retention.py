@@ -3,16 +3,18 @@
 An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
-1. Whoever publishes an artifact refers to it afterward, and publishing refreshes its time even if the same
-   bytes already exist. The grace period therefore protects it between publication and reference.
+1. Whoever publishes an artifact refers to it afterward. Publishing makes the modification time of the file
+   the current time, even if the same bytes already exist. The grace period therefore protects the artifact
+   between publication and reference.
 2. When a row is forgotten, the grace period of its artifact begins again, in the same transaction
    (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
    or that was requested again a moment ago.
-3. Before each batch of deletions every reference is read again, and the time of each file is compared at the
-   moment when it is deleted. A store in a folder first moves the file aside, so that nothing can happen in
-   between. Other stores cannot do this, and leave a gap of milliseconds. Times of files are compared with the
-   clock of the machine that collects, times of rows with the clock of the database. Clocks that differ by
-   seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
+3. Before each batch of deletions, every reference is read again. Just before a file is deleted, its
+   modification time is compared with the beginning of the grace period. A store in a folder moves the file
+   aside before the comparison: whoever publishes the artifact after that makes a new file, which stays. Other
+   stores cannot do this, and leave a gap of milliseconds between comparison and deletion. Times of files are
+   compared with the clock of the machine that collects, times of rows with the clock of the database. Clocks
+   that differ by seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
 4. While old jobs are forgotten, a lock makes submitters of jobs wait. A job that is submitted meanwhile is
    therefore either kept with all its units, or forgotten first and then recorded again.
 
@@ -140,10 +142,10 @@ def forget_jobs(
     clock: Callable[[], float] | None = None,
     dry_run: bool = False,
 ) -> int:
-    """Forget jobs that ended more than `keep_s` seconds ago, and units without a job; return how many jobs.
+    """Forget jobs that ended more than `keep_s` seconds ago, and units without a job.
 
-    A job stays if it was requested again since then, if its result has the name of a bundle or is still to
-    get its name, or if it is the last job that a schedule requested.
+    Return the number of forgotten jobs. A job stays if it was requested again since then, if its result has
+    the name of a bundle or is still to get its name, or if it is the last job that a schedule requested.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Make one decorator of several options, for options that more than one command has."""
+"""Combine options that more than one command has into one decorator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write and read loci as files: the members, which are uniquely reachable, and a witness of each."""
+"""Write and read loci as files: the members, which of them are uniquely reachable, and their witnesses."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """For each witness, yield the columns with positive weight, and their weights.
+    """For each witness, yield a tuple of pairs: the column of each positive weight, and that weight.
 
-    An object of the class `Witnesses` finds them without visiting the zero weights, which would take K times
-    as long.
+    If `witnesses` is of the class `Witnesses`, the zero weights are not visited; visiting them would take K
+    times as long.
     """
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))
@@ -121,7 +121,7 @@ def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, 
 
 
 def unpack_witnesses(arrays: Mapping[str, NDArray[Any]], n_observed: int) -> StoredWitnesses:
-    """Return the witnesses in arrays from `pack_witnesses`; each has `n_observed` weights.
+    """Return the witnesses that `pack_witnesses` stored in `arrays`; each has `n_observed` weights.
 
     Raises
     ------

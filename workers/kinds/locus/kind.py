@@ -1,6 +1,6 @@
 """The kind `locus`: find the labels that observed labels can reach.
 
-A unit decides about a part of the labels, or examines a part of the pairs of observed labels.
+A unit decides which labels of one part are members, or examines a part of the pairs of observed labels.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ _PARAMETERS = (
     Parameter("observed", "label keys, in the order of a model's columns", keys=True),
     Parameter("n_observed", "number of observed labels", filled=True),
     Parameter("method", "exact or pairs", "exact"),
-    Parameter("block", "a whole number from 1: number of labels decided together", _BLOCK),
+    Parameter(
+        "block", "a whole number from 1: number of labels whose membership is decided together", _BLOCK
+    ),
     Parameter(
         "parts",
         f"a whole number from 1 to {_MOST_PARTS}: number of units; by default, chosen by the size of the "
@@ -77,7 +79,7 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts of a locus: several if the computation takes long, else one."""
+    """Return the number of parts in which to compute a locus: several if this takes long, else one."""
     n = subject.n_allowed(found)
     if found["method"] == "pairs":
         seconds = _n_pairs(found) * n * _SECONDS_PER_PAIR[subject.opened().is_weighted]
