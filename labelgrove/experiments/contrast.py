@@ -203,9 +203,9 @@ def judge(
         The verdict is ``holds`` if `after` is better in all settings, ``holds in part`` if it is better in
         some, and `worse` if it is better in none and worse in at least one. It is ``does not hold`` if no
         setting is decided, and ``not testable`` if no setting can be tested. An untestable setting is neither
-        better nor worse. If the intervals of the testable settings give the same answer for all of them
-        (better, worse or undecided), this answer counts. Otherwise, p values adjusted for the number of
-        testable settings decide which settings are better or worse.
+        better nor worse. If the intervals of all testable settings give the same answer (better, worse or
+        undecided), this answer counts. Otherwise, p values adjusted for the number of testable settings
+        decide which settings are better or worse.
 
     Examples
     --------

@@ -73,7 +73,7 @@ _options = option_group(
 
 
 def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the error messages of a command name its options instead of Python arguments.
+    """Rewrite error messages of a command so that they name its options instead of Python arguments.
 
     If a message begins with the name of an argument, this name is replaced by the option that gave the
     argument. ``P``, the argument for the outputs, is replaced by the path of their file.
