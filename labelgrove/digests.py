@@ -1,4 +1,7 @@
-"""Compute the sha256 of the files that a run read, which identifies their content without naming a path."""
+"""Compute the sha256 of files that a run has read.
+
+A sha256 identifies the content of a file without naming its path.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ _BLOCK = 1 << 20
 
 
 def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file, or of all files in a folder, joined in the order of their paths.
+    """Return the sha256 of the content of a file or a folder.
+
+    The content of a folder is that of all its files, one after the other in the order of their paths.
 
     Raises
     ------

@@ -99,10 +99,19 @@ def simplex(
 
 @plot.command()
 @click.option(
-    "-n", "n_labels", default=100, show_default=True, type=click.IntRange(2), help="Labels in a tree."
+    "-n",
+    "n_labels",
+    default=100,
+    show_default=True,
+    type=click.IntRange(2),
+    help="Number of labels in a tree.",
 )
 @click.option(
-    "--start", default=3, show_default=True, type=click.IntRange(1), help="Labels observed at the start."
+    "--start",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of labels observed at the start.",
 )
 @click.option(
     "--rounds",
@@ -116,9 +125,9 @@ def simplex(
 )
 @_out
 def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> None:
-    """Draw how many labels active and random selection reach on random trees.
+    """Draw how the locus grows under active and under random selection, on random trees.
 
-    The picture shows the number of labels after each round.
+    The picture shows the number of labels in the locus after each round.
     """
     import numpy as np
 

@@ -29,8 +29,8 @@ _MOST_SHOWN = 100
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write: .csv or .json; .npy for distances, with the keys in files next to it; any name for "
-    "a bundle.",
+    help="File to write, .csv or .json. Distances are written to a .npy file, and their keys to files next "
+    "to it. The file of a bundle may have any name.",
 )
 @safe_option
 @json_option
@@ -86,7 +86,8 @@ def _write_matrix(space: MatrixSpace, out: Path) -> None:
 
     if out.suffix != ".npy":
         raise InputError(
-            f"--out {out}: name a .npy file for the distances, or a .json file for their measures"
+            f"--out {out}: name a .npy file for the distances, or a .json file for their shape, mean and "
+            "maximum"
         )
     matrix = space.distances()
     with array_file(out, matrix.dtype, matrix.shape) as written:

@@ -39,7 +39,7 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """If the block raises an error about unknown labels, add what ``--candidates`` accepts to it."""
+    """If the block raises an error about unknown labels, add to its message what ``--candidates`` accepts."""
     from labelgrove.ontology.errors import UnknownLabelError
     from labelgrove.ontology.spelling import close_words
 

@@ -62,16 +62,17 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     "-n",
     "n",
     type=click.IntRange(1),
-    help="How many labels to pick. By default, the methods active and outside pick until no label is left to "
-    "reach, and uniform picks all labels.",
+    help="How many labels to pick. By default, active picks until no label adds anything to the locus, "
+    "outside until no label outside the locus is left, and uniform until no label is left.",
 )
 @click.option(
     "--method",
     type=click.Choice(["active", "uniform", "outside"]),
     default="active",
     show_default=True,
-    help="active: first the label with the largest gain in reached labels; uniform: at random among the "
-    "labels not yet observed; outside: at random among the labels not reached.",
+    help="active: next pick the label that adds the most reached labels (with --costs, the most per unit of "
+    "cost); uniform: pick at random among the labels not yet observed; outside: pick at random among the "
+    "labels not reached.",
 )
 @click.option(
     "--costs",
@@ -83,7 +84,7 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     "--budget", type=float, help="The largest total cost of all picks; without --costs a label costs 1."
 )
 @click.option(
-    "--required", metavar=KEYS, shell_complete=files(), help="Pick these labels first, in any case."
+    "--required", metavar=KEYS, shell_complete=files(), help="Always pick these labels, before all others."
 )
 @click.option("--forbidden", metavar=KEYS, shell_complete=files(), help="Never pick these labels.")
 @click.option(
@@ -112,7 +113,8 @@ def select(
 ) -> None:
     """Show which labels of ONTOLOGY to collect training data for next.
 
-    For each label, also show how many labels it adds to the locus: those that the model can answer with.
+    For each label, also show how many labels it adds to the locus, the set of labels that the model can
+    answer with.
     """
     from labelgrove.ontology.geometry.selections.request import checked_request
     from labelgrove.workers.kinds.selection import read_selection

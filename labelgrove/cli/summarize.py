@@ -28,11 +28,13 @@ __all__ = ["summarize"]
     default="capped",
     show_default=True,
     help="capped: merge at random, but never beyond the cap; subtree: merge subtrees of the hierarchy; "
-    "neighbourhood, node: the method of the source paper as its text or as its code defines it; one "
-    "supernode may absorb nearly all labels.",
+    "neighbourhood: the method that the text of the source paper describes; node: the method in its code. "
+    "With these two methods, one supernode may absorb nearly all labels.",
 )
 @click.option(
-    "--cap", type=float, help="capped: the most labels in one supernode; below 1, a share of all labels."
+    "--cap",
+    type=float,
+    help="capped: the most labels that one supernode may hold. A number below 1 is a share of all labels.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draws.")
 @out_option
@@ -51,7 +53,7 @@ def summarize(
 ) -> None:
     """Merge the labels of ONTOLOGY into supernodes until at most TARGET are left.
 
-    A .csv file for --out receives the supernode of every label.
+    The file of --out also has the supernode of each label.
     """
     from labelgrove.workers.kinds.inputs import open_version
     from labelgrove.workers.kinds.summary import read_summary

@@ -46,7 +46,9 @@ def worker(
     metrics_port: int | None,
     metrics_address: str | None,
 ) -> None:
-    """Run background jobs until stopped; get them from the broker at GROVE_BROKER_URL, else from the ledger.
+    """Run background jobs until stopped.
+
+    Jobs come from the broker at GROVE_BROKER_URL; if no broker is set, they come from the ledger.
 
     With a broker, a first Ctrl-C gives the running units all the time they need; SIGTERM or a second Ctrl-C
     gives them 20 s to finish. Without a broker, SIGTERM and Ctrl-C give the units back at once, and other

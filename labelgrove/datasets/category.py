@@ -107,6 +107,7 @@ def categories_of_files(files: Files) -> Categories:
     rows: NDArray[np.int64] = np.array([i for i, row in enumerate(kept) if row], dtype=np.int64)
     if not len(rows):
         raise InputError(
-            f"--labels {files.labels}: no category is in the largest component of --hierarchy; use its keys"
+            f"--labels {files.labels}: no category is in the largest component of --hierarchy; "
+            "write categories as keys of the hierarchy"
         )
     return Categories(graph, features[rows], tuple(kept[i] for i in rows.tolist()))

@@ -1,4 +1,4 @@
-"""Diabetes progression on a path: labels are bins of a number, and distances are differences of bins."""
+"""Diabetes progression on a path: each label is a bin of a number, and distances are counted in bins."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The paths of a user's files for an experiment, in the only module that lists the names of these files.
+"""The paths of a user's files for an experiment.
 
-It imports no large library, so that commands can import it quickly.
+The names of these files are listed only in this module. It imports no large library, so that commands can
+import it quickly.
 """
 
 from __future__ import annotations
@@ -78,11 +79,15 @@ class FilePaths:
     answers: Literal["all", "leaves"] = "all"
 
     def given(self) -> set[str]:
-        """Return the names of the given files, as the options on the command line spell them."""
+        """Return the options, without ``--``, of the files that are given, such as ``test-embeddings``."""
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
 
     def said(self) -> set[str]:
-        """Return what `given` returns, and ``columns`` if the file of probabilities names its columns."""
+        """Return the options of all inputs that the files provide.
+
+        These are the options that `given` returns. ``columns`` is added if the file of probabilities has a
+        header, which names its columns.
+        """
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 

@@ -91,7 +91,8 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
     n_dimensions : int, default=300
         Length of the vectors.
     n_labels : int, default=0
-        Number of labels, those with the most leaf children (ties by canonical order); 0 means all.
+        Number of labels to choose; 0 means all. Labels with more leaf children are chosen first, and of
+        labels with equally many, those that come first in canonical order.
     named : bool, default=False
         Whether a document keeps all words, and begins with the words of its synset before the gloss.
 
@@ -117,7 +118,10 @@ def noun_tree() -> MetricSpace:
 
 
 def wordnet_digest() -> Mapping[str, str]:
-    """Return the sha256 of the WordNet file with all nouns and their glosses, under the name of the file."""
+    """Return a dictionary with one entry: a name for the file ``data.noun`` of WordNet, and its sha256.
+
+    This file contains all nouns and their glosses.
+    """
     return {"WordNet's data.noun": sha256_of(_noun_file())}
 
 

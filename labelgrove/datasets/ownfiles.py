@@ -53,8 +53,8 @@ class Files(FilePaths):
     def graph(self, *, largest: bool = False) -> LabelGraph:
         """Return the hierarchy; with `largest`, only its largest connected component.
 
-        Without `largest`, most formats raise an error if there are several components. In a list of
-        superclasses, a root is added above them instead.
+        If there are several components and `largest` is not set, most formats raise an error. The format
+        ``superclass`` (docs/formats.md) adds a root above the components instead.
         """
         path = _needed("hierarchy", self.hierarchy)
         return _hierarchy(path, largest, sha256_of(path))

@@ -50,7 +50,8 @@ def zero_shot(
     Parameters
     ----------
     source : Glosses or Files
-        Glosses, or files. The samples in files are divided among the seeds, so that no two trials share one.
+        Glosses, or a user's files. The samples in files are divided among the seeds, so that each sample is
+        used for only one seed.
     seed : int
         One of `seeds`.
     seeds : sequence of int

@@ -48,9 +48,9 @@ def answer_experiment(
     request : mapping
         The parameters of the job.
     wait : callable
-        Called with a function that submits the job and returns at once. It must wait for the job and return
-        it with its result. Its errors are raised; after Ctrl-C, the copies of the job's files are removed
-        first.
+        Called with a function that submits the job and returns at once. `wait` must wait for the job, and
+        return the job with its result. Errors that `wait` raises are passed on. If Ctrl-C stops it, the
+        copies of the job's files are removed before the `KeyboardInterrupt` is passed on.
     """
     from labelgrove.workers.client import list_units, submit
 

@@ -194,8 +194,8 @@ def judge(
     before, after : str
         Names of the two rules in the sentence.
     worse : Verdict, default=Verdict.REVERSES
-        The verdict if no setting is better and at least one is worse; for a missed bound, use "does not
-        hold", because nothing is reversed.
+        The verdict if no setting is better and at least one is worse. If the errors of `before` are
+        bounds, give "does not hold", because to miss a bound reverses nothing.
 
     Returns
     -------
@@ -203,8 +203,9 @@ def judge(
         The verdict is ``holds`` if `after` is better in all settings, ``holds in part`` if it is better in
         some, and `worse` if it is better in none and worse in at least one. It is ``does not hold`` if no
         setting is decided, and ``not testable`` if no setting can be tested. An untestable setting is neither
-        better nor worse. If the intervals of all testable settings agree, the intervals decide which settings
-        are better or worse; otherwise, p values adjusted for the number of testable settings decide.
+        better nor worse. If the intervals of all testable settings give the same answer (better, worse or
+        undecided), this answer counts. Otherwise, p values adjusted for the number of testable settings
+        decide which settings are better or worse.
 
     Examples
     --------
@@ -240,7 +241,11 @@ def judge(
 
 
 def _signs(contrasts: Sequence[Contrast]) -> list[int]:
-    """Return the sign of each setting: by its own p value if all signs agree, else by the adjusted one."""
+    """Return for each setting 1 if the second rule is better, -1 if it is worse, and 0 if undecided.
+
+    If the unadjusted p values give all settings the same sign, return these signs. Otherwise, return the
+    signs that the p values adjusted by `holm` give.
+    """
     own = [contrast.sign for contrast in contrasts]
     if len(set(own)) == 1:
         return own

@@ -94,7 +94,7 @@ def make_document(
     results: Sequence[Record],
     command: str,
 ) -> dict[str, Any]:
-    """Return the document made from the results of all units, in the order of the units."""
+    """Return the document of an experiment; `results` has the results of all units, in the order of units."""
     units = list(experiment.units(settings))
     summary = experiment.summarize(settings, list(zip(units, results, strict=True)))
     return {
@@ -116,7 +116,9 @@ def make_document(
 
 
 def write_result(folder: Path, content: bytes) -> dict[str, Any]:
-    """Write the bytes of a document as ``result.json``, with its pages; return the document.
+    """Write ``result.json`` and the pages made from it, and return the document.
+
+    `content` is the document as bytes, which become ``result.json``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Define a claim of the source paper, as data, and the interface of the experiment that tests it."""
+"""Define the record of a claim of the source paper, and the interface of the experiment that tests it."""
 
 from __future__ import annotations
 
@@ -97,14 +97,16 @@ class Experiment(ABC, Generic[S, D]):
 
     @abstractmethod
     def settings(self, *, quick: bool = False) -> S:
-        """Return the settings of the claim, or with `quick` small ones that run in a few seconds."""
+        """Return the default settings; with `quick`, return small ones that run in a few seconds."""
 
     @abstractmethod
     def units(self, settings: S) -> Sequence[Record]:
         """Return the parameters of each unit of work, in order."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
-        """Return the sha256 of each installed data file that is read, by the name of the data.
+        """Return a dictionary with the sha256 of each installed data file that the experiment reads.
+
+        The keys of the dictionary are the names of the data.
 
         By default, no such file is read. Data that come with a library need no digest, because the version of
         the library determines them. The files of a user have separate digests.
@@ -119,7 +121,8 @@ class Experiment(ABC, Generic[S, D]):
     def measure(self, data: D, settings: S, unit: Record) -> Record:
         """Return the result of one unit, as plain values.
 
-        Its entry ``checked_rows`` is the number of rows on which argmax was verified.
+        Its entry ``checked_rows`` is the number of rows on which argmax was verified to be the Fréchet mean
+        on the complete graph.
         """
 
     @abstractmethod

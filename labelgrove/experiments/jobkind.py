@@ -40,7 +40,7 @@ _PARAMETERS = (
     ),
     Parameter("metric", "tree or graph: how distances on your own hierarchy are measured", "tree"),
     Parameter("answers", "all or leaves: labels of your own hierarchy that may be answers", "all"),
-    Parameter("files", "digest and ending of each given file", filled=True),
+    Parameter("files", "digest of each given file, and the ending of its name", filled=True),
     Parameter(
         "environment",
         "versions of the experiment, Python and the libraries; the sha256 of installed data",

@@ -1,4 +1,4 @@
-"""Measure predictions: the errors of every rule, the effect of temperatures, and the check of argmax."""
+"""Measure the errors of every rule on predictions, apply and fit temperatures, and verify argmax."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
     Returns
     -------
     n_samples : int
-        Number of rows that were checked: all.
+        Number of rows that were checked, which are all rows.
 
     Raises
     ------

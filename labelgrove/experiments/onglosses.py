@@ -1,4 +1,7 @@
-"""Provide the data of several claims: glosses of WordNet by default, or the files of a user instead."""
+"""Provide the data for the experiments on several claims.
+
+By default the data are glosses of WordNet; a user can give files instead.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class OnGlosses(Experiment[S, D]):
     """A claim that is tested on WordNet if no files are given."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
-        """Return the digest of WordNet's nouns; nothing if the user gives files instead."""
+        """Return the result of `wordnet_digest`, or an empty dictionary if the user gives files instead."""
         return wordnet_digest() if files is None else {}
 
 
@@ -110,7 +113,7 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
     """A claim about models that are trained on samples of observed labels.
 
-    The data that `prepare` returns are a function from a seed to its samples.
+    `prepare` returns a function that takes a seed and returns the samples of this seed.
     """
 
     def prepare(self, settings: G, files: Files | None) -> Callable[[int], Labeled]:

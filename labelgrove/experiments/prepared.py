@@ -1,8 +1,9 @@
-"""Provide the files and data that the units of a job share, only once in each process.
+"""Provide the files and data that the units of a job share.
 
-The files are in ``$GROVE_HOME/experiments``, in a folder named by host and process, under names whose endings
-tell their formats. A process removes its folder when it releases the data. The folder of a killed process is
-removed when the next job is prepared on the same host.
+A process prepares them for the first unit, and keeps them for the next units. The files are in a folder in
+``$GROVE_HOME/experiments``; its name contains the host name and the process id. The ending of each file name
+tells the format of the file. A process removes its folder when it releases the data. The folder of a killed
+process is removed when the next job is prepared on the same host.
 """
 
 from __future__ import annotations
@@ -171,9 +172,9 @@ def _provided(work: Work) -> Iterator[Files | None]:
 
 
 def _sweep(shared: Path) -> None:
-    """Remove the folders of dead processes of this host.
+    """Remove the folders of dead processes of this host, and the folders of this process.
 
-    The folders of this process are removed too, because it uses none when this is called.
+    When this function is called, this process does not use any folder.
     """
     named = re.compile(rf"{re.escape(socket.gethostname())}-(\d+)-[^-]+")
     for path in list(shared.iterdir()) if shared.is_dir() else []:

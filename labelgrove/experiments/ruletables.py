@@ -69,7 +69,11 @@ def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "l
 
 
 def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Finding, ...]:
-    """Return two findings: Loki against argmax, which decides the claim, and against one constant answer."""
+    """Return two findings.
+
+    The first compares Loki with argmax, and decides the claim. The second compares Loki with one constant
+    answer.
+    """
     return (
         judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Loki"),
         judge(

@@ -94,7 +94,9 @@ def with_seeds_from(settings: S, first: int) -> S:
 
 
 def as_texts(settings: Any) -> dict[str, str]:
-    """Return settings as texts by name; `changed` can turn these texts into the same settings again.
+    """Return a dictionary from the name of each setting to its value as text.
+
+    From these texts, `changed` can make the same settings again.
 
     Examples
     --------

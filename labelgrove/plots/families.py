@@ -16,7 +16,7 @@ _LARGE_TREE = 1000
 
 
 def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...]]]:
-    """Return six label spaces of 100 labels with three observed keys each, by title; needs networkx.
+    """Return six label spaces, each with the keys of three observed labels; needs networkx.
 
     Parameters
     ----------
@@ -26,9 +26,10 @@ def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...
     Returns
     -------
     families : dict
-        A random tree; 100 leaves of a random tree of 1,000 labels; the 10 × 10 grid; Watts-Strogatz (k = 5, p
-        = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The observed labels have the positions 0, 39
-        and 99 in the sorted keys.
+        Under the title of each family, a pair: a space in which 100 labels may be answers, and a tuple of
+        three observed keys. The families are: a random tree; 100 leaves of a random tree of 1,000 labels; the
+        10 × 10 grid; Watts-Strogatz (k = 5, p = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The
+        observed labels have the positions 0, 39 and 99 in the sorted keys.
     """
     large = random_tree(_LARGE_TREE, seed=seed)
     leaves = sorted(large.leaves)

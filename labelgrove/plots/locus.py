@@ -190,9 +190,11 @@ def _n_labels(forest: Forest, mark: Mark) -> int:
 def _branches(
     figure: Figure, ax: Axes, forest: Forest, state: NDArray[np.int64], places: _Places
 ) -> dict[str, tuple[str, float]]:
-    """Draw the marks of whole branches; return the color and rim width of each text in the legend.
+    """Draw the marks of whole branches, and return what the legend says about them.
 
-    The size of a mark depends on the number of labels, and its color on the share of them that is reached.
+    The size of a mark depends on the number of its labels, and its color on the share of them that is
+    reached. The returned dictionary has a key for each text in the legend; its value is a pair, the color and
+    the width of the rim of the marks that the text explains.
     """
     grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
     if not grouped:
@@ -243,7 +245,10 @@ def _names(
     lines: list[list[tuple[float, float]]],
     name: Callable[[str], str],
 ) -> None:
-    """Write the names of labels, observed ones first; at marks of branches, write their numbers of labels."""
+    """Write the names of observed labels, then the number of labels at each mark of branches.
+
+    Last, write the names of reached labels.
+    """
     count = np.array([_n_labels(forest, mark) for mark, _ in places])
     kind = np.array([state[mark.top] for mark, _ in places])
     style = [_STYLES[_NAMES[k]] for k in kind]

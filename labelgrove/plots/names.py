@@ -108,10 +108,10 @@ class Names:
     def _nearest(
         self, mark: NDArray[np.float64], size: NDArray[np.int64], reach: float
     ) -> tuple[NDArray[np.int64] | None, float]:
-        """Return the best free box for the name of a mark, by its lower left square, and its distance.
+        """Return a pair: the lower left square of the best free box for a name, and its distance to the mark.
 
-        Boxes consist of squares of a grid over the axes. The lower left square is None if no box within
-        `reach` squares of the mark is free.
+        Boxes consist of squares of a grid over the axes, and the distance is counted in squares. The pair is
+        (None, 0.0) if no box within `reach` squares of the mark is free.
         """
         start = np.maximum(0, np.floor(mark - size - reach)).astype(int)
         stop = np.ceil(mark + size + reach).astype(int) + 1
@@ -145,7 +145,10 @@ class Names:
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many squares are taken in each box of shape `size`, by its lower left square."""
+    """Return how many taken squares each box of `size` (columns, rows) contains.
+
+    The entry at a row and a column belongs to the box whose lower left square is there.
+    """
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:
         return np.zeros((0, 0), dtype=np.int64)

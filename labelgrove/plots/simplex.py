@@ -76,9 +76,10 @@ def prediction_regions(
     Returns
     -------
     figure : Figure
-        Each region shows its label. Its color mixes those of the three corners by the probabilities at its
-        center. A label without room in its region is listed below the panel; an observed label is also named
-        at its corner.
+        Each region shows the name of its label. The region of an observed label has the color of its corner.
+        The color of any other region mixes the colors of the three corners by the probabilities at the center
+        of the region. A label without room in its region is listed below the panel, unless it is observed:
+        each observed label is also named at its corner.
 
     Raises
     ------
@@ -241,7 +242,9 @@ def _frame(ax: Axes) -> None:
 
 
 def _side(c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two ends of the side with the scale of corner `c`, and the direction outward from it.
+    """Return the two ends of the side that carries the scale of corner `c`, and a vector.
+
+    The vector points out of the triangle, at a right angle to this side.
 
     The scale runs from the previous corner (probability 0) to corner `c` itself (probability 1).
     """
@@ -302,7 +305,7 @@ def _name_regions(
 
 
 def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
-    """Return the largest width of a text with its middle at `place` that stays in the triangle."""
+    """Return the largest width at which `text`, with its middle at `place`, stays in the triangle."""
     x, y = place.tolist()
     top = y + float(text.get_window_extent().height) / 2 / _pixels(ax)
     left = top / math.sqrt(3)

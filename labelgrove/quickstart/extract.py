@@ -27,7 +27,7 @@ _HIERARCHY = ("@", "@i", "~", "~i")
 
 
 def animals_of(wordnet: Path) -> bytes:
-    """Return the extract as the bytes of a gzip file, equal for equal ``data.noun``.
+    """Return the extract as the bytes of a gzip file; equal files ``data.noun`` give equal bytes.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ def animals_of(wordnet: Path) -> bytes:
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record without pointers to records outside `offsets`; empty if it is itself outside."""
+    """Return a record with only its pointers up and down the hierarchy to records in `offsets`.
+
+    Return an empty text if the record itself is not in `offsets`.
+    """
     if line[:8] not in offsets:
         return ""
     record, bar, gloss = line.partition("| ")

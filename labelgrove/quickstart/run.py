@@ -84,9 +84,9 @@ def run(
     progress : callable
         Called with a line of text before each step.
     wordnet : Path, "find" or None, default="find"
-        The folder of WordNet, or `wordnet.EXTRACT`, a file with only its animals that comes with labelgrove.
-        ``"find"`` searches the usual folders for WordNet, and uses the extract if it finds none. None leaves
-        the animals out.
+        The folder of WordNet, or `wordnet.EXTRACT`, a file that comes with labelgrove and has only the
+        animals of WordNet. ``"find"`` searches the usual folders for WordNet; if it is in none of them, the
+        extract is used. None leaves the animals out.
 
     Returns
     -------
@@ -238,7 +238,7 @@ class _Run:
 
     @contextmanager
     def _step(self, name: str, message: str) -> Iterator[None]:
-        """Report that a step begins; add the seconds of the block to the total under `name`."""
+        """Report that a step begins, and add the seconds that the block takes to those of the step `name`."""
         self._progress(message)
         begin = time.perf_counter()
         yield

@@ -56,8 +56,8 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
     texts : tuple of str, length n_labels
         The masked gloss of each label, in the order of ``space.keys``.
     observed : tuple of str
-        The keys of the observed labels in canonical order; of those equally near to a gloss, the first
-        becomes its label.
+        The keys of the observed labels in canonical order. If several are equally near to a training gloss,
+        the gloss is labeled with the first of them.
     seed : int
         Seed of the split.
 

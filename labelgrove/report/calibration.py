@@ -136,7 +136,10 @@ def _curve(
 
 
 def _path(curve: TradeOff, what: str, label: str, values: tuple[float | None, ...]) -> Panel:
-    """Return the panel with E[d²] over another measure; its points are in order of temperature."""
+    """Return the panel that shows E[d²] on the y-axis and another measure on the x-axis.
+
+    The curve has one point for each temperature, in order of temperature.
+    """
     known = [(v, d) for v, d in zip(values, curve.squared_distance, strict=True) if v is not None]
     line = Line.bare("from low to high temperature", tuple(v for v, _ in known), tuple(d for _, d in known))
     places = {"default": curve.default, "E[d²]-best": curve.distance_best, "ECE-best": curve.ece_best}

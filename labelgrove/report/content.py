@@ -100,7 +100,7 @@ class Origin:
     facts : mapping of str to cell
         Versions, seeds, settings and digests, by name.
     others : mapping of str to str
-        Further commands, by the sentence that introduces them.
+        Further commands; the key of each is the sentence that introduces it.
     """
 
     command: str
@@ -122,11 +122,11 @@ class Report:
     sentence : str
         The verdict in one sentence.
     lead : mapping of str to str
-        Texts next to the verdict by name, such as the claim that was tested.
+        Texts next to the verdict, each under its heading, such as ``Claim`` for the claim that was tested.
     price : str
         The cost of following the verdict, in one sentence; empty if there is none.
     facts : mapping of str to cell
-        The sizes of the measurement, such as the number of samples, by name.
+        Figures about the data and the result, such as the number of samples, by name.
     sections : tuple of Section
     origin : Origin or None
         None for a page of links to other pages.
@@ -152,7 +152,7 @@ class Report:
 
 
 def mostly_numbers(cells: Iterable[Any]) -> bool:
-    """Return whether most nonempty cells of a column are numbers, which aligns the column to the right."""
+    """Return whether most nonempty cells of a column are numbers; then the column is aligned to the right."""
     said = [cell for cell in cells if cell is not None and cell != ""]
     return 2 * sum(map(_is_number, said)) > len(said)
 

@@ -66,7 +66,7 @@ def evaluation_report(
     ----------
     found : Evaluation
     origin : Origin
-        The command, versions and digests of the evaluation; its settings are added.
+        The command, versions and digests of the evaluation. The report adds the settings in `found`.
     calibration : CalibrationReport, optional
         The calibration of the same model on the same samples; its pictures and figures are added.
     regions : Regions, optional

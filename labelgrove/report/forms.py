@@ -43,5 +43,5 @@ def as_bytes(report: Report, path: Path) -> bytes:
 
 
 def versions(names: Iterable[str] = ("labelgrove", "numpy")) -> dict[str, str]:
-    """Return the versions of the named packages and of Python, by name."""
+    """Return a dictionary from the names of packages to their versions; ``python`` has that of Python."""
     return {name: version(name) for name in names} | {"python": platform.python_version()}

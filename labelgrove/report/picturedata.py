@@ -160,7 +160,9 @@ class Branches:
 
 @dataclass(frozen=True)
 class Differences:
-    """Paired differences with their intervals; above zero the second rule is better.
+    """How much smaller the error of the second of two rules is than that of the first, with intervals.
+
+    Both rules are applied to the same data. A value above zero means that the second rule is better.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class Scale:
     ) -> Scale:
         """Return a scale over all values, with a margin.
 
-        With `zero`, a scale that is not logarithmic begins at zero if no value is negative.
+        If `zero` is set and no value is negative, the scale begins at zero, unless it is logarithmic.
         """
         held = [v for v in values if not log or v > 0]
         low, high = (min(held), max(held)) if held else (1.0, 1.0)
@@ -139,7 +139,7 @@ class Scale:
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Return round values within the scale for its ticks, at most about `most` of them."""
+        """Return round values within the scale for its ticks, at most `most` + 1 of them."""
         if self.log:
             return self._log_ticks(most)
         rough = (self.high - self.low) / most

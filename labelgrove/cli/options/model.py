@@ -25,7 +25,7 @@ _IN_BUNDLE_ORDER = "bundle"
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to a command the arguments for a bundle and for outputs of a model, and the options for outputs."""
+    """Add to a command the arguments BUNDLE and OUTPUTS, and the options that say how to read the outputs."""
     return _options(_naming_options(command))
 
 
@@ -66,16 +66,17 @@ _options = option_group(
     click.option(
         "--id-column",
         metavar="NAME",
-        help="The column of a .csv or .parquet file that names its rows. By default a column called id "
-        "or an index of pandas, unless it is a class.",
+        help="The column of a .csv or .parquet file that names its rows. By default, this is the column "
+        "called id or the index that pandas wrote, unless that column is a class.",
     ),
 )
 
 
 def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Rewrite errors of a command that begin with the name of a Python argument.
+    """Rewrite error messages of a command so that they name its options instead of Python arguments.
 
-    The name is replaced by the option that gave the argument, or by the path of the outputs file.
+    If a message begins with the name of an argument, this name is replaced by the option that gave the
+    argument. ``P``, the argument for the outputs, is replaced by the path of their file.
     """
     from labelgrove.ontology.errors import InputError
 
@@ -175,8 +176,8 @@ def _check_agreement(
         found = np.argsort(bind(header, keys, names, by=by))
     except BindingError as error:
         raise BindingError(
-            f"{outputs}: its header does not agree with --columns: {error}\ngive it the names of --columns, "
-            "or save the numbers without names, as .npy"
+            f"{outputs}: its header does not agree with --columns: {error}\nwrite the names of --columns "
+            "into the header, or save the numbers without names, as .npy"
         ) from None
     if (asked != found).any():
         at = int(np.flatnonzero(asked != found)[0])

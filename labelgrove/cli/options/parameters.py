@@ -59,7 +59,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Return the values of texts ``NAME=VALUE``, each under its name; error messages name the `option`."""
+    """Return a dictionary from the names to the values in texts ``NAME=VALUE``; errors name the `option`."""
     from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
@@ -113,7 +113,7 @@ def asking(command: F) -> F:
         "--target",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A part of the name that the result gets, such as bundle=mine, if the kind gives names to its "
-        "results. May be repeated.",
+        help="A part of the name to give to the result, such as bundle=mine. Only some kinds give names to "
+        "their results. May be repeated.",
     )
     return click.argument("kind", shell_complete=completers.kinds)(parameter(target(command)))

@@ -23,7 +23,12 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _options = option_group(
-    click.option("--format", "format_", metavar="FORMAT", help="Source format; recognized by default."),
+    click.option(
+        "--format",
+        "format_",
+        metavar="FORMAT",
+        help="Format of the source. By default, it is recognized from the source.",
+    ),
     click.option(
         "--direction",
         type=click.Choice(["parent-child", "child-parent", "undirected"]),
@@ -47,12 +52,12 @@ _options = option_group(
     click.option(
         "--header/--no-header",
         default=None,
-        help="Edge lists: whether the first line is a header; recognized by default.",
+        help="Edge lists: whether the first line is a header. By default, this is recognized from the file.",
     ),
     click.option(
         "--delimiter",
         type=click.Choice(["space", "tab", "comma", "semicolon"]),
-        help="Edge lists: the separator between columns; recognized by default.",
+        help="Edge lists: the separator between columns. By default, it is recognized from the file.",
     ),
     click.option("--relation", help="Edge lists with a relation column: read only edges of this relation."),
 )

@@ -48,7 +48,7 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 def open_workspace(settings: Settings) -> Workspace:
     """Return the workspace of `settings`.
 
-    If the workspace finds its graph lost and repairs it, the results of jobs are shown in the graph again.
+    If the graph was lost and the workspace repairs it, the results of jobs are shown in the graph again.
     """
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -56,9 +56,9 @@ def open_workspace(settings: Settings) -> Workspace:
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Show the results of jobs again in a graph that was lost and repaired.
+    """Show the results of jobs in the graph again, after the graph was lost and has been repaired.
 
-    A worker would do this too, but perhaps none is running.
+    A running worker would do this too, but perhaps there is none.
     """
     from labelgrove.workers.showing import bring_back
 

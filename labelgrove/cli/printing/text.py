@@ -59,7 +59,9 @@ def note(message: str) -> None:
 
 
 def in_options(message: str) -> str:
-    """Return a message of the library without its Python arguments, so that it names only options of `grove`.
+    """Return a message of the library with options of `grove` in place of Python arguments.
+
+    The library writes the option in parentheses after the argument.
 
     >>> in_options("for logits say outputs='logits' (grove: --outputs logits); see below")
     'for logits say --outputs logits; see below'

@@ -116,7 +116,7 @@ def _character_width(character: str) -> int:
 
 
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Split a table that is too wide, and yield the columns of each part; each begins with the first one."""
+    """Split a table that is too wide, and yield the columns of each part; every part begins with column 0."""
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
     block = [0]
     for i in range(1, len(widths)):
@@ -147,7 +147,10 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> l
 
 
 def _parts(text: str, size: int, wraps: bool) -> list[str]:
-    """Return the lines of a cell: several if `wraps` is set, else one, cut if it is too long."""
+    """Return the lines of a cell.
+
+    If the text is too long for one line, it is broken into several if `wraps` is set, and cut otherwise.
+    """
     if shown_width(text) <= size:
         return [text]
     return list(_wrapped(text, size)) if wraps else [_head(text, size - 1) + "…"]

@@ -62,7 +62,7 @@ def answering_job(
     title : str
         The title of the progress bar.
     submit : callable
-        Submits the job without waiting for it, and returns it.
+        Submits the job, and returns the job without waiting for it.
     go_on : str, optional
         The command that continues after Ctrl-C, as for `cli.waiting.following.follow`.
 

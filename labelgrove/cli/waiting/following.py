@@ -38,10 +38,11 @@ def follow(
 ) -> Job:
     """Wait until `job` is done, failed or cancelled, and return it; meanwhile, show its progress on stderr.
 
-    If stderr is a terminal, `progress` shows a bar; otherwise, each change is printed as a line. By default,
-    wait also until the result of the job has its name and is shown in the graph. With ``publish=False``, do
-    not wait for this, and do not print these lines if this process runs the job. After Ctrl-C, `go_on` is
-    shown as the command that continues the work, by default ``grove jobs watch``.
+    If stderr is a terminal, `progress` shows a bar; otherwise, each change of the progress is printed as a
+    line. By default, wait also until the result of the job has its name and is shown in the graph. With
+    ``publish=False``, return as soon as the job has ended; if this process runs the job, print no lines of
+    progress either. After Ctrl-C, `go_on` is shown as the command that continues the work, by default
+    ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State
@@ -84,7 +85,8 @@ def result_of(job: Job) -> str:
     JobFailedError
         If the job failed or was cancelled, or if the result cannot get the name that was requested for it.
     ServiceError
-        If the result could not get its name yet, such as on a full disk; workers try again regularly.
+        If the result could not get its name yet, for example because the disk is full; workers try again
+        regularly.
     """
     from labelgrove.ontology.errors import JobFailedError, ServiceError
 

@@ -24,7 +24,10 @@ _GIVEN = "your own"
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment; `rounds` are the numbers of added labels at which models are trained."""
+    """Settings of the experiment.
+
+    A model is trained after each number of added labels in `rounds`.
+    """
 
     n_start: int = 50
     rounds: tuple[int, ...] = (10, 25, 50)
@@ -124,7 +127,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Compare active with random selection by the errors of Loki, and by those of argmax.
 
-        Each type of features, model and number of labels is a setting.
+        Each combination of a type of features, a model and a number of added labels is a setting.
         """
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"

@@ -88,9 +88,9 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return {"sizes": sizes, "n_labels": space.n_labels, "checked_rows": 0}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare active with random selection by the labels outside the locus.
+        """Compare active with random selection by the number of labels outside the locus.
 
-        They are counted at the end and after a third of the rounds.
+        These labels are counted after a third of the rounds, and at the end.
         """
         rows, panels = [], []
         against: dict[str, list[Contrast]] = {"uniform": [], "outside": []}

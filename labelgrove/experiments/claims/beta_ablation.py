@@ -88,7 +88,10 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return {**out, "temperature": fitted, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare exponent 2 with the best other one of each seed, for the unchanged and calibrated model."""
+        """Compare exponent 2 with the best other exponent, for the unchanged and for the calibrated model.
+
+        The best other exponent is chosen separately for each seed.
+        """
         at = settings.betas.index(2.0)
         by_size = grouped(results, ("K",))
         chosen = {

@@ -1,4 +1,7 @@
-"""Test whether the temperature that calibrates a model suits the Fréchet mean, and helps its accuracy."""
+"""Test whether the temperature that calibrates a model also suits the Fréchet mean.
+
+Test also whether a tuned temperature makes the Fréchet mean more accurate than argmax.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,11 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Judge the accuracy at the best temperature, and how close three temperatures are (`_closeness`)."""
+        """Judge the accuracy of the Fréchet mean, and how close three temperatures are (`_closeness`).
+
+        The accuracy is compared with that of argmax in the first space, at the temperature at which the
+        Fréchet mean is the most accurate there.
+        """
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
         first = spaces[0]

@@ -1,4 +1,7 @@
-"""Digits on a 9 x 9 grid, observed in the four corners: an application of an identifying cover."""
+"""Answer with any position of a 9 x 9 grid after training on digits in its four corners.
+
+The corners are an identifying cover of the grid.
+"""
 
 from __future__ import annotations
 

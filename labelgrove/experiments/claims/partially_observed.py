@@ -41,7 +41,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Data:
-    """The data that all units share: the samples of a seed, or outputs of a model trained on all classes."""
+    """The data that all units share.
+
+    These are either `samples`, a function that returns the samples of a seed, or the outputs of a model that
+    was trained on all classes, with their metric spaces.
+    """
 
     samples: Callable[[int], Labeled] | None
     predicted: Predicted | None = None

@@ -1,4 +1,8 @@
-"""Simulate sample complexity: more samples reduce the estimation error, but not the error of the answer."""
+"""Simulate sample complexity.
+
+With more training samples, the estimation error falls towards zero, but most of the error of the answer
+remains.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +73,7 @@ class SampleComplexity(Experiment[Settings, None]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each dimension d, number K of observed classes, radius R and seed.
+        """Return one unit for each seed and each combination of d, K and R that `Settings` describes.
 
         Raise `InputError` unless `per_class` has two or more numbers in ascending order.
         """

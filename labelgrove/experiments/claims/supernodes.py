@@ -1,6 +1,7 @@
-"""Repeat the protocol of the paper's LSHTC experiment: supernodes of a huge category graph, and 5-NN.
+"""Repeat the protocol of the paper's LSHTC experiment on a huge category graph.
 
-The categories of a document vote for its supernode.
+The graph is merged into supernodes, and 5-NN predicts the supernodes of documents. The categories of a
+document vote for its supernode.
 """
 
 from __future__ import annotations
@@ -131,8 +132,8 @@ class Supernodes(Experiment[Settings, Categories]):
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(
-                f"target: in every summary to {settings.target} supernodes, fewer than two have training "
-                "documents; give a larger target with --set target=..."
+                f"target: {settings.target} given, but in every summary, fewer than two supernodes have "
+                "training documents; give a larger target with --set target=..."
             )
         trials = {
             (_METHODS[method], k): found for (method, k), found in grouped(standing, ("method", "K")).items()

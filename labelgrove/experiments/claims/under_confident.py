@@ -24,8 +24,9 @@ _CORNERS = 4
 class Settings:
     """Settings of the experiment.
 
-    `sizes` are numbers K of observed positions; K = 4 stands for the corners, which are always measured.
-    `regularisation` is so small, C = 0.01, that the penalty flattens the probabilities.
+    `sizes` are numbers K of observed positions. K = 4 stands for the corners; it is always measured, and must
+    not be listed. `regularisation` is C; at the default, 0.01, the penalty is so strong that it flattens the
+    probabilities.
     """
 
     sizes: tuple[int, ...] = (9, 20)

@@ -15,7 +15,11 @@ _ORACLE = "an oracle, which knows the truth"
 
 
 def draw_differences(picture: Differences) -> Drawing:
-    """Draw one row for each setting; its style shows if it is better, worse or undecided, or an oracle."""
+    """Draw one row for each setting.
+
+    The style of a row shows whether the second rule is better or worse, whether that is undecided, or whether
+    the row belongs to an oracle.
+    """
     ends = [v for _, mean, low, high in picture.rows for v in (mean, low, high) if v is not None]
     x = Scale.over([*ends, 0.0], _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(picture.rows)

@@ -22,7 +22,10 @@ _LETTERS = 19
 
 
 def draw_regions(picture: Regions) -> Drawing:
-    """Draw each region, with its name if there is room; its color mixes those of the corners (`_mixed`)."""
+    """Draw each region, with its name if there is room.
+
+    The color of a region mixes the colors of the corners (`_mixed`).
+    """
     drawing = Drawing(400, _BOTTOM + 28)
     for region in picture.regions:
         outline = [_place(weights) for weights in region.corners]
