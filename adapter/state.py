@@ -167,7 +167,8 @@ class State:
         if self.tree is None:
             raise SpaceError(
                 f"{what} needs the parents of labels, which a {self.bundle.kind} bundle does not contain; "
-                "build a tree bundle with metric='tree', or list the keys of the candidates"
+                "build a tree bundle with metric='tree' (grove: --metric tree), or list the keys of the "
+                "candidates"
             )
         if not self.tree.is_hierarchy:
             raise SpaceError(

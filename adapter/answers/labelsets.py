@@ -92,7 +92,8 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
         raise SpaceError(
             f"predict_sets: {len(absent)} active observed labels are not allowed labels, "
             f"{bundle.points[int(points[absent[0]])]!r} among them, and a block bundle has no distances from "
-            "these; build it with labels that include the observed ones, or with metric='tree'"
+            "these; build it with labels that include the observed ones, or with metric='tree' "
+            "(grove: --metric tree)"
         )
     return state.distances[labels][:, columns]
 

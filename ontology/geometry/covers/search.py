@@ -25,6 +25,7 @@ from labelgrove.ontology.geometry.loci.general import is_tolerant
 from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.spaces.points import allowed_points
+from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["search_cover"]
@@ -74,9 +75,12 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     points = allowed_points(space)
     n = len(points)
     if n > EXACT_LABELS:
+        way = "allow fewer"
+        if not isinstance(space, TreeSpace):
+            way += ", or measure on the tree of primary parents: metric='tree' (grove: --metric tree)"
         raise SpaceError(
             f"{n} labels: the search for a small cover compares all pairs of labels, so it takes at most "
-            f"{EXACT_LABELS} labels; allow fewer, or measure on the tree of primary parents (metric='tree')"
+            f"{EXACT_LABELS} labels; {way}"
         )
     distances = space.distances(cols=points)
     between, tolerant = not isinstance(space, MatrixSpace), is_tolerant(space)

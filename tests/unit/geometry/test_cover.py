@@ -163,8 +163,10 @@ def test_large_spaces_get_a_lower_bound() -> None:
     assert (found.keys, found.status) == (("far",), "lower_bound")
     ring = metric_space(undirected([(i, (i + 1) % n) for i in range(n)], n))
     assert (must_observe(ring).keys, must_observe(ring).status) == ((), "lower_bound")
-    with pytest.raises(SpaceError, match=f"all pairs of at most {EXACT_LABELS}"):
+    with pytest.raises(SpaceError, match=f"at most {EXACT_LABELS} labels; allow fewer$"):
         locus_cover(star, method="small")
+    with pytest.raises(SpaceError, match="allow fewer, or measure on the tree of primary parents"):
+        locus_cover(ring, method="small")
 
 
 def test_closed_forms_know_no_size() -> None:
