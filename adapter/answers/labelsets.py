@@ -90,7 +90,7 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
     absent = np.flatnonzero(bundle.allowed[labels] != points)
     if len(absent):
         raise SpaceError(
-            f"predict_sets: {len(absent)} active observed labels are not allowed labels, "
+            f"predict_sets: {len(absent)} observed labels above the threshold are not allowed labels, "
             f"{bundle.points[int(points[absent[0]])]!r} among them, and a block bundle has no distances from "
             "these; build it with labels that include the observed ones, or with metric='tree' "
             "(grove: --metric tree)"

@@ -87,7 +87,8 @@ def simplex(
 
     if (ontology is None) != (observed is None):
         raise InputError(
-            "--observed and ONTOLOGY go together; give both, or neither to draw the six families"
+            "--observed and ONTOLOGY go together; give both, or leave both out to draw six "
+            "example families of label spaces"
         )
     if ontology is None or observed is None:
         _save(plots.region_panels(plots.paper_families(seed)), out)

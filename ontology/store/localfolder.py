@@ -92,7 +92,7 @@ class LocalFolder(Storage):
                         yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders that contain files: ``index`` itself, or the folders inside ``sha256``."""
+        """Return the folders that contain files: ``index`` itself, and for ``sha256`` those inside it."""
         top = self._root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 

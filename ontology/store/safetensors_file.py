@@ -221,8 +221,8 @@ def _header(
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(
-            f"{name}: its header claims {length} bytes, but {len(view) - 8} bytes follow, and at most "
-            f"{MAX_HEADER_BYTES} are allowed"
+            f"{name}: its header claims {length} bytes, more than the {len(view) - 8} bytes that follow or "
+            f"the {MAX_HEADER_BYTES} that are allowed"
         )
     try:
         header = json.loads(view[8 : 8 + length].tobytes().decode(), object_pairs_hook=_without_repeats)

@@ -38,7 +38,7 @@ MODULE = '''
 
     PARAMETERS = (
         *CONTENT,
-        Parameter("n", "a whole number from 1: how many"),
+        Parameter("n", "a whole number, 1 or more: how many"),
         Parameter("shares", "a whole number from 1, by size beside an ontology", 1),
     )
 

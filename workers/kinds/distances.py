@@ -48,7 +48,7 @@ _PARAMETERS = (
     ),
     Parameter("n_columns", "number of columns", filled=True),
     Parameter("dtype", "exact, or float32 to store float64 distances in half the bytes", "exact"),
-    Parameter("block", "a whole number from 1: number of columns in a unit", _BLOCK),
+    Parameter("block", "a whole number, 1 or more: number of columns in a unit", _BLOCK),
 )
 
 

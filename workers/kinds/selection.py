@@ -47,12 +47,12 @@ _PARAMETERS = (
     *SPACE,
     Parameter(
         "n",
-        "a whole number from 1: number of labels to pick; null: until no label is left to reach, or all "
+        "a whole number, 1 or more: number of labels to pick; null: until no label is left to reach, or all "
         "labels if method is uniform",
         None,
     ),
     Parameter("method", "active, uniform or outside", "active"),
-    Parameter("seed", "a whole number from 0: seed of the draws", 0),
+    Parameter("seed", "a whole number, 0 or more: seed of the draws", 0),
     Parameter("budget", "a decimal number of 0 or more: the largest total cost of all picks; or null", None),
     Parameter(
         "costs",

@@ -41,7 +41,7 @@ _SECONDS_PER_ENTRY = 4e-7  # for a label or an edge
 
 _PARAMETERS = (
     *CONTENT,
-    Parameter("target", "a whole number from 1: the most supernodes that the summary may have"),
+    Parameter("target", "a whole number, 1 or more: the most supernodes that the summary may have"),
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
         "cap",
@@ -49,7 +49,7 @@ _PARAMETERS = (
         "of all labels; or null",
         None,
     ),
-    Parameter("seed", "a whole number from 0: seed of the draws", 0),
+    Parameter("seed", "a whole number, 0 or more: seed of the draws", 0),
 )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.loci.general import is_tolerant
-from labelgrove.ontology.geometry.loci.shortedges import hull_decides, least_difference
+from labelgrove.ontology.geometry.loci.shortedges import hull_decides, largest_tied_difference
 from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
 from labelgrove.ontology.geometry.spaces.matrixspace import MatrixSpace
@@ -302,5 +302,5 @@ def far_hanging(space: TreeSpace) -> NDArray[np.int64]:
 
     labels = np.flatnonzero(is_allowed & alone)
     x = np.array(foot)[labels]
-    far = np.array(nearest)[x] + least_difference(space) < tree.below(x, labels)
+    far = np.array(nearest)[x] + largest_tied_difference(space) < tree.below(x, labels)
     return np.sort(tree.points(labels[far]))

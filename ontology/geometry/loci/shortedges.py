@@ -31,7 +31,7 @@ from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["Blurred", "blurred", "hull_decides", "least_difference"]
+__all__ = ["Blurred", "blurred", "hull_decides", "largest_tied_difference"]
 
 _ROOM = 4.0  # factor that covers the rounding of distances
 
@@ -67,12 +67,12 @@ def hull_decides(space: TreeSpace) -> bool:
     >>> [hull_decides(TreeSpace.from_arrays(keys, [-1, 0, 0], length)) for length in (None, far, near)]
     [True, True, False]
     """
-    blur = least_difference(space)
+    blur = largest_tied_difference(space)
     return not blur or bool(space.tree.length[1:].min() > blur)
 
 
-def least_difference(space: TreeSpace) -> float:
-    """Return the largest difference in height at which two labels may be tied.
+def largest_tied_difference(space: TreeSpace) -> float:
+    """Return the largest difference in height at which two labels at the same hull vertex may be tied.
 
     The height of a label is its distance from its nearest hull vertex. If two labels have the same nearest
     hull vertex x and their heights differ by more than the result, no weights make the higher label best.

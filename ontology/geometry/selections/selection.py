@@ -153,7 +153,7 @@ def select_classes(
     ------
     InputError
         If `n` is smaller than 1 or than the number of required labels, or larger than the number of labels
-        that may be picked; for costs or a budget that are negative or not numbers, or that are given although
+        that may be picked; for costs or a budget that are negative or not numbers; for costs or a budget if
         no label is observed or required; for labels that are required and also observed or forbidden; and for
         lists that name a label twice.
     UnknownLabelError
@@ -181,8 +181,9 @@ def select_classes(
     grows as the locus grows: from any locus, the labels of a selection together gain at most the sum of what
     each of them alone would gain. So no selection gains more than the value of the fractional knapsack of
     these single gains. The first bound is the value of the knapsack at the start. The second bound is the
-    gain of a greedy selection, plus the value of the knapsack at its end. The third bound is the number of
-    labels on the k longest paths, where k is the largest number of labels that `n` and `budget` allow.
+    gain of a greedy selection, plus the value of the knapsack at its end. The third bound ignores costs:
+    it is the total gain of the first k picks in the order without costs, where k is the largest number of
+    picks that `n` and `budget` allow.
 
     *Other spaces*: here picking the largest gain each time is a heuristic, because gains may grow as the
     locus grows. A single pick is the best if all candidates are compared. The gain of a candidate is measured

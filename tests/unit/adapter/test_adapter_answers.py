@@ -235,7 +235,9 @@ def test_sets_refuse_what_is_no_probability(options, row, error, match):
 
 def test_sets_of_a_block_need_the_distances_between_active_labels():
     adapter = Adapter(build_bundle(TREE, ["tree", "oak"], metric="graph", labels="leaves"))
-    with pytest.raises(SpaceError, match="1 active observed labels are not allowed labels, 'tree'"):
+    with pytest.raises(
+        SpaceError, match="1 observed labels above the threshold are not allowed labels, 'tree'"
+    ):
         adapter.predict_sets([[0.9, 0.9]])
     assert adapter.predict_sets([[0.1, 0.9]]) == [("oak",)]
 

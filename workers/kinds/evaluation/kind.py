@@ -70,16 +70,16 @@ _PARAMETERS = (
     ),
     Parameter(
         "branch_level",
-        "a whole number from 0: depth of the labels that count as branches, 1 for the children of the root; "
-        "or null: the smallest depth at which no branch contains more than half of the samples",
+        "a whole number, 0 or more: depth of the labels that count as branches, 1 for the children of the "
+        "root; or null: the smallest depth at which no branch contains more than half of the samples",
         None,
     ),
-    Parameter("top", "a whole number from 1: the k of top-k accuracy", 5),
+    Parameter("top", "a whole number, 1 or more: the k of top-k accuracy", 5),
     Parameter(
         "level", "a decimal number between 0 and 1: confidence level of the bootstrap intervals", "0.95"
     ),
-    Parameter("resamples", "a whole number from 1: number of bootstrap draws", 1000),
-    Parameter("seed", "a whole number from 0: seed of the bootstrap", 0),
+    Parameter("resamples", "a whole number, 1 or more: number of bootstrap draws", 1000),
+    Parameter("seed", "a whole number, 0 or more: seed of the bootstrap", 0),
 )
 
 

@@ -45,7 +45,7 @@ _PARAMETERS = (
     Parameter("n_observed", "number of observed labels", filled=True),
     Parameter("method", "exact or pairs", "exact"),
     Parameter(
-        "block", "a whole number from 1: number of labels whose membership is decided together", _BLOCK
+        "block", "a whole number, 1 or more: number of labels whose membership is decided together", _BLOCK
     ),
     Parameter(
         "parts",
