@@ -199,7 +199,7 @@ def test_a_name_where_keys_are_taken_is_told_with_its_key():
 
 @pytest.mark.parametrize(("given", "way"), [(GRAPH, r"Adapter\.from_graph"), ("x/y", r"Adapter\.load")])
 def test_an_adapter_of_something_else_than_a_bundle_names_the_way(given, way):
-    with pytest.raises(InputError, match=rf"bundle: a value of type {type(given).__name__}; .*{way}"):
+    with pytest.raises(InputError, match=rf"bundle: of type {type(given).__name__}; .*{way}"):
         Adapter(given, ["a"])
 
 

@@ -153,7 +153,7 @@ def test_report_as_json_and_as_text():
     assert "constant: 'a', the Fréchet mean of the training labels" in lines
     assert str(result) == result.render()
     assert repr(result).startswith("Evaluation('too little to tell', n_samples=5, frechet_mean=2.6, argmax=")
-    with pytest.raises(InputError, match="not among frechet_mean"):
+    with pytest.raises(InputError, match="rule: 'best' given; choose one of frechet_mean"):
         result["best"]
 
 
@@ -340,7 +340,7 @@ def test_numbers_for_truths_are_told_what_they_may_be():
         (lambda a: evaluate(a, np.empty((0, 3)), []), InputError, "at least one"),
         (lambda a: evaluate(a, P, "adbrc"), InputError, "single string"),
         (lambda a: evaluate(a, P, [0, 1, 2, 3, 4]), InputError, "row 0 is 0 of type int"),
-        (lambda a: evaluate(a, P, TRUTH, observed=OBSERVED), InputError, "leave it out"),
+        (lambda a: evaluate(a, P, TRUTH, observed=OBSERVED), InputError, "leave out observed"),
         (lambda a: evaluate(a, P, TRUTH, train_truth=[]), InputError, "train_truth"),
         (lambda a: evaluate(a, P, TRUTH, train_truth=["x"]), UnknownLabelError, "'x'"),
         (lambda a: evaluate(a, np.array(P) - 10, TRUTH), WeightError, "softmax"),

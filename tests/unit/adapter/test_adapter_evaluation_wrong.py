@@ -150,7 +150,7 @@ WRONG = {
     "a stream that is too long": (lambda: run(iter([P, P])), InputError, r"3 labels for 6 rows"),
     "an empty stream": (lambda: run(iter([])), InputError, r"3 labels for 0 rows"),
     "a space without observed labels": (lambda: evaluate(TREE, P, TRUTH), InputError, r"observed=\["),
-    "observed labels given twice": (lambda: run(P, observed=OBSERVED), InputError, r"leave it out"),
+    "observed labels given twice": (lambda: run(P, observed=OBSERVED), InputError, r"leave out observed"),
     "observed labels that are unknown": (
         lambda: evaluate(TREE, P, TRUTH, observed=["c", "d", "x"]),
         UnknownLabelError,
@@ -190,7 +190,7 @@ WRONG = {
     "a column number that is none": (
         lambda: fit_temperature(LOGS, [0, 1, 3]),
         UnknownLabelError,
-        r"row 2 '3'",
+        r"row 2 is '3'",
     ),
     "no observed truth to fit on": (
         lambda: fit_temperature(P, ["a", "r", "a"], adapter=model()),

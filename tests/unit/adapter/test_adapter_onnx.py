@@ -194,7 +194,7 @@ def test_columns_are_read_before_a_zipmap_makes_them_maps(classes, output):
 
 def test_a_zipmap_whose_classes_stand_in_another_order_is_refused():
     adapter = Adapter(build_bundle(TREE, OBSERVED))
-    with pytest.raises(BindingError, match=r"elm, moss, oak, and .* oak, moss, elm.*classifier.classes_"):
+    with pytest.raises(BindingError, match=r"elm, moss, oak, but .* oak, moss, elm;.*classifier.classes_"):
         decision_model(adapter, model=mapped(["elm", "moss", "oak"]))
 
 

@@ -129,7 +129,7 @@ WRONG = {
         _text("p.csv", "a,b\n1,2\n\n1,2,3\n"),
         r"p\.csv:4: rows of different lengths \(3 cells under a header of 2\)",
     ),
-    "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"shape \(3,\) given; give a row"),
+    "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"shape \(3,\) given; give two axes"),
     "text": (_arrays("p.npy", p=np.array([["a", "b"]])), "dtype <U1 given; give real numbers"),
     "no array of two axes": (_arrays("p.npz", a=np.arange(3.0)), r"0 arrays of two axes among 'a'"),
     "two of them": (_arrays("p.safetensors", a=P, b=P), r"2 arrays of two axes.*array=.*--array NAME"),

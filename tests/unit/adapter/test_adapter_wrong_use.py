@@ -68,7 +68,7 @@ OUTPUTS = {
         WeightError,
         "2 columns given, expected 3: one for each class of the model, in this order: oak, elm, moss",
     ),
-    "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"shape \(1, 1, 3\) given; give a row"),
+    "three axes": (predicted([[[0.5, 0.4, 0.1]]]), WeightError, r"shape \(1, 1, 3\) given; give two axes"),
     "NaN": (predicted([[0.5, np.nan, 0.1]]), WeightError, "holds nan; a row must have a number"),
     "infinity": (predicted([[0.5, np.inf, 0.1]]), WeightError, "holds inf; a row must have finite"),
     "negative": (
@@ -187,7 +187,7 @@ ANSWERS = {
     "leaves of a block": (
         predicted(ROW, BLOCK, candidates="leaves"),
         SpaceError,
-        "metric='tree', or list the keys",
+        "metric='tree' .*, or list the keys",
     ),
     "a subtree of a block": (
         predicted(ROW, BLOCK, candidates=Subtree("tree")),
@@ -445,7 +445,7 @@ LOADING = {
         NotFoundError,
         "load it once while online",
     ),
-    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 1"),
+    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 0, or 1"),
     "a store that is a NUL": (loaded(artifacts_url="a\0b"), InputError, "NUL character"),
     "refreshed from memory": (
         lambda _: Adapter(BUNDLE).refresh(),

@@ -114,7 +114,7 @@ def test_texts_and_embeddings_become_files_that_score_reads(tmp_path, model):
 def test_wrong_training_files_are_refused(tmp_path):
     for features, labels, test, said in (
         (["a", "b"], ["x"], ["c"], "1 for 2 training samples"),
-        (["a", "b"], ["x", "x"], ["c"], "1 distinct"),
+        (["a", "b"], ["x", "x"], ["c"], "different labels is 1"),
         (["a", "b"], ["x", "y"], np.zeros((1, 2)), "mixed"),
         (np.zeros((2, 3)), ["x", "y"], np.zeros((1, 2)), "3 columns to train on and 2"),
     ):

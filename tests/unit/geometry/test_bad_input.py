@@ -478,7 +478,7 @@ def test_a_star_of_very_many_leaves_is_refused_before_memory_is_taken() -> None:
         None,
         np.arange(1, 200_000),
     )
-    refused(lambda: phylogenetic_cover(star), SpaceError, "observed: ", "at once")
+    refused(lambda: phylogenetic_cover(star), SpaceError, "observed: ", "at most 4294967296 can be compared")
 
 
 # ---- samples, trees between labels, comparisons ----------------------------------------------------------

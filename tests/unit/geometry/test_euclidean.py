@@ -209,7 +209,7 @@ def test_weights_that_break_a_rule_are_refused() -> None:
         (np.array([[1.0], [0.0]]), {"normalize": True}, "all zero, the first for 'b'"),
         (np.array([[1.0], [1e80]]), {}, "1e[+]80, the first for 'b'"),
         (np.array([[1e-90], [0.0]]), {}, "scale them"),
-        (np.zeros((3, 1)), {}, "shape \\(3, 1\\) for 2 keys"),
+        (np.zeros((3, 1)), {}, "shape \\(3, 1\\) given for 2 keys"),
         (np.zeros(2), {}, "shape \\(2,\\)"),
         (np.zeros((2, 0)), {}, "at least one label and one dimension"),
         (np.array([["x"], ["y"]]), {}, "dtype <U1"),
