@@ -257,7 +257,7 @@ def test_offline_a_name_means_what_it_meant_when_it_was_last_asked(remote, tmp_p
     ):
         open_bundle(NEW.digest, artifacts_url=remote.where)
     with pytest.raises(
-        NotFoundError, match="no bundle 'other' in the index of .*; 1 known, among them 'mine'"
+        NotFoundError, match=r"no bundle 'other' in the index of .*; 1 known, among them 'mine'"
     ):
         open_bundle("plants/other", artifacts_url=remote.where)
     with pytest.raises(NotFoundError, match=r"offline: ontology 'plant' .*'plants'"):
