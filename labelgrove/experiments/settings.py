@@ -24,7 +24,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     Parameters
     ----------
     settings : dataclass
-        Its fields are numbers, texts, or tuples of one of these.
+        Each field is a number, a text, a tuple of numbers or a tuple of texts.
     changes : sequence of str
         ``name=value``, or ``name=value,value,...`` for a tuple.
 
