@@ -3,12 +3,12 @@
 An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
-1. Whoever publishes an artifact refers to it afterward. Publishing makes the modification time of the file
-   the current time, even if the same bytes already exist. The grace period therefore protects the artifact
-   between publication and reference.
-2. When a row is forgotten, the grace period of its artifact begins again, in the same transaction
-   (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
-   or that was requested again a moment ago.
+1. Whoever publishes an artifact records a reference to it afterward. Publishing makes the modification time
+   of the file the current time, even if the same bytes already exist. The grace period therefore protects the
+   artifact between publication and reference.
+2. When the row of a unit is deleted from the database, the grace period of its artifact begins again, in the
+   same transaction (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one
+   reference to another, or that was requested again a moment ago.
 3. Before each batch of deletions, every reference is read again. Just before a file is deleted, its
    modification time is compared with the beginning of the grace period. A store in a folder moves the file
    aside before the comparison: whoever publishes the artifact after that makes a new file, which stays. Other
@@ -260,8 +260,8 @@ def collect(
     ServiceError
         If the database or the store does not answer.
     ArtifactError
-        If a file of the static index, in which adapters look up bundles by name, is damaged, because then
-        nobody knows which artifacts the file names.
+        If a file of the static index is damaged, because then nobody knows which artifacts it names. In this
+        index, adapters look up bundles by name.
     """
     store, since = workspace.artifacts, time.time() - grace_s
     temporaries = _clear_temporaries(store, time.time() - TEMPORARY_S, dry_run=dry_run)
@@ -342,8 +342,8 @@ def _forget_rows(workspace: Workspace, grace_s: float) -> None:
 def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
     """Forget old jobs and delete unused artifacts if this is due and no other process is doing it.
 
-    Return whether this process did it. Errors are logged, not raised, because they must not stop the sweep;
-    the next time it is due, the work is tried again.
+    Return whether this process did it. Errors are logged, not raised, because they must not stop the caller,
+    which also sends lost units again; this work is tried again when it is next due.
     """
     if not take_turn(workspace.engine, "retention", every_s=EVERY_S):
         return False
