@@ -199,7 +199,7 @@ def _fail(error: GroveError) -> NoReturn:
 
 
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
-    """Return the error for text that cannot be encoded, either from an argument or to be printed."""
+    """Return the error for text that cannot be encoded; it came from an argument, or was to be printed."""
     if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
         return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
