@@ -1,4 +1,4 @@
-"""Write the document of an experiment: what identifies it, its findings, and the pages made from it.
+"""Write the document of an experiment, with its identity and its findings; make pages from the document.
 
 ::
 

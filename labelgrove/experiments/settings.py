@@ -53,7 +53,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
             values = tuple(kind(cell) for cell in cells)
         except ValueError:
             raise InputError(
-                f"--set {change!r}: {text!r} is not {kind.__name__}; the default is {now!r}"
+                f"--set {change!r}: {text!r} is not of type {kind.__name__}; the default is {now!r}"
             ) from None
         _check(change, name, values)
         made[name] = values if isinstance(now, tuple) else values[0]

@@ -54,7 +54,7 @@ def locus_hierarchy(
     name: Callable[[str], str] = str,
     title: str = "What the classifier can answer",
 ) -> Figure:
-    """Draw a hierarchy from its root down, with a mark that shows if a label is observed or reached.
+    """Draw a hierarchy from its root down, with marks that show which labels are observed or reached.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def locus_hierarchy(
         The indices of the labels that may be answers; all by default.
     limit : int, default=1000
         The largest number of marks, at most 2,000. If the hierarchy has more labels, a mark may represent
-        whole branches; the number of their labels is written below it. Detail is
-        given first to branches in which only some labels are reached.
+        whole branches; the number of their labels is written below it. Detail is given first to
+        branches in which only some labels are reached.
     name : callable, default=str
         Turns the key of an observed or reached label into the text at its mark. Observed labels are named
         first, then the others from the root down, as long as there is room. Up to 25 observed labels are all
