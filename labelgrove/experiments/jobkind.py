@@ -144,7 +144,7 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
         except OSError as error:
             raise InputError(
                 f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); "
-                "give a file that you can read"
+                "name one file that can be read, not a folder"
             ) from error
         ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
         if not _ENDING.fullmatch(ending):
