@@ -143,9 +143,9 @@ def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
 
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
-    """Return the words ", in place of ..." about the replaced bundle, or an empty text.
+    """Return the text ", in place of ..." about the replaced bundle; if none is replaced, an empty text.
 
-    They include the number of its observed labels if the file of the bundle is local.
+    The text includes the number of observed labels of that bundle if its file is local and can be read.
     """
     from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted

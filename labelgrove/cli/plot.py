@@ -64,7 +64,11 @@ def plot() -> None:
     help="The labels that may be an answer.",
 )
 @click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the six families."
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Without ONTOLOGY: the seed of the six families of label spaces.",
 )
 @_out
 @with_workspace

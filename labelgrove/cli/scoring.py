@@ -137,7 +137,7 @@ def score(
 
 
 def _check_ending(out: Path | None) -> None:
-    """Refuse a name for the answers that promises a format of arrays."""
+    """Raise an error if the file for the answers has the ending of an array or table file other than .csv."""
     from labelgrove.adapter.outputs.outputfiles import FORMATS
     from labelgrove.ontology.errors import InputError
 

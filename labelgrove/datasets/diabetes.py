@@ -14,7 +14,10 @@ _BINS = 33
 
 
 def diabetes_on_path(seed: int) -> Labeled:
-    """Return scikit-learn's 442 patients, half of them for training; labels are 33 equal bins on a path."""
+    """Return scikit-learn's 442 patients, half of them for training.
+
+    The labels are 33 bins of equal width on a path.
+    """
     from sklearn.datasets import load_diabetes
     from sklearn.preprocessing import StandardScaler
 

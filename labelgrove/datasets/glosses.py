@@ -94,7 +94,8 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
         Number of labels to choose; 0 means all. Labels with more leaf children are chosen first, and of
         labels with equally many, those that come first in canonical order.
     named : bool, default=False
-        Whether a document keeps all words, and begins with the words of its synset before the gloss.
+        Whether each document consists of the words of its synset and the whole gloss. By default, it is the
+        gloss without the words that name the synset or its label.
 
     Raises
     ------

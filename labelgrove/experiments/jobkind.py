@@ -143,7 +143,8 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
             raise NotFoundError(f"{location}: there is no such file; check the path") from None
         except OSError as error:
             raise InputError(
-                f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); give one file"
+                f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); "
+                "name one file that can be read, not a folder"
             ) from error
         ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
         if not _ENDING.fullmatch(ending):

@@ -184,9 +184,9 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
 
     Notes
     -----
-    Only the observed labels are scored: on a complete graph, the variance of any other label is the sum of
-    the weights of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it reads
-    512 rows at a time.
+    Only the observed labels are scored. On a complete graph, the variance of any other label is the sum of
+    the weights of the row; the variance of an observed label is this sum without its own weight, so it is
+    never larger. The check takes O(n_samples * n_observed^2) time; it reads 512 rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)

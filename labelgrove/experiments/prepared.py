@@ -67,7 +67,7 @@ class Prepared:
         return bool(self._data)
 
     def data(self, experiment: Experiment[Any, Any], settings: Any) -> Any:
-        """Return what all units share, prepared by the first call."""
+        """Return the data that all units share; the first call prepares them."""
         if not self._data:
             self._data.append(experiment.prepare(settings, self.files))
         return self._data[0]

@@ -71,7 +71,7 @@ def prediction_regions(
         The title of the figure.
     resolution : int, default=700
         The number of pixels along the lower side. The color of every pixel is that of its Fréchet mean; the
-        exact boundaries are drawn above the pixels.
+        exact boundaries are drawn over the pixels.
 
     Returns
     -------

@@ -112,7 +112,7 @@ def test_a_store_without_anything_of_the_catalog_is_asked_about_and_the_graph_is
     empty = "this store is empty, but the catalog knows 1 ontology: "
     assert found["artifacts"]["detail"].startswith(empty) == (content is None)
     assert "is GROVE_ARTIFACTS_URL the right folder?" in found["artifacts"]["detail"]
-    assert "see the row of artifacts" in found["graph"]["detail"]
+    assert "the row `artifacts` says why" in found["graph"]["detail"]
     assert folder.exists() == (content is not None)
 
 

@@ -107,8 +107,8 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        Each name in `keys` is a parameter of the job that takes labels, and its value gives the keys of the
-        labels. The other arguments and the errors are those of `cli.waiting.answering.answer`.
+        `keys` is a dictionary from parameters of the job to the keys of labels that they get. The other
+        arguments and the errors are those of `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}

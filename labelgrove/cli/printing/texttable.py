@@ -128,9 +128,9 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
-    """Return widths of columns that fit in the terminal if possible; none is below its minimum in `least`.
+    """Return a width for each column, so that the table fits in `width` characters if possible.
 
-    The widest columns are narrowed first.
+    The widest columns are narrowed first. No column becomes narrower than its minimum width, in `least`.
     """
     if width is None:
         return list(widths)

@@ -112,7 +112,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other rules for each sampling, model and K."""
+        """Compare Loki with the other rules for each model, each K and each way of sampling."""
         models = [name for name in results[0][1] if name != "checked_rows"]
         heads = ("sampling", "model", "K")
         trials = {

@@ -161,7 +161,7 @@ class Supernodes(Experiment[Settings, Categories]):
             tables=(
                 rule_table("E[d²] between supernodes, mean over seeds.", ("summary", "K"), trials),
                 Table(
-                    "The summaries: one giant supernode makes every error small by itself.",
+                    "The summaries: if one supernode is giant, every error is small for this reason alone.",
                     ("summary", "supernodes", "largest share", "fewest observed", "nothing to train on"),
                     tuple(shapes),
                 ),

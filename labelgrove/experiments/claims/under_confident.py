@@ -25,8 +25,8 @@ class Settings:
     """Settings of the experiment.
 
     `sizes` are numbers K of observed positions. K = 4 stands for the corners; it is always measured, and must
-    not be listed. `regularisation` is C; at the default, 0.01, the penalty is so strong that it flattens the
-    probabilities.
+    not be listed. `regularisation` is C, the inverse strength of the penalty; at the default, 0.01, the
+    penalty is so strong that it flattens the probabilities.
     """
 
     sizes: tuple[int, ...] = (9, 20)

@@ -147,7 +147,7 @@ def test_an_estimate_says_how_many_units(workspace):
     [
         ({"experiment": "digits"}, "experiment is 'digits'; choose digits-grid, "),
         ({"settings": {"rows": "1"}}, "give NAME=VALUES, with a name among sizes"),
-        ({"settings": {"n_rows": "many"}}, "'many' is not int"),
+        ({"settings": {"n_rows": "many"}}, "'many' is not of type int"),
         ({"settings": ["n_rows=1"]}, "give an object with a text"),
         ({"quick": "yes"}, "quick is 'yes'; give true or false"),
         ({"probs": 1}, "probs is 1; give the path or URL of a file"),
