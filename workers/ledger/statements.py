@@ -325,7 +325,7 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
 
 
 def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the last unit of the current job row; no row if that unit is not done."""
+    """Select `column` of the last unit of the current job row; select nothing if that unit is not done."""
     return (
         sa.select(column)
         .where(_unit.key == _job.last_unit, _is(_unit.state, State.DONE))
