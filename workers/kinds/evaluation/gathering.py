@@ -158,7 +158,7 @@ def _as_bundle(
 def _name(asked: Mapping[str, Any], parameter: str) -> str | None:
     name = asked.get(parameter)
     if not (name is None or isinstance(name, str)):
-        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give its name, as a string, or null")
+        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give a name as a string, or null")
     return name
 
 
