@@ -260,8 +260,8 @@ def _settle(
 ) -> None:
     """Carry out a publication and close it; after a temporary fault, leave it open.
 
-    After a permanent error, the publication is closed with that error. Do nothing if another thread of this
-    process is carrying it out.
+    After a permanent error, the publication is closed with that error. If another thread of this process
+    is carrying out the publication, do nothing.
     """
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
