@@ -65,10 +65,11 @@ class Adapter:
     temperature : float, default=1
         Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
-        Exponent of the distances. Values other than 2 cost more on a tree. If all labels are allowed and only
-        the best one is requested, it is found among the vertices on paths between observed labels. In other
-        cases (only some labels allowed, several answers, or candidates) the distances from all labels that
-        may be answers are measured again for each batch of about a thousand rows.
+        Exponent of the distances. On a tree, values other than 2 cost more. With such a value, if all labels
+        are allowed and only the best one is requested, it is found among the vertices on paths between
+        observed labels. In other cases (only some labels allowed, several answers, or candidates) the
+        distances from all labels that may be answers are measured again for each batch of about a thousand
+        rows.
 
     Raises
     ------
@@ -314,7 +315,7 @@ class Adapter:
 
         Returns
         -------
-        decision : ndarray of the same shape, dtype=float64, or `out`
+        decision : ndarray, dtype=float64, shape (n_samples, n_labels) or (n_samples, n_candidates); or `out`
 
         Raises
         ------

@@ -96,7 +96,7 @@ def publish_results(
 
 
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
-    """Show one result in the graph if it is among the newest of its kind and version.
+    """Show one result in the graph if it is among the newest of its kind about its ontology version.
 
     The setting ``keep_results`` says how many of these the graph keeps. Older ones are dropped from the
     graph; their jobs and artifacts stay. A result whose job is not in the ledger counts as the oldest.
@@ -330,8 +330,8 @@ def _ranked(
 ) -> tuple[frozenset[str], list[str]]:
     """Return the ids of the jobs whose results may stay in the graph, and the ids of the results to drop.
 
-    Only results of the publication's kind and version are considered: those in the graph, and the one to
-    publish.
+    Only results of the publication's kind about its ontology version are considered: those in the graph, and
+    the one to publish.
     """
     rows = [
         row

@@ -304,7 +304,8 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
     """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
     A job is complete when its last unit is done. If `key` is not None, only jobs with the unit `key` are
-    considered. They are marked as failed only if this unit has failed, and as done only if it is their last.
+    considered. These jobs are marked as failed only if this unit has failed, and as done only if this unit is
+    their last.
 
     Each UPDATE returns the ids of the jobs that it changes.
     """

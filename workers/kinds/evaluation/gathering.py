@@ -100,7 +100,7 @@ def _columns(
     if named is None:
         raise InputError(
             f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
-            "in the order of the columns, or a bundle that was built in this order; or use a .csv or "
+            "in the order of the columns, or a bundle with observed labels in this order; or use a .csv or "
             ".parquet file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
