@@ -36,7 +36,7 @@ _COPIED_ENTRIES = 1 << 24
 
 
 class _Picked:
-    """The rows `labels` of another object, `rows`; they are read only when they are requested."""
+    """Those rows of another object that have the indices `labels`; each is read only when requested."""
 
     def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
         self._rows, self._labels = rows, labels
@@ -65,7 +65,7 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows; None if this set has none, or if it is not ready.
+        """Return the compiled function that answers rows; None if there is none for this set, or none yet.
 
         The function takes rows with columns in the order of the model, and returns positions in `labels`.
         `order` is the `order` of the state that this set belongs to.
@@ -160,7 +160,7 @@ class State:
         return self.space if isinstance(self.space, TreeSpace) else None
 
     def hierarchy(self, what: str) -> TreeSpace:
-        """Return the tree, or raise `SpaceError` if it does not show the parents of labels.
+        """Return the tree, which shows the parents of labels; raise `SpaceError` if there is no such tree.
 
         `what` names the operation that needs the parents; the message begins with it.
         """
@@ -231,7 +231,8 @@ class State:
     def _locus(self) -> NDArray[np.int64]:
         if self.beta != 2:
             raise InputError(
-                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list the keys"
+                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list the keys "
+                "of the candidates"
             )
         from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 

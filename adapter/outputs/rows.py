@@ -92,7 +92,7 @@ class DenseRows:
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
-        """Return a single row; messages about it still state its number in the source."""
+        """Return row number `row` of these rows alone; messages still state its number in the source."""
         return replace(self, values=self.values[row : row + 1], first=self.first + row)
 
 
@@ -145,7 +145,7 @@ class SparseRows:
         return out
 
     def only(self, row: int) -> SparseRows:
-        """Return a single row; messages about it still state its number in the source."""
+        """Return row number `row` of these rows alone; messages still state its number in the source."""
         return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
 
 
@@ -214,8 +214,8 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
     Raises
     ------
     BindingError
-        For a table that has only some of `columns`, or that has all of them but also a column twice or
-        another column.
+        For a table that has only some of `columns`. Also for a table that has all of them, if it repeats a
+        column or has an additional one.
 
     Examples
     --------
@@ -256,8 +256,8 @@ def by_rows(matrix: Any) -> Any:
     Raises
     ------
     WeightError
-        For indices outside the matrix. Also for a row that lists a column twice, if the conversion would
-        merge the two entries.
+        For indices outside the matrix. Also for a row that lists a column twice, if converting the
+        matrix to row format would merge the two entries.
     """
     try:
         matrix = _sound(matrix)
@@ -275,9 +275,9 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Check the arrays of a scipy.sparse matrix, and return a matrix that shares them.
+    """Check the arrays of a scipy.sparse matrix, and return a matrix that shares these arrays.
 
-    An error such as `ValueError` or `TypeError` is raised if they do not fit together.
+    An error such as `ValueError` or `TypeError` is raised if the arrays do not fit together.
     """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)

@@ -23,7 +23,10 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 
 
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
-    """Return the sparse outputs in a file; None if the file contains dense outputs or cannot be read.
+    """Return the sparse outputs in a file, or None if none are found in it.
+
+    None is returned for a file with other arrays, and for a file whose list of arrays cannot be read; the
+    reader of dense outputs then reports the fault.
 
     Parameters
     ----------

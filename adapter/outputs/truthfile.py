@@ -109,8 +109,8 @@ def read_truth_keys(
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
     """Return a pair for each sample: the line number and the text that gives its label.
 
-    In a ``.npy`` file, the number is that of the row, counted from 0. A header of a ``.csv`` file is
-    recognized and left out only if `known` is given.
+    In a ``.npy`` file, the number of the row, counted from 0, takes the place of the line number. A header of
+    a ``.csv`` file is recognized and left out only if `known` is given.
     """
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
@@ -154,8 +154,8 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
         for at, row in rows[1:]:
             if len(row) <= column:
                 raise InputError(
-                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)}; give the truth "
-                    f"in column {column + 1}, called {head[column]!r}"
+                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)} cells; give the "
+                    f"truth in column {column + 1}, called {head[column]!r}"
                 )
         return [(at, row[column]) for at, row in rows[1:]]
     if len(head) > 1 and not known.meant(head[0]):
@@ -174,7 +174,7 @@ def _place(path: Path, line: int) -> str:
 def _advice(
     path: Path, bundle: Bundle, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
-    """Return advice on a likely reason why labels in the file are unknown; empty if there is none."""
+    """Return a list with advice about the likely reason for unknown labels; empty if no reason is found."""
     if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
         written = "write them as in the ontology"
         return [CLASS_INDICES.format(name="truth", keys=written)]

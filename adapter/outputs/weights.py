@@ -104,7 +104,7 @@ class OutputReader:
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield, for each chunk of rows, the number of its first row and the result of `convert`.
 
-        If `convert` returns None, a row of the chunk breaks a rule, and the error is raised.
+        If `convert` returns None, a row of the chunk breaks a rule, and the error about this row is raised.
         """
         # without conversion, values are only moved: rounding does not depend on the order of columns
         step = rows_at_once(self.n_columns)
@@ -118,11 +118,11 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Find the fault in rows that failed the first check, and raise its error.
+        """Find the fault in rows that failed a first check; raise its error, or return one about a sum.
 
         This second check takes the columns in the order of the model, because messages count columns in that
-        order. The sum of a row may then be rounded differently, and be just within the limits. If the second
-        check finds no fault for that reason, return an error about the sum.
+        order. In this order, the sum of a row may be rounded differently and lie just within the limits. The
+        second check then finds no fault, and an error about the sum is returned.
         """
         refuse_faults(
             self.kind,
@@ -134,7 +134,8 @@ class OutputReader:
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
         return WeightError(
-            f"{rows.name}: the weights of a row sum to a number at the limit of float64; scale them"
+            f"{rows.name}: the weights of a row sum to about the smallest or largest number allowed; scale "
+            "them"
         )
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -156,7 +157,10 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether the largest number of each row is possible for this kind of outputs."""
+        """Return whether `largest`, the largest numbers of rows of logits or log-probabilities, are possible.
+
+        Each must be finite, and a log-probability must be at most `LARGEST_LOG`.
+        """
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:

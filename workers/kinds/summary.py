@@ -88,7 +88,7 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return the cap in a decimal string: a whole number of labels, or as a float, a share of all labels."""
+    """Return the cap that a decimal string states: an int is a number of labels, a float a share of them."""
     if text is None:
         return None
     return float(text) if "." in text else int(text)

@@ -236,7 +236,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; return which is true: the claim is held, it is lost, or no job wants the unit."""
+        """Renew the lease; return whether the claim is held, the claim is lost, or no job wants the unit."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -490,8 +490,8 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: if it
-        has none left, a process with a higher limit has given it back, and if the unit could not be claimed,
+        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: it
+        has none left if a process with a higher limit gave it back. If such a unit could not be claimed,
         nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)

@@ -304,7 +304,8 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
     """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
     A job is complete when its last unit is done. If `key` is not None, only jobs with the unit `key` are
-    considered. They are marked as failed only if this unit has failed, and as done only if it is their last.
+    considered. These jobs are marked as failed only if this unit has failed, and as done only if this unit is
+    their last.
 
     Each UPDATE returns the ids of the jobs that it changes.
     """
@@ -325,7 +326,7 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
 
 
 def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the last unit of the current job row; no row if that unit is not done."""
+    """Select `column` of the last unit of the current job row; select nothing if that unit is not done."""
     return (
         sa.select(column)
         .where(_unit.key == _job.last_unit, _is(_unit.state, State.DONE))
