@@ -22,7 +22,8 @@ from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Subject, find_kind, kind_named
 from labelgrove.workers.kinds.describing import describe_artifact
-from labelgrove.workers.kinds.inputs import open_graph, read_keys
+from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
+from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Job, State, Unit
@@ -434,8 +435,12 @@ def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]
         )
     artifacts = workspace.artifacts
     n_keys = {}
-    if "observed" in parameters:
-        n_keys["observed"] = len(read_keys(artifacts, parameters["observed"]))
+    for declared in kind.parameters:
+        value = parameters.get(declared.name)
+        if declared.keys and is_digest(value):
+            n_keys[declared.name] = len(read_keys(artifacts, value))
+        elif declared.amounts and is_digest(value):
+            n_keys[declared.name] = len(read_amounts(artifacts, value) or ())
     graph = open_graph(artifacts, parameters)
     size = artifacts.size(parameters["snapshot"])
     return kind.estimate(parameters, Subject.of(graph, n_keys, snapshot_bytes=size))

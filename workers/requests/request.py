@@ -101,7 +101,10 @@ def _resolved_for_ontology(
     }
     wanted |= {name: given for name, given in keys.items() if given is not None}
     listed = {name: _listed(kind.name, name, given, declared.get(name)) for name, given in wanted.items()}
-    stored = {name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()}
+    stored = {
+        name: _stored(workspace, graph.keys, name, given, declared.get(name))
+        for name, given in listed.items()
+    }
     subject = Subject.of(graph, {name: len(given) for name, given in listed.items()})
     content = {"ontology": found.digest, "snapshot": found.snapshot_sha256}
     return {**content, **options, **stored}, subject
@@ -155,7 +158,13 @@ def _listed(
     return given
 
 
-def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] | Mapping[str, Any]) -> str:
+def _stored(
+    workspace: Workspace,
+    known: Keys,
+    name: str,
+    given: Iterable[str] | Mapping[str, Any],
+    declared: Parameter | None,
+) -> str:
     """Check the labels of one parameter, store them, and return the digest of the artifact."""
     listed = list(given)
     index = known.indices(listed)
@@ -164,6 +173,8 @@ def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] |
         raise InputError(f"{name}: {repeated[:5]!r} are given more than once; name each label once")
     if isinstance(given, Mapping):
         content: Any = given
+    elif declared is not None and declared.ordered:
+        content = listed
     else:
-        content = listed if name == "observed" else known.take(sorted(index.tolist()))
+        content = known.take(sorted(index.tolist()))
     return workspace.artifacts.put_bytes(canonical_json(content).encode())

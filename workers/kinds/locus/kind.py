@@ -41,7 +41,7 @@ _CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 
 _PARAMETERS = (
     *SPACE,
-    Parameter("observed", "label keys, in the order of a model's columns", keys=True),
+    Parameter("observed", "label keys, in the order of a model's columns", keys=True, ordered=True),
     Parameter("n_observed", "number of observed labels", filled=True),
     Parameter("method", "exact or pairs", "exact"),
     Parameter(
