@@ -47,7 +47,6 @@ __all__ = [
     "retry",
     "status",
     "submit",
-    "submit_for_ontology",
     "submit_ingest",
     "submit_rebuild",
     "wait",
@@ -102,8 +101,8 @@ def submit(
     InputError
         For an unknown kind, for parameters or a target that the kind refuses, and for results that do not fit
         into the artifact store. Nothing is recorded.
-    NotFoundError
-        For an ontology that does not exist. Nothing is recorded.
+    NotFoundError, UnknownLabelError
+        For an ontology, a version or a label that does not exist. Nothing is recorded.
     """
     known = kind_named(kind)
     check_named(known, target)
@@ -193,54 +192,6 @@ def cancel(workspace: Workspace, job_id: str) -> Job:
     return ledger.job(full_id)
 
 
-def submit_for_ontology(
-    workspace: Workspace,
-    kind: str,
-    ontology: str,
-    options: Mapping[str, Any] | None = None,
-    *,
-    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
-    version: str | None = None,
-    target: Mapping[str, str] | None = None,
-    wait: bool = True,
-    progress: Callable[[Job], None] | None = None,
-) -> Job:
-    """Submit a job on an ontology given by its name; fill in the parameters that depend on its size.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        The workspace with the ontology.
-    kind : str
-        Name of a job kind.
-    ontology : str
-        Name of the ontology.
-    options : mapping, optional
-        Parameters of the kind other than those that are filled in; decimals as strings.
-    keys : mapping of str to iterable of str, or mapping of str to str, optional
-        The value of each parameter about labels, under the name of the parameter. For a parameter that lists
-        labels, give their keys. For a parameter that states an amount for each label, such as ``costs``, give
-        a mapping from key to amount, with decimals as strings. A parameter whose value is None is left out.
-        The order of ``observed`` is kept; the order of other lists is ignored.
-    version : str, optional
-        Beginning of the digest of a version; the current one by default.
-    target, wait, progress
-        As for `submit`.
-
-    Raises
-    ------
-    NotFoundError, UnknownLabelError
-        If there is no such ontology or version, or a label is not in it; nothing is recorded.
-    InputError
-        As for `submit`, and for a label given twice.
-    """
-    asked: dict[str, Any] = {"ontology": f"{ontology}@{version or ''}".removesuffix("@"), **(options or {})}
-    for name, given in (keys or {}).items():
-        if given is not None:
-            asked[name] = given if isinstance(given, Mapping) else list(given)
-    return submit(workspace, kind, asked, target=target, wait=wait, progress=progress)
-
-
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
     """Return the estimated size and time of a job with complete parameters.
 
@@ -323,18 +274,15 @@ def build_bundle_job(
         For a label given twice, or a name that no bundle may have; nothing is recorded.
     """
     check_name(bundle, "bundle")
-    by_rule, by_list = ({"labels": labels}, {}) if isinstance(labels, str) else ({}, {"labels": labels})
-    return submit_for_ontology(
-        workspace,
-        "bundle",
-        ontology,
-        {"metric": metric, "form": form, **by_rule},
-        keys={"observed": observed, **by_list},
-        version=version,
-        target={"ontology": ontology, "bundle": bundle},
-        wait=wait,
-        progress=progress,
-    )
+    parameters = {
+        "ontology": ontology if version is None else f"{ontology}@{version}",
+        "observed": list(observed),
+        "metric": metric,
+        "labels": labels if isinstance(labels, str) else list(labels),
+        "form": form,
+    }
+    target = {"ontology": ontology, "bundle": bundle}
+    return submit(workspace, "bundle", parameters, target=target, wait=wait, progress=progress)
 
 
 def submit_ingest(

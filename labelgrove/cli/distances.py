@@ -108,7 +108,7 @@ def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArra
 
     from labelgrove.workers.kinds.distances import read_distances
 
-    digest = stored.answer(title, "distances", {}, columns=columns)
+    digest = stored.answer(title, "distances", {"columns": columns})
     found = read_distances(stored.workspace.artifacts, digest, stored.graph)
     matrix, places = found.distances(), found.point_index(columns)
     return matrix if (np.diff(places) == 1).all() else matrix[:, places]

@@ -107,5 +107,6 @@ def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exac
     """Return the locus of some labels: the result of an earlier job if there is one, else of a new job."""
     from labelgrove.workers.kinds.locus.file import read_locus
 
-    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)
+    options = {"method": method, "observed": keys}
+    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", options)
     return read_locus(stored.workspace.artifacts, digest, stored.graph)
