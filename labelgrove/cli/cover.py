@@ -84,10 +84,10 @@ def _cover(
 ) -> tuple[tuple[str, ...], dict[str, Any], str]:
     from labelgrove.ontology.errors import InputError
 
-    if identifying and method != "minimum":
-        raise InputError(f"--identifying: needs --method minimum, not {method}")
     document = stored.document() | {"method": method, "identifying": identifying}
     if method == "must":
+        if identifying:
+            raise InputError("--identifying: does not apply to --method must; leave out one of the two")
         needed = _needed(stored)
         document |= {"status": needed.status, "size": len(needed.keys)}
         return needed.keys, document, CERTAIN[needed.status]

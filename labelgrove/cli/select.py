@@ -123,7 +123,7 @@ def select(
     wanted, unwanted = stored.keys(required), stored.keys(forbidden)
     among = None if candidates is None else stored.keys(candidates)
     prices = read_costs(stored, costs)
-    checked_request(  # checked here too, so that errors name these options
+    checked_request(  # a unit checks this too, but a job that cannot be run would be recorded first
         stored.space,
         keys,
         n,

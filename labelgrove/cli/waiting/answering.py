@@ -34,9 +34,15 @@ def answer(workspace: Workspace, title: str, kind: str, parameters: Mapping[str,
     InputError, JobFailedError, ServiceError
         As for `answering_job`.
     """
+    from labelgrove.ontology.errors import InputError
     from labelgrove.workers.client import submit
 
-    return result_of(answering_job(workspace, title, lambda: submit(workspace, kind, parameters, wait=False)))
+    try:
+        job = answering_job(workspace, title, lambda: submit(workspace, kind, parameters, wait=False))
+    except InputError as error:  # the command does not name the kind, and has options for its parameters
+        error.args = (str(error).removeprefix(f"{kind}: "), *error.args[1:])
+        raise
+    return result_of(job)
 
 
 def answering_job(
