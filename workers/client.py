@@ -241,9 +241,7 @@ def build_bundle_job(
     metric: str = "auto",
     labels: str | Iterable[str] = "all",
     form: str = "auto",
-    version: str | None = None,
     wait: bool = True,
-    progress: Callable[[Job], None] | None = None,
 ) -> Job:
     """Submit a job that builds a bundle of an ontology and then gives it the name ``ontology/bundle``.
 
@@ -261,28 +259,26 @@ def build_bundle_job(
         The labels that may be answered.
     form : {"auto", "tree", "block"}
         As for `adapter.build_bundle`.
-    version : str, optional
-        Beginning of the digest of a version; the current one by default.
-    wait, progress
+    wait
         As for `submit`.
 
     Raises
     ------
     NotFoundError, UnknownLabelError
-        If there is no such ontology or version, or a label is not in it; nothing is recorded.
+        If there is no such ontology, or a label is not in it; nothing is recorded.
     InputError
         For a label given twice, or a name that no bundle may have; nothing is recorded.
     """
     check_name(bundle, "bundle")
     parameters = {
-        "ontology": ontology if version is None else f"{ontology}@{version}",
+        "ontology": ontology,
         "observed": list(observed),
         "metric": metric,
         "labels": labels if isinstance(labels, str) else list(labels),
         "form": form,
     }
     target = {"ontology": ontology, "bundle": bundle}
-    return submit(workspace, "bundle", parameters, target=target, wait=wait, progress=progress)
+    return submit(workspace, "bundle", parameters, target=target, wait=wait)
 
 
 def submit_ingest(
@@ -346,15 +342,13 @@ def submit_ingest(
     return _submit(workspace, known, plan, completed, wait=wait, progress=progress)
 
 
-def submit_rebuild(
-    workspace: Workspace, *, wait: bool = True, progress: Callable[[Job], None] | None = None
-) -> Job:
+def submit_rebuild(workspace: Workspace, *, wait: bool = True) -> Job:
     """Submit a rebuild of the graph from the snapshots; every request is a separate job.
 
     The arguments are those of `submit`.
     """
     request = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
-    return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
+    return submit(workspace, "rebuild-graph", {"request": request}, wait=wait)
 
 
 def _submit(

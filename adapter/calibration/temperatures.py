@@ -165,18 +165,17 @@ class LabeledOutputs:
         what: Collection[str] = ("squared_distance", "nll", "ece"),
         *,
         bins: int = BINS,
-        scheme: BinScheme = "width",
     ) -> Measured:
         """Return the measures in `what` at each temperature, and NaN for other measures.
 
         Notes
         -----
-        Reads the outputs once. Bins of equal mass take 9 bytes for each sample and temperature.
+        Reads the outputs once.
         """
-        check_bins(bins, scheme)
+        check_bins(bins)
         n = len(temperatures)
         squared, wrong, nll = np.zeros((3, n))
-        spread = [_Bins(bins, scheme) for _ in temperatures]
+        spread = [WidthBins(bins) for _ in temperatures]
         n_observed = self.n_observed
         for of, logits in self.logits():
             column = self.column[of]

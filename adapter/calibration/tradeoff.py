@@ -10,7 +10,7 @@ import numpy as np
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs, check_temperatures
 from labelgrove.adapter.evaluation.evidence.verdict import softmax
-from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme, Reliability
+from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, Reliability
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.adapter.texttable import Table
@@ -116,13 +116,12 @@ def trade_off(
     space: MetricSpace | None = None,
     temperatures: Iterable[float] = TEMPERATURES,
     bins: int = BINS,
-    scheme: BinScheme = "width",
 ) -> TradeOff:
     """Return E[d^2], calibration error and accuracy over temperatures.
 
     Parameters
     ----------
-    adapter, P, truth, space, bins, scheme
+    adapter, P, truth, space, bins
         As for `adapter.calibration.fit_temperature`.
     temperatures : iterable of float
         Temperatures; the adapter's temperature is added.
@@ -153,7 +152,7 @@ def trade_off(
     own = adapter.temperature
     listed = tuple(sorted({*check_temperatures(temperatures), own}))
     data = LabeledOutputs(P, truth, adapter=adapter, space=space, distances=True)
-    found = data.measure(listed, {"squared_distance", "ece"}, bins=bins, scheme=scheme)
+    found = data.measure(listed, {"squared_distance", "ece"}, bins=bins)
     default = listed.index(own)
 
     def smallest(values: Sequence[float]) -> int:
@@ -169,7 +168,7 @@ def trade_off(
         default=default,
         distance_best=smallest(found.squared_distance.tolist()),
         ece_best=smallest(found.ece.tolist()) if observed else None,
-        reliability=data.reliability(own, bins=bins, scheme=scheme),
+        reliability=data.reliability(own, bins=bins),
         n_samples=data.n,
         n_unobserved=data.n - data.n_observed,
         notes=() if data.n_observed < data.n else (CAVEAT,),
