@@ -93,7 +93,7 @@ class BundleSource:
         Raises
         ------
         GroveError
-            As `open_bundle`.
+            As for `open_bundle`.
         """
         uri = self.uri
         if isinstance(uri, os.PathLike):
