@@ -85,7 +85,9 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates in hashable form; raise `InputError` for anything else.
+    """Return one set of candidates, which is a rule, a `Subtree` or keys, in hashable form.
+
+    Raise `InputError` if `candidates` is none of these, or if it contains no key.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -168,8 +170,8 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Function that returns the tree that shows the parents of labels. If there is no such tree, the
-        function raises an error whose message begins with the text passed to it.
+        Function with one argument, a text, that returns the tree with the parents of the labels. If there is
+        no such tree, the function raises an error whose message begins with this text.
     locus : callable
         Function that returns the locus of the observed labels.
 
