@@ -51,10 +51,10 @@ Chosen = str | Subtree | tuple[str, ...]
 
 
 class LeastRecentlyUsed(Generic[Value]):
-    """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
+    """A cache of at most `size` values, found by their keys; the value used least recently is dropped first.
 
-    No thread waits while another makes a value, because that can take a long time. If two threads miss the
-    same key, both make its value, and one of the two values is kept.
+    Threads may share the cache. No thread waits while another makes a value, because that can take a long
+    time. If two threads miss the same key, both make its value, and one of the two values is kept.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]

@@ -76,8 +76,8 @@ class Bundle:
     length : ndarray of shape (n_points,), dtype=float64, or None
         Weighted trees: length of the edge to the parent.
     distances : ndarray of shape (n_labels, n_observed), or None
-        Blocks: the distance from each allowed label to each observed label, in the smallest of uint8, uint16,
-        float32 and float64 that stores it exactly.
+        Blocks: the distance from each allowed label to each observed label. The dtype is the smallest of
+        uint8, uint16, float32 and float64 that represents all of these distances exactly.
     is_hierarchy : bool
         Trees: whether the edges to parents form a hierarchy, as for `TreeSpace`.
     """
