@@ -112,7 +112,7 @@ RIGHT = {"format": BINDING_FORMAT, "bundle": "", "by": "key", "columns": [{"colu
         ({"format": "labelgrove/bundle/1"}, "this file is not a binding"),
         ({"format": 1}, "this file is not a binding"),
         ({"by": "guess"}, "by is 'guess'"),
-        ({"bundle": None}, "bundle None"),
+        ({"bundle": None}, "bundle is None"),
         ({"colums": []}, "has the fields .*colums.*save the binding again"),
         ({"columns": []}, "columns must be a list"),
         ({"columns": {"a": "n1"}}, "columns must be a list"),
