@@ -67,8 +67,8 @@ def evaluate(
         The adapter that answers. If a space is given instead, a bundle is built from it and `observed`, and
         an adapter of that bundle answers.
     P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile, or iterator of blocks of rows
-        Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. If `source` is a space:
-        probabilities, columns as in `observed`.
+        Outputs of the model (see `Adapter`), with columns in the order of ``adapter.observed``. If `source`
+        is a space: probabilities, with columns in the order of `observed`.
     truth : iterable of str, length n_samples
         Key of each sample's true label, which must be an allowed label.
     observed : iterable of str, optional
