@@ -75,7 +75,7 @@ class RestrictedTreeScorer(OnTree):
     ) -> FrechetResult:
         """Return the result of `score`; the caller has checked everything but the values of the weights.
 
-        Each call with candidates groups them again (see `Hanging`), in O(n_points) time.
+        If `candidates` is given, the call first groups these labels (see `Hanging`), in O(n_points) time.
         """
         batches = self._decided(given, candidates, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))

@@ -107,7 +107,10 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return how many single values can be computed in the time of a matrix product with all items."""
+        """Return how many weighted sums can be computed one by one in the time of one matrix product.
+
+        The matrix product computes the sums of all items under the weights of `n_samples` samples.
+        """
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -234,9 +237,9 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
-    """Return `RowTree.begin`: the index of the first item in each group, and last the number of all items.
+    """Return `RowTree.begin`: the index of the first item in each group, followed by the number of all items.
 
-    The indices are those in `RowTree.items`, which lists all groups, the largest first, and then the rows.
+    An index is a row of `RowTree.items`, which lists all groups, the largest first, and then the rows.
     """
     below = [np.arange(n_rows), *starts[:-1]]
     first = np.cumsum([len(level) for level in starts[::-1]])
