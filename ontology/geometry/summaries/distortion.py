@@ -3,7 +3,7 @@
 The source is the graph that was summarized, and the quotient graph is the graph between supernodes. A path
 between two labels of the source becomes a walk between their supernodes that is not longer. Conversely, a
 path between supernodes can be extended to a path between any label of the first supernode and any label of
-the last. Inside each supernode on the path, also the first and the last, the extension adds at most the
+the last. Inside each supernode on the path, including the first and the last, the extension adds at most the
 diameter of that supernode. So, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
@@ -28,8 +28,8 @@ _PURPOSE = "measuring the distortion of a summary"
 class Distortion:
     """Bounds of the distances between labels of supernodes, in edge-length units of the source.
 
-    In both arrays, each row is for one of the supernodes from which distances are measured, and each column
-    is for one of all supernodes.
+    In both arrays, there is a row for each supernode from which distances are measured, and a column for each
+    supernode of the summary.
 
     Attributes
     ----------
@@ -94,9 +94,10 @@ def supernode_diameters(
     index is the only center, and distances from it are measured in the whole graph, over paths with the
     fewest edges.
 
-    This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all
-    their neighborhoods are separate parts of one graph. In addition, it takes a breadth-first search for
-    each supernode whose members are not connected; the search ends when it has found all members.
+    This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes: the edges
+    used for one supernode form a separate part of one graph, and each run covers all parts. In addition,
+    there is a breadth-first search for each supernode whose members these edges do not connect; the search
+    ends when it has found all members.
     """
     n_supernodes = len(sizes)
     owner, length, ends = _neighborhoods(graph, assignment)
