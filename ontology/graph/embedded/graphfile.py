@@ -183,10 +183,8 @@ class GraphFile:
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
         """Yield a connection to the next generation; readers see that generation once the block succeeds.
 
-        Missing migrations are applied before the block starts.
-
-        `n_rows` is the number of labels and edges that the block will add; the size of the buffer pool
-        depends on it. Writers wait for each other.
+        Missing migrations are applied before the block starts. Writers wait for each other. `n_rows` is the
+        number of labels and edges that the block will add; the size of the buffer pool depends on `n_rows`.
         """
         with self._writing, self._generation(n_rows) as connection:
             yield connection

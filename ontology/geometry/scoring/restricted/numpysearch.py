@@ -44,7 +44,7 @@ _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 
 class Batch(Protocol):
-    """Rows of weights whose best allowed labels are searched together."""
+    """A batch of rows of weights; it finds the best allowed labels of all rows together."""
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
         """Return the result of `find_finalists` for the rows of the batch."""

@@ -6,8 +6,8 @@ the last bit.
 
 An observed label without weight adds nothing to a sum, so labels that differ only in their distances to such
 observed labels tie. With a hundred thousand observed labels, tens of thousands of labels may tie. So if only
-few observed labels have weight in a batch, the batch is scored as if no other labels were observed, provided
-that this saves more time than the preparation for these few labels takes.
+few observed labels have weight in a batch, and if preparing a scorer for these few takes less time than it
+saves, the batch is scored as if no other labels were observed.
 """
 
 from __future__ import annotations

@@ -192,9 +192,9 @@ class RowTree:
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return an order of the rows and, for each level, the indices in this order where its groups begin.
 
-    The first level has the smallest groups. Starting with all rows, a group is split in two, again and again,
-    until its parts are small. The two sides of a split gather around two centers, which are far from each
-    other at first and then become the means of their sides.
+    The first level has the smallest groups. All rows are one group at first; each group is split in two until
+    the groups are small. The two sides of a split gather around two centers, which are far from each other at
+    first and then become the means of their sides.
     """
     n_rows, n_observed = distances.shape
     columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
