@@ -73,8 +73,8 @@ class GraphStore:
     def describe(self) -> dict[str, Any]:
         """Connect to the engine, and return a dictionary that describes it.
 
-        The keys are ``engine`` (its name), ``version`` and ``where`` (its folder, or its URL with a masked
-        password). An engine may add more keys.
+        The keys are ``engine`` (its name), ``version`` and ``where`` (the folder of an embedded engine, or
+        the URL of a server with the password masked). An engine may add more keys.
         """
         return self.engine.describe()
 

@@ -82,10 +82,11 @@ def supernode_diameters(
 
     Notes
     -----
-    For any center c, no two members of a supernode are farther apart than the sum of the two largest
-    distances from c to members. So each center gives a bound, and the smallest bound is returned. A center is
-    a member, or a label with edges to two members; distances from it are measured only over edges with a
-    member at one end. Four centers are tried: the member with the smallest index; the member farthest from
+    The bounds come from labels that are called centers here: a center is a member of the supernode, or a
+    label with edges to two members. No two members are farther apart than the sum of the two largest
+    distances from a center to members. So each center gives a bound, and the smallest bound is returned.
+    Distances from a center are measured only over edges with a member at one end. Four centers are tried for
+    each supernode: the member with the smallest index; the member farthest from
     it; the member farthest from that second one; and a label in the middle between the second and the third.
 
     If these edges form a tree (such as a star or a path), the second and the third center are the ends of
