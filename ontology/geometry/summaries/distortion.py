@@ -86,8 +86,8 @@ def supernode_diameters(
     label with edges to two members. No two members are farther apart than the sum of the two largest
     distances from a center to members. So each center gives a bound, and the smallest bound is returned.
     Distances from a center are measured only over edges with a member at one end. Four centers are tried for
-    each supernode: the member with the smallest index; the member farthest from
-    it; the member farthest from that second one; and a label in the middle between the second and the third.
+    each supernode: the member with the smallest index; the member farthest from it; the member farthest from
+    that second one; and a label in the middle between the second and the third.
 
     If these edges form a tree (such as a star or a path), the second and the third center are the ends of
     the tree's longest path. The length of that path is then the bound; the diameter can be smaller only if a
