@@ -334,10 +334,10 @@ def _write_rows(
 ) -> None:
     """Write ``out[:, first:first + width]`` from ``planes``, which contains the planes of several sweeps.
 
-    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If all columns of `out` are
-    written, its rows are contiguous in memory; they are then written 64 bytes at a time, and bypass the
-    caches if `streamed`. `address` is the address of `out`. The function takes hardly longer than filling the
-    memory of `out` does.
+    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If one call writes all columns
+    of `out`, the memory that it writes has no gaps. The call then writes whole cache lines of 64 bytes and,
+    if `streamed`, bypasses the caches. `address` is the address of `out`. The function takes hardly longer
+    than filling the memory of `out` does.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape

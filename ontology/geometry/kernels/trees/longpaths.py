@@ -123,9 +123,9 @@ def tree_knapsack(
 ) -> NDArray[np.int64]:
     """Return the vertices to buy so that the paths from them to the root contain the most vertices.
 
-    `inside` marks a connected set of vertices that contains the root; these do not count. `cost` is the cost
-    of each vertex, or -1 if it may not be bought. The bought vertices together may cost at most `budget`. O(n
-    * budget) time and memory.
+    `inside` marks a connected set of vertices that contains the root; the vertices of this set are not
+    counted. `cost` is the cost of each vertex, or -1 if it may not be bought. The bought vertices together
+    may cost at most `budget`. O(n * budget) time and memory.
 
     A vertex is *covered* if it is on the path from some bought vertex to the root, or marked `inside`. In the
     code, ``best[v, owed, b]`` is the largest number of covered vertices among v and the vertices after it in
