@@ -1,8 +1,8 @@
 """Matrix games decided in whole numbers, where floating point is not exact enough.
 
-The question is whether some mixture of the columns of a payoff matrix is at least zero in every row. The sign
-of the value of a matrix game is the answer. Each answer has a proof: such a mixture of columns, or a mixture
-of rows that is negative in every column.
+The question is whether some mixture of the columns of a payoff matrix is at least zero in every row. The
+sign of the value of the matrix game answers this: yes if the sign is 0 or 1, no if it is -1. A proof of "yes"
+is such a mixture of columns. A proof of "no" is a mixture of rows that is negative in every column.
 
 `settle` finds the sign and its proof. It solves a small part of the game exactly and adds rows and columns
 that refute the answer, until none do. `decide` is faster. It first tries mixtures that floating point
