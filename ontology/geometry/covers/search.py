@@ -186,7 +186,7 @@ class _Search:
         return np.asarray(self._distances + own == own[:, None])
 
     def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what remains of the cover `chosen` after labels that it does not need have been dropped.
+        """Return the cover `chosen` without labels that it does not need.
 
         The labels that are not in `keep` are tried one by one, in canonical order. A label is dropped if the
         remaining labels are still a cover.
