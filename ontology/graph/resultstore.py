@@ -59,8 +59,9 @@ class ResultStore:
         Returns
         -------
         list of dict
-            ``job, kind, label, id, version``, ordered by (job, id); ``label`` is the node's label, such as
-            ``Locus``. A result of several jobs is listed for each of them.
+            Dictionaries with the keys ``job``, ``kind``, ``label``, ``id`` and ``version``, ordered by
+            (job, id). ``label`` is the label of the node, such as ``Locus``. A result of several jobs is
+            listed once for each job.
         """
         return self._engine.run_named("results", version=digest).dicts()
 
