@@ -29,8 +29,8 @@ class Options:
     Attributes
     ----------
     direction : {"parent-child", "child-parent", "undirected"} or None
-        The meaning of the first two columns of an edge list. If None, the words of the header decide; without
-        a header it is parent-child.
+        The meaning of the first two columns of an edge list. If None, the words of the header decide; if
+        there is no header, the first column is the parent and the second the child.
     header : bool or None
         Whether an edge list starts with a header. If None, a header is recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
@@ -43,7 +43,7 @@ class Options:
     part : {"noun", "verb"}
         The part of a WordNet folder to read.
     root : str
-        Key of the virtual root.
+        Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
     """
 
     direction: str | None = None

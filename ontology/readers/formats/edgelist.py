@@ -228,9 +228,9 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the excerpt of the first record for the report of its invalid weight.
+        """Return the text with which the report shows the first record, whose weight is invalid.
 
-        If the record may be a header of unknown words, the excerpt says so.
+        If the record may be a header of unknown words, the text says so.
         """
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
