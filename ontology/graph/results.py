@@ -1,4 +1,4 @@
-"""Describe results of jobs as nodes and relationships of the graph, and check them against its schema."""
+"""Describe results of jobs as nodes and relationships; check these against the schema of the graph."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class ResultStore:
             self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
     def steps_dropping(self, version: str) -> list[Removal]:
-        """Return the queries that remove the results of a version and what interrupted drops have left."""
+        """Return the queries that remove the results of a version, and what interrupted drops have left."""
         return removals([*self._ids(version), *self._half_dropped()])
 
     def _ids(self, version: str) -> list[str]:

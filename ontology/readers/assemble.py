@@ -154,7 +154,7 @@ def _numbered(found: Collector) -> Edges:
 
 
 def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Write each value of `values` into `column`, at the index that is its key, and return `column`."""
+    """Set ``column[i]`` to ``values[i]`` for each key ``i`` of `values`, and return `column`."""
     column[list(values)] = list(values.values())
     return column
 

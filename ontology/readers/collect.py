@@ -142,11 +142,17 @@ class Collector:
         self.labels.setdefault(key, line)
 
     def name(self, key: str, text: str, line: int) -> None:
-        """Give a label its name; if it already has another name, report this and keep the smaller name."""
+        """Give a label its name; if it already has another name, report this.
+
+        Of the two names, the first in the order of UTF-8 bytes is kept.
+        """
         self._text("name", self.names, key, text, line)
 
     def define(self, key: str, text: str, line: int) -> None:
-        """Give a label its definition; if it already has another, report this and keep the smaller text."""
+        """Give a label its definition; if it already has another definition, report this.
+
+        Of the two definitions, the first in the order of UTF-8 bytes is kept.
+        """
         self._text("definition", self.definitions, key, text, line)
 
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:

@@ -227,8 +227,9 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    The search starts only at labels with several parents. The search from a label goes up only to the level
-    of the highest parent of that label. The level of a label is the length of its longest path up to a root.
+    The search for longer paths starts only at labels with several parents. The search from a label goes up
+    only to the level of the highest parent of that label. The level of a label is the length of its longest
+    path up to a root.
     After more than 1,000,000 steps in total, the search does not start at further labels, which is reported
     as a defect.
     """

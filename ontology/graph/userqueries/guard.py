@@ -152,7 +152,7 @@ class Rule:
     Attributes
     ----------
     reason : str
-        What the statement does, for the message.
+        The part of the message that says what a statement does if it breaks the rule.
     breaks : callable
         Takes a `Statement`; returns whether it breaks the rule.
     """
@@ -186,7 +186,7 @@ def check_statement(cypher: str) -> None:
 
 
 def broken_rules(cypher: str, rules: Mapping[str, Rule] | None = None) -> list[str]:
-    """Return the names of all `rules` (by default `RULES`) that `cypher` breaks, in their order."""
+    """Return the names of the rules that `cypher` breaks, in the order of `rules` (by default `RULES`)."""
     if not isinstance(cypher, str):
         raise InputError(f"cypher: {cypher!r} is of type {type(cypher).__name__}; give a statement as text")
     statement = Statement(cypher)
