@@ -130,7 +130,7 @@ def read_safetensors(
         expected = end
         if end > len(data):
             raise ArtifactError(
-                f"{name}: array {key!r} ends at byte {end} of the data, but the file has only {len(data)}; "
+                f"{name}: array {key!r} ends at byte {end} of the data, which have only {len(data)} bytes; "
                 "the file is cut short, or its header is wrong"
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
