@@ -135,8 +135,8 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
-            f"ontology {name!r} has {counted(current.n_labels, 'label')}, but the new version has only "
-            f"{n_labels:,}, less than half; version {current.digest[:12]} stays current. If the new version "
+            f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,} in the "
+            f"new version, less than half; version {current.digest[:12]} stays current. If the new version "
             "is right, allow it with --shrink (in a job: --param shrink=true; in Python: shrink=True)"
         )
 
