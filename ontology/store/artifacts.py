@@ -142,7 +142,7 @@ class Copies(ABC):
 
 
 class ArtifactStore:
-    """Content-addressed files and the static index in a storage; see `open_store`.
+    """A store of two kinds of files: content-addressed files, and the small named files of the static index.
 
     A digest is 64 lower-case hexadecimal digits; an index name is 1 to 64 of ``a-z 0-9 . _ -`` and begins
     with a letter or digit. Anything else raises `InputError`, so that no name leads out of the store. A

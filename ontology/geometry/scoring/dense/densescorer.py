@@ -287,9 +287,10 @@ class _Sieve:
         return bound
 
     def overflows(self) -> bool:
-        """Return whether the caller should split the batch, because its pairs would need too much memory.
+        """Return whether the caller should split the batch.
 
-        A batch of one sample cannot be split.
+        It should if the pairs of a sample and a label that are left would need too much memory. The result is
+        False for a batch of one sample, which cannot be split.
         """
         if self._n_pairs <= _MOST_PAIRS:
             return False

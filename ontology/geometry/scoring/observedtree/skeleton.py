@@ -88,10 +88,11 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return the weight (real) and moment (imaginary) of the first ``position[i]`` labels, for each i.
+        """Return sums over the first ``position[i]`` labels in preorder, for each i.
 
-        The weights are those of sample ``sample[i]``. `position` and `sample` have the same shape; labels are
-        in preorder.
+        Each sum is a complex number: its real part is the total weight of these labels in sample
+        ``sample[i]``, and its imaginary part their moment, the total of weight times depth. `position` and
+        `sample` have the same shape.
         """
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
