@@ -45,8 +45,8 @@ _PARAMETERS = (
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
         "cap",
-        "null, or (method capped only) the most labels that a supernode may contain, as a number of labels or, "
-        "below 1, as a share of all labels",
+        "null, or (method capped only) the most labels that a supernode may contain: a number of labels or, "
+        "below 1, a share of all labels",
         None,
     ),
     Parameter("seed", "a whole number, 0 or more: seed of the draws", 0),

@@ -344,7 +344,7 @@ class _Decision:
         return proved
 
     def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
-        """Decide by exact arithmetic whether a row is a member; rounded weights or multipliers did not prove it."""
+        """Decide by exact arithmetic whether a row is a member, if rounded numbers did not prove it."""
         competition = self._competition
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)
