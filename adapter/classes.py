@@ -1,4 +1,4 @@
-"""Match the classes of a classifier with labels, and answer in labels; needs only numpy."""
+"""Match the classes of a classifier with labels, and turn its outputs into labels; needs only numpy."""
 
 from __future__ import annotations
 
@@ -130,7 +130,8 @@ class ClassBinding:
                     "as text they are keys: fit on y.astype(str), or say columns={c: str(c) for c in set(y)}"
                 )
             raise BindingError(
-                f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels must be text; {advice}"
+                f"classes: {odd[0]!r} is of type {type(odd[0]).__name__}, but keys of labels must be text; "
+                f"{advice}"
             )
         try:
             by: By = "key" if self._columns is None else "auto"
@@ -248,7 +249,7 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether all truths are labels of classes, although not all allowed labels are."""
+        """Return whether every truth is the label of a class, while some allowed label is not."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
@@ -312,7 +313,7 @@ class _Reference:
     digest: str
 
     def open(self) -> Bundle:
-        """Open the bundle at its address; if it has gone, look up its digest in the artifact store.
+        """Open the bundle at its address; if it is no longer there, open it from the artifact store.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Explain an answer: the pull of each observed label, the runner-up, and the path from argmax."""
+"""Explain an answer: how much each observed label contributes, the runner-up, and the path from argmax."""
 
 from __future__ import annotations
 

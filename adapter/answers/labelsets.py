@@ -1,4 +1,4 @@
-"""Several labels for a row: active observed labels that are close to each other share one answer.
+"""Answer a row with several labels: one for each group of probable observed labels close to each other.
 
 A model that gives a sample several labels has independent probabilities as outputs (a sigmoid for each
 class). The Fréchet mean of the whole row would lie between labels that are both present, so the row is split
@@ -71,7 +71,7 @@ def _parts(
             stop = (start + stop) // 2
         else:
             raise InputError(
-                f"threshold: a row has {n_active} active labels, more than {_MOST_ACTIVE}; "
+                f"threshold: {n_active} probabilities of one row reach it, but at most {_MOST_ACTIVE} may; "
                 "raise the threshold"
             )
 
@@ -91,15 +91,18 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
     if len(absent):
         raise SpaceError(
             f"predict_sets: {len(absent)} observed labels above the threshold are not allowed labels, "
-            f"{bundle.points[int(points[absent[0]])]!r} among them, and a block bundle has no distances from "
-            "these; build it with labels that include the observed ones, or with metric='tree' "
-            "(grove: --metric tree)"
+            f"such as {bundle.points[int(points[absent[0]])]!r}; a block bundle has no distances from "
+            "labels that are not allowed; build it with labels that include the observed ones, or with "
+            "metric='tree' (grove: --metric tree)"
         )
     return state.distances[labels][:, columns]
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the connected groups of `members`; two members are linked if their cell of `near` is True."""
+    """Return the connected groups of `members`, which are numbers of rows and columns of `near`.
+
+    Two numbers are linked if `near` is True in the row of the one and the column of the other.
+    """
     groups = []
     while len(members):
         group = members[:1]

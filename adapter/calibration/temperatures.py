@@ -217,9 +217,9 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """The bundle's columns in canonical order.
+        """The bundle's columns in the canonical order of their labels.
 
-        If several outputs of a row are equally large and the largest, the first of them is the argmax.
+        If several outputs of a row share the largest value, the first of them in this order is the argmax.
         """
         return np.argsort(self.adapter.bundle.observed)
 
@@ -231,8 +231,8 @@ class LabeledOutputs:
             row = int(bad[0])
             key = self.adapter.bundle.observed_keys[int(column[row])]
             raise InputError(
-                f"P: row {of.start + row} gives its truth {key!r} the probability 0 (and {len(bad) - 1} more "
-                f"of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
+                f"P: row {of.start + row} gives its truth {key!r} the probability 0 (as do {len(bad) - 1} "
+                f"more of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
                 "temperature; give logits, or fit by='squared_distance' (grove: --measure squared_distance) "
                 "or by='ece' (grove: --measure ece)"
             )

@@ -43,7 +43,8 @@ class TradeOff:
         samples.
     default, distance_best, ece_best : int or None
         Indices into `temperatures`: of the adapter's temperature, of the temperature with the smallest
-        E[d^2], and of that with the smallest ECE. Of equal values, the one nearest to the default is chosen.
+        E[d^2], and of that with the smallest ECE. If several temperatures have the smallest value, the one
+        nearest to the default is chosen.
     reliability : Reliability
         Reliability at the default temperature.
     n_samples, n_unobserved : int

@@ -1,8 +1,8 @@
 """Caches in front of the artifact store: a folder on this machine, and Redis.
 
 An artifact is read from the folder, otherwise from Redis, otherwise from the store. If a copy in the folder
-or in Redis is missing, damaged or out of reach, the next of the three is read, and what it returns replaces
-the bad copy. Errors of the store are always raised. A fault of a cache never raises an error; it only logs a
+or in Redis is missing, damaged or out of reach, the next of the three is read, and a missing or damaged copy
+is replaced. Errors of the store are always raised. A fault of a cache never raises an error; it only logs a
 warning (`adapter.loading.cachefaults`). If the file of a bundle has not changed since it was checked,
 `adapter.loading.source` does not check it again (`adapter.loading.stamps`).
 

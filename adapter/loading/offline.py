@@ -20,7 +20,7 @@ __all__ = ["OfflineStore", "seen_names"]
 
 
 def seen_names(cache: FolderCache, where: str) -> ArtifactStore:
-    """Return a store, in a folder of `cache`, of the index documents last read from the store at `where`."""
+    """Return the store in which `cache` keeps the index documents last read from the store at `where`."""
     name = hashlib.sha256(where.encode()).hexdigest()[:16]
     return ArtifactStore(LocalFolder(cache.folder / "names" / name))
 

@@ -93,13 +93,13 @@ class BundleSource:
         Raises
         ------
         GroveError
-            As `open_bundle`.
+            As for `open_bundle`.
         """
         uri = self.uri
         if isinstance(uri, os.PathLike):
             return _file(os.fspath(uri))
         if not isinstance(uri, str):
-            raise InputError(f"bundle {uri!r}: of type {type(uri).__name__}; {_FORMS}")
+            raise InputError(f"bundle {uri!r}: the address is of type {type(uri).__name__}; {_FORMS}")
         if uri.startswith("file:"):
             parts = urlsplit(uri)
             if parts.netloc not in ("", "localhost") or not parts.path:

@@ -49,11 +49,11 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file that states a header length above 10,000 bytes.
+    """Raise `ValueError` for a ``.npy`` file of version 2 or later that states a header above 10,000 bytes.
 
     After the check, the next read starts at the beginning of the file. Without the check, numpy would read a
-    header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 always pass,
-    because their headers cannot be longer than 65,535 bytes.
+    header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 need no
+    check: they cannot state more than 65,535 bytes, which numpy may read.
     """
     head = file.read(12)
     file.seek(0)

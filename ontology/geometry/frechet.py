@@ -132,8 +132,8 @@ def frechet_mean(
     -----
     The result is exact up to the tie rule of `ontology.geometry.ties`; among tied labels, the one with the
     lowest canonical index is returned. A sample takes O(n_observed) time on a tree with `beta` 2, and
-    O(n_observed * n_labels) time in other cases. On graphs, a sample in a batch of several hundred takes
-    less. To score many batches, prepare a scorer once with `make_scorer`.
+    O(n_observed * n_labels) time in other cases. On graphs, a sample takes less time if it is in a
+    batch of several hundred. To score many batches, prepare a scorer once with `make_scorer`.
 
     Examples
     --------

@@ -61,8 +61,8 @@ class Trial:
         Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
         mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in
         `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
-        must be above 0. To be better than at the current temperature is not enough, because a low temperature
-        may only turn the Fréchet mean into argmax.
+        must be above 0. It is not enough that the Fréchet mean is better than at the current temperature: a
+        low temperature may only turn it into argmax.
         """
         own = self.adapter.temperature
         labels = {

@@ -5,8 +5,8 @@ leaves of a taxonomy are labels, these labels are often a cover already; then no
 Otherwise the search adds one label at a time. The score of a label is the number of labels that are not
 reached yet and lie on a shortest path between this label and an observed label. The search adds the label
 with the highest score; among labels with equal scores, the label farthest from the observed labels. When the
-labels are a cover, the search drops every label without which they are still a cover. At every step,
-`ontology.geometry.loci.general` decides exactly which labels are reached.
+labels are a cover, the search goes through them one by one, and drops a label if the remaining labels are
+still a cover. At every step, `ontology.geometry.loci.general` decides exactly which labels are reached.
 """
 
 from __future__ import annotations
@@ -186,9 +186,10 @@ class _Search:
         return np.asarray(self._distances + own == own[:, None])
 
     def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Drop every label without which `chosen` is still a cover, except those in `keep`.
+        """Return the cover `chosen` without labels that it does not need.
 
-        Labels are tried in canonical order.
+        The labels that are not in `keep` are tried one by one, in canonical order. A label is dropped if the
+        remaining labels are still a cover.
         """
         for label in np.setdiff1d(chosen, keep).tolist():
             rest = chosen[chosen != label]

@@ -4,8 +4,8 @@ On a tree whose labels are all allowed the locus is the hull of the observed lab
 uniquely reachable (`ontology.geometry.loci.hull`). If distances are not short numbers
 (`ontology.geometry.paths.wholenumbers.are_short`), sums tie if they differ by at most a relative
 t = `TIE_RELATIVE`. Then both statements may be wrong at very short edges. Let R be the largest distance
-between observed labels, W the sum of the weights and S the sum of the weighted distances from a vertex x of
-the hull:
+between observed labels, W the sum of the weights and S the weighted sum of the distances from a vertex x of
+the hull to the observed labels:
 
 * A label outside the hull whose nearest hull vertex is x, at distance h, has the Fréchet variance
   ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.

@@ -175,7 +175,7 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """Exact paths for lengths whose sums floats may round; None if floats represent all sums."""
+        """Paths in exact arithmetic; None if floats represent all sums of lengths exactly."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
@@ -203,7 +203,7 @@ class ShortestPaths:
 
     @cached_property
     def _reach(self) -> float:
-        """The largest of certain eccentricities: that of the first point of each connected component."""
+        """The largest distance from the first point of a connected component to a point of this component."""
         if self._part is None:
             return float(self.from_point(0).max())
         first = np.unique(self._part, return_index=True)[1]

@@ -175,7 +175,7 @@ class SelectionRun:
         self._upper_bound = int(forced.gains.sum()) + free.upper_bound
 
     def _limits(self, n_picks: int) -> Limits:
-        """Return the limits for the picks that may follow the first `n_picks` picks."""
+        """Return what is left of the limits on number and cost after the first `n_picks` picks."""
         request = self.request
         n = None if request.n is None else request.n - n_picks
         return Limits(n, request.cost, self._left, request.rng if request.drawn else None)

@@ -146,7 +146,7 @@ def test_what_is_no_array_of_the_right_shape_is_refused():
 def test_too_many_numbers_are_refused(monkeypatch):
     monkeypatch.setattr(module, "MAX_VALUES", 9)
     arrays = ArrayAdapter(Adapter.from_graph(TREE, ["oak", "moss"]))
-    with pytest.raises(InputError, match="2 rows x 5 labels exceed 9 numbers; pass at most 1 rows"):
+    with pytest.raises(InputError, match="2 rows x 5 labels make more than 9 numbers; pass at most 1 rows"):
         arrays.decision_function(strict.ones((2, 2)))
 
 

@@ -24,8 +24,9 @@ def nearest_by_side(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each vertex, the distances to the nearest allowed labels inside and outside its subtree.
 
-    Also returns two counts of `missing` labels, which are the allowed labels that are not in the locus yet:
-    how many are inside the subtree at the first distance, and how many are outside it at the second.
+    `missing` marks the allowed labels that are not in the locus yet. The function also returns, for each
+    vertex, how many of them are among the nearest allowed labels inside its subtree, and how many are among
+    the nearest allowed labels outside it.
     """
     # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
     # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.

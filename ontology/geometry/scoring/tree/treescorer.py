@@ -194,9 +194,10 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Each vertex's parent, the index where its children begin in a list of all children, and the list.
+        """The parent of each vertex, the index of its first child in the list of all children, and this list.
 
-        They are built when a row is crowded (see `Lowest`) for the first time.
+        The list contains the children of all vertices, vertex after vertex. The three arrays are built when a
+        row is crowded (see `Lowest`) for the first time.
         """
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1
