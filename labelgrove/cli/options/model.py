@@ -13,7 +13,7 @@ from labelgrove.cli.options.labels import read_keys, with_hint_on_lines
 from labelgrove.cli.printing.text import note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs
     from labelgrove.adapter.outputs.outputfiles import OutputFile
@@ -22,7 +22,13 @@ __all__ = ["load_model", "model_options"]
 
 _IN_BUNDLE_ORDER = "bundle"
 
-model_options = option_group(
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to a command the arguments BUNDLE and OUTPUTS, and the options that say how to read the outputs."""
+    return _options(command)
+
+
+_options = option_group(
     click.argument("bundle", shell_complete=bundles),
     click.argument("outputs", type=click.Path(path_type=Path)),
     click.option(
@@ -63,7 +69,6 @@ model_options = option_group(
         "called id or the index that pandas wrote, unless that column is a class.",
     ),
 )
-"""Decorator for the arguments BUNDLE and OUTPUTS, and the options that say how to read the outputs."""
 
 
 def load_model(
