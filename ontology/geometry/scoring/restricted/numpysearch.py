@@ -217,10 +217,10 @@ def _pooled(
     """Add groups of labels to the pool; return a pair: the new pool, and indices into it.
 
     For each group, the pool lists its sample, an upper bound of F / W and its number of labels. The groups
-    with the smallest heights are added, up to `top` groups at each current vertex of `walk`. If the groups of
-    a sample with smaller bounds than a group have `top` or more labels together, this group is dropped. The
-    indices list, for each sample whose groups have `top` or more labels together, its group with the largest
-    bound.
+    with the smallest heights are added, up to `top` groups at each current vertex of `walk`. A group is then
+    dropped if other groups of its sample have smaller bounds, and these groups together have `top` or more
+    labels. If the groups of a sample have `top` or more labels together, the returned indices include that of
+    the sample's group with the largest bound.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)
