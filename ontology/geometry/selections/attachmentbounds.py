@@ -124,8 +124,9 @@ class AttachmentBounds:
 
     Notes
     -----
-    Building this object takes O(n_points) time. In addition, each class that hangs at the hull takes a small
-    linear program and a comparison with each candidate; a comparison takes O(n_observed) at worst.
+    Building this object takes O(n_points) time. In addition, for each class of labels that hangs at the hull
+    (see the explanation at the top of this module), a small linear program is solved and the class is
+    compared with each candidate; a comparison takes O(n_observed) at worst.
     """
 
     def __init__(
@@ -226,8 +227,8 @@ class AttachmentBounds:
         `columns` are positions of labels, and `rows` contains the squared distances of the rivals to them.
         This function looks for a mixture of rivals with smaller squared distances than the class to all
         `columns` that `face` marks. If it does not find one, nothing changes. If it finds one, it compares
-        the squared distances of the mixture and of the class to each candidate. If that of the mixture is
-        smaller, the bound of this candidate falls by the size of the class.
+        the mixture with the class for each candidate. If the squared distance of the mixture to a candidate
+        is smaller than that of the class, the bound of the candidate falls by the size of the class.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)
