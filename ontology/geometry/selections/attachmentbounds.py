@@ -19,12 +19,12 @@ the bounds takes O(n_points) for all candidates together.
 observed labels are equal. The branches of v are the parts into which the tree falls when v is removed. A
 branch is *open* to the class if all allowed labels in it are farther from v than the class is. By the same
 argument as above, weight on a label in a branch that is not open cannot bring the class into the locus. The
-class is outside the locus. So there is a *mixture* of allowed labels that has smaller squared distances than
-the class to all observed labels in open branches; a linear program finds one. The squared distance of a
-mixture is the mean of the squared distances of its labels, with fixed multipliers as weights. If the mixture
-also has a smaller squared distance to c, the class stays outside when c is observed. This takes one
-comparison for each class and candidate. To sharpen the bound of one candidate, `AttachmentBounds.refine`
-looks for mixtures with smaller squared distances to this candidate too.
+class is outside the locus, because y is one of its labels. So there is a *mixture* of allowed labels that has
+smaller squared distances than the class to all observed labels in open branches; a linear program finds one.
+The squared distance of a mixture is the mean of the squared distances of its labels, with fixed multipliers
+as weights. If the mixture also has a smaller squared distance to c, the class stays outside when c is
+observed. This takes one comparison for each class and candidate. To sharpen the bound of one candidate,
+`AttachmentBounds.refine` looks for mixtures with smaller squared distances to this candidate too.
 """
 
 from __future__ import annotations

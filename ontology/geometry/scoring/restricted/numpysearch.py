@@ -181,8 +181,9 @@ def _ahead(
 ) -> tuple[_Walk, NDArray[np.float64]]:
     """Return the next steps of `walk`, and for each step a lower bound of F / W of the allowed labels ahead.
 
-    A step moves along one edge, away from where the walk came from. Steps without any allowed label ahead are
-    left out.
+    `walk` contains walks from the lowest vertices of the samples; each walk stands at one vertex of the hull.
+    A step moves a walk along one edge, away from where the walk came from. Steps without any allowed label
+    ahead are left out.
     """
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
