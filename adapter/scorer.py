@@ -199,7 +199,10 @@ class Adapter:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The metric space of a tree or complete bundle; None for a block, which lacks most distances."""
+        """The metric space of the bundle, if it contains all distances; None for a block, which lacks most.
+
+        A bundle contains all distances if it stores a tree, or if all its distances are equal ("complete").
+        """
         return self._state.space
 
     @property
@@ -558,7 +561,7 @@ class Adapter:
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
-        """Return P as rows with a known length; only the number of columns and the dtype are checked."""
+        """Return P as rows; only the number of columns and the dtype are checked, not yet the values."""
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -581,7 +584,7 @@ class Adapter:
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P as blocks of rows for `chunks` and `logits`; P may be larger than memory."""
+        """Return P in batches of rows, each fit for `chunks` and `logits`; P may be larger than memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(

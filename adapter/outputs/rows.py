@@ -92,7 +92,7 @@ class DenseRows:
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
-        """Return row number `row` of these rows alone; messages still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, values=self.values[row : row + 1], first=self.first + row)
 
 
@@ -145,7 +145,7 @@ class SparseRows:
         return out
 
     def only(self, row: int) -> SparseRows:
-        """Return row number `row` of these rows alone; messages still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
 
 
