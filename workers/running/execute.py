@@ -118,7 +118,7 @@ def execute_unit(
     recall: Recall | None = None,
     publish: bool = True,
 ) -> Outcome:
-    """Compute one unit, if it can be claimed, and settle the jobs that waited for it.
+    """Compute one unit if it can be claimed, and bring the jobs that contain it up to date.
 
     Parameters
     ----------
