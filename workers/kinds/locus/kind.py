@@ -1,6 +1,7 @@
 """The kind `locus`: find the labels that observed labels can reach.
 
-A unit decides which labels of one part are members, or examines a part of the pairs of observed labels.
+A unit decides for a part of the labels which of them are members, or examines a part of the pairs of observed
+labels.
 """
 
 from __future__ import annotations
