@@ -118,7 +118,7 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Check rows again that failed a first check; raise an error about the first fault that is found.
+        """Check rows again after a first check failed; raise an error about the first fault that is found.
 
         This second check takes the columns in the order of the model, because messages count columns in that
         order. In this order, the sum of a row may be rounded differently and lie just within the limits. The
@@ -157,9 +157,9 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether rows may be logits or log-probabilities; `largest` has the largest number of each.
+        """Check rows of logits or log-probabilities; `largest` has the largest number of each row.
 
-        This number must be finite; if it is a log-probability, it must also be at most `LARGEST_LOG`.
+        Return whether all these numbers are finite and, if they are log-probabilities, at most `LARGEST_LOG`.
         """
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 

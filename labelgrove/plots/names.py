@@ -145,7 +145,7 @@ class Names:
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the squares of `grid` that are set in each box of `size` (columns, rows); return all counts.
+    """For each box of `size` (columns, rows) in `grid`, return how many of its squares are set.
 
     The count at a row and a column is that of the box whose lower left square is there.
     """

@@ -128,8 +128,8 @@ class Work:
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Writes into the graph again the results that it lacks; called by a kind that has restored versions
-        in the graph.
+        Writes the results that the graph lacks into it again; called by a kind that has restored versions in
+        the graph.
     """
 
     parameters: Mapping[str, Any]
@@ -210,7 +210,7 @@ class Naming:
     recompute : callable
         Opens the job again, so that its units run again; called if what the units made is gone.
     reshow : callable
-        Writes into the graph again the results that it lacks; called after a version was loaded again.
+        Writes the results that the graph lacks into it again; called after a version was loaded again.
     """
 
     workspace: Workspace

@@ -198,7 +198,7 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 def reopened(move: str, instant: Any) -> sa.Update:
     """Return the UPDATE that makes ended units pending again.
 
-    `move` is the name in `UNIT_MOVES` of the change of state. The units are due at once, and their attempts,
+    `move` names the change of state, one of `UNIT_MOVES`. The units are due at once, and their attempts,
     artifacts and errors are forgotten.
     """
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
