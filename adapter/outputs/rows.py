@@ -206,10 +206,9 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
 def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
     """Return the position of each of `columns` in a table with named columns.
 
-    None means that the outputs have to be read by position.
-
     Tables are data frames of pandas and polars, and tables of pyarrow. A table that has all of `columns` is
-    read by name; a table that has none of them is read by position, like any other outputs.
+    read by name. A table that has none of them is read by position, like outputs that are not a table; for
+    these, None is returned.
 
     Raises
     ------
