@@ -49,7 +49,7 @@ class Storage(ABC):
 
     @abstractmethod
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time of a file, which `modified` returns, to the current time."""
+        """Make `modified` return the current time for a file, as if the file had just been written."""
 
     @abstractmethod
     def delete(self, path: PurePosixPath) -> None:
