@@ -110,8 +110,8 @@ class ClassBinding:
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each class's label.
 
-        If the source is a bundle, the index is the number of the label among the observed labels; if it is a
-        graph or a space, among all labels.
+        If the source is a bundle, the index is the number of the label among the observed labels. If the
+        source is a graph or a space, it is the number of the label among all labels.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, while some allowed label is not."""
+        """Return whether every truth is the label of a class, although some allowed label has no class."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
