@@ -113,8 +113,8 @@ def evaluate(
     -----
     Four things take memory: each truth (8 bytes); the outputs that are read at a time, at most 4,194,304,
     with their distances; sums for each branch, for the Fréchet mean and for each baseline; and a random
-    choice of at most 4,000 rows. These rows are answered again at other temperatures, to find out whether
-    another temperature would give better answers. If P is an iterator, the results do not depend on how it
+    choice of at most 4,000 rows. These rows are answered again at temperatures other than the adapter's,
+    because one of these may give better answers. If P is an iterator, the results do not depend on how it
     cuts P into batches.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
@@ -359,7 +359,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return a `Trial`, which tries other temperatures on a random part of the samples."""
+        """Return a `Trial`, which tries temperatures other than the adapter's on some random samples."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,

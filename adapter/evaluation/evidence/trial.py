@@ -24,7 +24,7 @@ _TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 
 @dataclass(frozen=True)
 class Trial:
-    """Some of the samples, on which other temperatures are tried.
+    """Some of the samples, on which temperatures other than the adapter's are tried.
 
     Attributes
     ----------
