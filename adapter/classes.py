@@ -210,7 +210,7 @@ class ClassAnswers:
         Where the bundle was opened. A pickle then contains the address and the digest, and the bundle is
         opened again when it is first needed; without an address, a pickle contains the bundle.
     space : MetricSpace, optional
-        Measures between labels; by default the space of the bundle.
+        Measures distances between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
         The classes, in canonical order, if they themselves are the labels.
     """
@@ -245,7 +245,7 @@ class ClassAnswers:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The space that measures between labels; None if the classes are the labels."""
+        """The space that measures distances between labels; None if the classes are the labels."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:

@@ -194,7 +194,7 @@ def predict_rows(
     outputs: OutputKind,
     observed: tuple[str, ...],
 ) -> Any:
-    """Return the index of the Fréchet mean of each row of P, in batches.
+    """Return the index of the Fréchet mean of each row of P; rows are answered in batches.
 
     `weights_of` turns some rows of P into weights. This function checks the weights and gives them to
     `decide`. Two arguments are used only for error messages: `outputs` is the kind of the outputs, and

@@ -1,7 +1,7 @@
 """Define `Storage`: the operations of a place for files, such as a folder or a bucket.
 
-`ontology.store.artifacts.ArtifactStore` uses them to store artifacts, which are named by their digests, and
-index files.
+`ontology.store.artifacts.ArtifactStore` uses them to store index files, and artifacts, which are named by
+their digests.
 """
 
 from __future__ import annotations
