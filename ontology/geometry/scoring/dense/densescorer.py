@@ -188,7 +188,7 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` for a wrong shape, dtype or value; `RowsOnDemand` can only have a wrong shape."""
+    """Raise `SpaceError` for a wrong shape, dtype or value; of a `RowsOnDemand`, check only the shape."""
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
         raise SpaceError(

@@ -254,10 +254,11 @@ class Skeleton:
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
         """Return, for each node, the only child that can pull the mean down to itself, and two running sums.
 
-        Add up the moments about the node of the observed labels at or below it, in preorder. At some label,
-        this sum passes half of its final value. The child that has this label in its subtree is returned.
-        Observed labels at the node itself come first, and their moments about the node are 0. The running
-        sums are the weight and the moment of all observed labels before the first one in the child's subtree.
+        Consider the observed labels at or below the node. The moment of a label is its weight times its
+        distance from the node. Add up these moments in preorder. At some label, the sum passes half of its
+        final value. The child that has this label in its subtree is returned. Observed labels at the node
+        itself come first, and their moments are 0. The running sums are the weight and the moment (weight
+        times depth) of all observed labels before the first one in the child's subtree.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)
