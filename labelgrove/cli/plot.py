@@ -124,9 +124,9 @@ def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> 
     import numpy as np
 
     from labelgrove import plots
+    from labelgrove.datasets.randomgraphs import random_tree
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.geometry import metric_space, sample_observed
-    from labelgrove.ontology.randomgraphs import random_tree
 
     if start + rounds > n_labels:
         raise InputError(
