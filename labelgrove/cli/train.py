@@ -53,7 +53,7 @@ def train(
     probabilities.npy, and columns.txt for --columns.
     """
     from labelgrove.adapter.outputs.truthfile import read_truth
-    from labelgrove.experiments.training import train_files
+    from labelgrove.training import train_files
 
     with Progress(f"train {model}").shown():
         trained = train_files(
