@@ -11,7 +11,7 @@ import os
 import stat
 from typing import BinaryIO
 
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 
 __all__ = ["decoded", "open_plain", "plain_text", "read_plain"]
 
@@ -63,7 +63,7 @@ def plain_text(path: str | os.PathLike[str]) -> str:
         with open_plain(path) as file:
             return decoded(file)
     except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+        raise no_such_file(path) from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error
 

@@ -21,12 +21,12 @@ from labelgrove.adapter.plainfile import plain_text
 from labelgrove.datasets.filepaths import FilePaths
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
+from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["Files", "read_features", "read_texts", "read_votes"]
 
