@@ -105,20 +105,21 @@ def evaluate(
         For a block whose `space` is missing or is not the one that it was built from, and for a `hierarchy`
         that lacks labels of the bundle.
     WeightError
-        For a cell or row of P that breaks a rule; the message names row and column.
+        For a cell or row of P that is not valid; the message names row and column.
     InputError
-        For arguments that break a rule or do not fit together.
+        For arguments that are not valid or do not fit together.
 
     Notes
     -----
-    Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
-    rule and branch, and at most 4,000 rows on which other temperatures are tried. If P is an iterator, the
-    results do not depend on how it cuts P into blocks.
+    Memory: 8 bytes for each truth, at most 4,194,304 outputs at a time with their distances, sums for each
+    branch and for the answers and each baseline, and at most 4,000 rows, with which it is tried whether
+    another temperature would give better answers. If P is an iterator, the results do not depend on how it
+    cuts P into blocks.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
-    and the distances from truths to answers are measured in each block (on trees, through the lowest common
-    ancestor). On graphs that are not trees the constant rule measures distances from each distinct training
-    label.
+    and the distances from truths to answers are measured for some rows at a time (on trees, through the
+    lowest common ancestor). On graphs that are not trees the constant rule measures distances from each
+    distinct training label.
 
     Examples
     --------

@@ -212,7 +212,7 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; if it names a WordNet folder, the file of `part` in it."""
+    """Return the readable file that a path names; for a WordNet folder, return its file for `part`."""
     shown = printable(str(path))
     try:
         if not path.exists():

@@ -92,7 +92,10 @@ class LocalFolder(Storage):
                         yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders that contain files: ``index`` itself, and for ``sha256`` those inside it."""
+        """Return the folders that contain the files of `folder`.
+
+        For ``index``, this is the folder itself. For ``sha256``, these are the folders inside it.
+        """
         top = self._root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
 

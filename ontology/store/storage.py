@@ -49,7 +49,7 @@ class Storage(ABC):
 
     @abstractmethod
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time at which a file was last written or touched to now."""
+        """Set the time of a file, which `modified` returns, to the current time."""
 
     @abstractmethod
     def delete(self, path: PurePosixPath) -> None:
