@@ -142,8 +142,8 @@ class LabelGraph:
 
         Notes
         -----
-        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, every metric space for
-        its kind of graph accepts it; callers need not check it again.
+        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, it meets the
+        requirements of every metric space for its kind of graph; callers need not check them again.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)

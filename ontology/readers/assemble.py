@@ -1,4 +1,4 @@
-"""Build a LabelGraph from what a reader collected, and report defects that only the whole source shows."""
+"""Build a LabelGraph from what a reader collected, and report the defects that no single line shows."""
 
 from __future__ import annotations
 

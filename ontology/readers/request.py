@@ -133,8 +133,8 @@ class Request:
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        The names of the files are included, because some formats are recognized from them; their folders are
-        not.
+        The names of the files are included, because some formats are recognized from them. The paths of their
+        folders are not included.
         """
         options = self.options
         decides = {

@@ -61,7 +61,10 @@ class Steps:
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report when a block begins and ends as the step `name`; if it raises, no end is reported."""
+        """Run a block of code as the step `name`: report its beginning and its end, and add up its time.
+
+        If the block raises an error, its end is not reported.
+        """
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -72,9 +75,9 @@ class Steps:
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     """Load `version` into the graph, count its labels and edges there, and mark it ready.
 
-    These are steps 3 and 4 of an ingest (`ontology.versions.ingest`). The numbers of labels and edges are
-    wrong if the graph was changed after the batches were recorded as done; then everything is loaded once
-    more.
+    These are steps 3 and 4 of an ingest (`ontology.versions.ingest`). If the numbers of labels and edges
+    are wrong, because somebody changed the graph after the batches were recorded as done, everything is
+    loaded once more.
     """
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version.snapshot_sha256, version.digest)

@@ -3,11 +3,11 @@
 The steps have a fixed order, and each is safe to repeat:
 
 1. ``snapshot``: the arrays and the definitions are stored as artifacts
-2. ``version``: the catalog records the version as loading, with its load batches
-3. ``batches``: the batches are loaded into the graph, and each is recorded when it is done
+2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
+3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
 5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
-6. ``publish``: the version becomes the CURRENT one in the graph
+6. ``publish``: the graph, too, records the version as the current one
 7. ``index``: the index file is updated
 
 Before the commit, readers see the previous version, whatever happens. If the last two steps are missing after

@@ -184,7 +184,10 @@ class Server:
 
 
 def _split(url: str) -> tuple[str, tuple[str, str] | None]:
-    """Return the URL without user and password, and the pair (user, password); None if it has no user."""
+    """Return two values: the URL without user and password, and the pair (user, password).
+
+    If the URL has no user, the second value is None.
+    """
     from urllib.parse import unquote, urlsplit, urlunsplit
 
     try:
@@ -214,9 +217,9 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value of an answer to plain values.
+    """Return a value of an answer as plain values: numbers, texts and the like, in lists and dictionaries.
 
-    The plain values of a node or an edge have the same form as in answers of the embedded engine.
+    Nodes, edges and paths become dictionaries of the same form as in answers of the embedded engine.
     """
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}

@@ -1,7 +1,7 @@
 """Test the start of a file for signs of its kind: bytes, the beginning of its text, the form of its lines.
 
 A function that takes a `Head`, the start of a file, is a test. Every other function takes what to search for,
-and returns a test.
+and returns a test. The cells of a line are its parts between tabs, commas and semicolons.
 """
 
 from __future__ import annotations
