@@ -201,7 +201,7 @@ def _sweep(shared: Path) -> None:
         with contextlib.suppress(OSError):
             if path.name.startswith(_NEW) and time.time() - path.stat().st_mtime < _NEW_S:
                 continue
-            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            descriptor = os.open(path, os.O_RDONLY)
             try:
                 if try_lock(descriptor):
                     shutil.rmtree(path, ignore_errors=True)
