@@ -1,6 +1,6 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-Each of these modules imports only modules after it in this list: `reading` (reads a source), `request`
+Each of these modules imports only modules after it in this list: `reading` (reads a source), `asking`
 (checks the arguments of a read), `detection` (finds the format of a file), `formats` (one module per format,
 which gives lines, columns or objects their meaning), `collect` (stores what a reader found), `text` (turns
 bytes into checked lines).
@@ -16,11 +16,11 @@ bytes into checked lines).
 
 from __future__ import annotations
 
+from labelgrove.ontology.readers.asking import READER_VERSION, Format
 from labelgrove.ontology.readers.defectrules import RULES, Rule
 from labelgrove.ontology.readers.defects import Defect, Report
 from labelgrove.ontology.readers.formats.wordnet import find_wordnet
 from labelgrove.ontology.readers.reading import ReadResult, fingerprint, formats, read
-from labelgrove.ontology.readers.request import READER_VERSION, Format
 
 __all__ = [
     "READER_VERSION",

@@ -9,10 +9,10 @@ from typing import Any
 
 from labelgrove.ontology.errors import DefectsError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.asking import FORMATS, Format, ask
 from labelgrove.ontology.readers.assemble import assemble
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.defects import Recorder, Report, place, printable
-from labelgrove.ontology.readers.request import FORMATS, Format, ask
 
 __all__ = ["ReadResult", "fingerprint", "formats", "read"]
 

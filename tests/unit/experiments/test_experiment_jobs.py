@@ -13,7 +13,7 @@ from labelgrove.datasets.ownfiles import Files
 from labelgrove.digests import sha256_of
 from labelgrove.experiments import load, prepared
 from labelgrove.experiments.documents import environment, identify, make_document
-from labelgrove.experiments.request import as_command
+from labelgrove.experiments.runnable import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import pack_document
