@@ -110,8 +110,8 @@ class ClassBinding:
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each class's label.
 
-        If the source is a bundle, the index is the number of the label among the observed labels; if it is a
-        graph or a space, among all labels.
+        If the source is a bundle, the index is the number of the label among the observed labels. If the
+        source is a graph or a space, it is the number of the label among all labels.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class ClassAnswers:
         Where the bundle was opened. A pickle then contains the address and the digest, and the bundle is
         opened again when it is first needed; without an address, a pickle contains the bundle.
     space : MetricSpace, optional
-        Measures between labels; by default the space of the bundle.
+        Measures distances between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
         The classes, in canonical order, if they themselves are the labels.
     """
@@ -245,11 +245,11 @@ class ClassAnswers:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The space that measures between labels; None if the classes are the labels."""
+        """The space that measures distances between labels; None if the classes are the labels."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, while some allowed label is not."""
+        """Return whether every truth is the label of a class, although some allowed label has no class."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False

@@ -65,11 +65,10 @@ class Adapter:
     temperature : float, default=1
         Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
-        Exponent of the distances. On a tree, values other than 2 cost more. With such a value, if all labels
-        are allowed and only the best one is requested, it is found among the vertices on paths between
-        observed labels. In other cases (only some labels allowed, several answers, or candidates) the
-        distances from all labels that may be answers are measured again for each batch of about a thousand
-        rows.
+        Exponent of the distances. On a tree, values other than 2 cost more. If all labels are allowed and
+        only one answer is requested, this answer is found among the vertices on paths between observed
+        labels. In other cases (only some labels allowed, several answers, or candidates) the distances from
+        all labels that may be answers are measured again for each batch of about a thousand rows.
 
     Raises
     ------
@@ -199,7 +198,10 @@ class Adapter:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The metric space of a tree or complete bundle; None for a block, which lacks most distances."""
+        """The metric space of the bundle, if it contains all distances; None for a block, which lacks most.
+
+        A bundle contains all distances if it stores a tree, or if all its distances are equal ("complete").
+        """
         return self._state.space
 
     @property
@@ -246,8 +248,9 @@ class Adapter:
         candidates : optional
             The labels from which the answer is chosen; by default all allowed labels. Other choices are:
 
-            - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
-              some weights make best (see `ontology.geometry.locus`);
+            - ``"leaves"``: labels without children; the bundle must store a tree or allow only leaves;
+            - ``"observed"``: the observed labels that are allowed;
+            - ``"locus"``: labels that some weights make best (see `ontology.geometry.locus`);
             - ``Subtree(key)``: a label of a tree and all labels below it;
             - keys, in any order;
             - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
@@ -554,11 +557,11 @@ class Adapter:
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Column of P for each observed label in the bundle's order; None if P has the same order."""
+        """For each observed label, in the order of the bundle, its column in P; None if P has this order."""
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
-        """Return P as rows with a known length; only the number of columns and the dtype are checked."""
+        """Return P as rows; only the number of columns and the dtype are checked, not yet the values."""
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -581,7 +584,7 @@ class Adapter:
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P as blocks of rows for `chunks` and `logits`; P may be larger than memory."""
+        """Return P in batches of rows, each fit for `chunks` and `logits`; P may be larger than memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(

@@ -219,7 +219,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
 
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
-    """The Fréchet variances from a matrix of distances, computed for a block of labels at a time.
+    """The Fréchet variances from a matrix of distances, computed for a few labels at a time.
 
     The backward pass computes the squared distances again, so that they are not stored.
     """

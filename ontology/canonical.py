@@ -58,7 +58,7 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
     """Return the numbers in `given`, one for each of `n` pairs, as an array of dtype `dtype`.
 
     If `given` is None, every pair gets `default`. Values that do not fit `dtype`, too few values and too many
-    raise `InputError`; its message calls the argument `name`.
+    raise `InputError`. `name` is the name of the argument in the message.
     """
     if given is None:
         return np.full(n, default, dtype=dtype)

@@ -363,8 +363,8 @@ def submit_ingest(
     InputError
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
-        If the read ontology has less than half of the labels that the current version of `name` has, unless
-        `shrink` is true; nothing is recorded. The check is repeated when the job is done: if the current
+        If `result` has less than half of the labels that the current version of `name` has, unless `shrink`
+        is true; nothing is recorded. The check is repeated when the job is done: if the current
         version has grown too much by then, it stays current, and the job says why.
     DefectsError
         If `result` was read with defects that prevent an ingest; nothing is recorded.

@@ -136,7 +136,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Show again the results that the graph should contain but lacks; return the ids of their jobs.
+    """Write results that the graph should contain but lacks into it again; return the ids of their jobs.
 
     Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
     is as for `publish_results`.

@@ -2,9 +2,10 @@
 
 A model that gives a sample several labels has independent probabilities as outputs (a sigmoid for each
 class). The Fréchet mean of the whole row would lie between labels that are both present, so the row is split
-first. Observed labels with a probability of at least `threshold` are active. Active labels at a distance of
-at most `within` are linked, and the answer for each connected group is the Fréchet mean under the
-probabilities of the group. This is a rule of thumb, not an estimate of the most probable set.
+first. In this module, an observed label is called active in a row if its probability in the row is at least
+`threshold`. Active labels at a distance of at most `within` are linked. The answer for each connected group
+of them is the Fréchet mean under the probabilities of the group. This is a rule of thumb, not an estimate of
+the most probable set.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ def label_sets(
 def _parts(
     weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Cut the rows of `active` into consecutive parts, so that few observed labels are active in each part.
+    """Cut the rows of `active` into consecutive parts, so that few columns of a part contain True.
 
-    A cell of `active` says whether the observed label of its column is active in its row. Yield the number of
-    the first row of each part, and the rows of the part.
+    Each row of `active` belongs to a sample and each column to an observed label; a cell is True if the
+    probability of this label is at least the threshold. For each part, yield the number of its first row, and
+    its rows. At most `_MOST_ACTIVE` columns of a part contain True; if one row alone has more,
+    `InputError` is raised.
     """
     start, stop = 0, len(weights)
     while start < len(weights):

@@ -133,7 +133,8 @@ def fit_temperature(
     by : {"nll", "ece", "error", "squared_distance"}, default="nll"
         ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's argmax;
         ``"error"``: share of wrong answers of the Fréchet mean (argmax has the same share at every
-        temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
+        temperature); ``"squared_distance"``: E[d^2], the mean squared distance from the Fréchet mean to the
+        truth. The last two need an adapter.
     adapter : Adapter, optional
         Gives the answers and says which kind of outputs P contains. Its own temperature is only compared with
         the result.

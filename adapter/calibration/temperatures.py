@@ -49,9 +49,11 @@ class Measured:
     Attributes
     ----------
     squared_distance, distance_error : ndarray of shape (n_temperatures,)
-        E[d^2] of the Fréchet mean, and the share of its wrong answers.
+        The mean squared distance from the Fréchet mean to the truth, and the share of samples for which the
+        Fréchet mean is not the truth.
     nll, ece : ndarray of shape (n_temperatures,)
-        Measures of the model's probabilities, over samples whose truth is observed; NaN without such samples.
+        Mean negative log-likelihood and expected calibration error of the model's probabilities, over samples
+        whose truth is observed; NaN without such samples.
     """
 
     squared_distance: NDArray[np.float64]
@@ -171,7 +173,9 @@ class LabeledOutputs:
 
         Notes
         -----
-        Reads the outputs once. Bins of equal mass take 9 bytes for each sample and temperature.
+        Reads the outputs once. If `what` contains ``"ece"`` and `scheme` is ``"mass"``, two values
+        are kept in memory for each sample with an observed truth and each temperature: the confidence, and
+        whether the model is right. They take 9 bytes.
         """
         check_bins(bins, scheme)
         n = len(temperatures)
@@ -240,7 +244,7 @@ class LabeledOutputs:
 
 
 class _Bins:
-    """Bins of equal width or equal mass, filled with one block of samples at a time."""
+    """The bins of a reliability diagram, of equal width or equal mass, to which samples are added."""
 
     def __init__(self, bins: int, scheme: BinScheme) -> None:
         self._width = WidthBins(bins) if scheme == "width" else None

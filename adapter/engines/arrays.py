@@ -194,7 +194,7 @@ def predict_rows(
     outputs: OutputKind,
     observed: tuple[str, ...],
 ) -> Any:
-    """Return the index of the Fréchet mean of each row of P, in batches.
+    """Return the index of the Fréchet mean of each row of P; rows are answered in batches.
 
     `weights_of` turns some rows of P into weights. This function checks the weights and gives them to
     `decide`. Two arguments are used only for error messages: `outputs` is the kind of the outputs, and
@@ -226,8 +226,8 @@ def _refuse_bad(
 ) -> None:
     """Raise `WeightError` if the weights of a sample are not valid.
 
-    `first` is the number that the first row of P has in the whole input. If a row is at fault, the block of
-    rows that contains the first such row is copied to numpy. There the checks of numpy outputs find the fault
+    `first` is the number that the first row of P has in the whole input. If a row is at fault, the first
+    such row and some rows around it are copied to numpy. The checks of numpy outputs then find the fault
     again and raise the error.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits

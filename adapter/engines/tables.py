@@ -412,7 +412,7 @@ def converted(table: DecisionTable, convert: Callable[[Any], Any]) -> DecisionTa
 
 
 def blocks(count: int, step: int) -> list[slice]:
-    """Return slices of at most `step` that cover ``range(count)``.
+    """Return consecutive slices that cover ``range(count)``, each of at most `step` numbers.
 
     >>> blocks(5, 2)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]

@@ -1,7 +1,8 @@
 """Load bundles without a network, from copies and index documents that were kept earlier.
 
-Next to the artifacts, the cache keeps the index document of each ontology as it was last read from a store,
-in ``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.
+The index document of an ontology is the file of a store that lists the bundles of the ontology. Next to the
+artifacts, the cache keeps each index document as it was last read from a store, in
+``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.
 """
 
 from __future__ import annotations

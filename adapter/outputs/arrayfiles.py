@@ -53,7 +53,7 @@ def refuse_long_header(file: IO[bytes]) -> None:
 
     After the check, the next read starts at the beginning of the file. Without the check, numpy would read a
     header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 need no
-    check: they cannot state more than 65,535 bytes, which numpy may read.
+    check: they cannot state more than 65,535 bytes, and numpy may read that many.
     """
     head = file.read(12)
     file.seek(0)

@@ -71,9 +71,9 @@ class OutputFile:
         In a ``.csv`` or ``.parquet`` file: the name of the column that contains the samples' names. Its cells
         may contain anything.
     labels : container of str, optional
-        Names that columns of outputs may have. If `labels` is given and `id_column` is not, a column is taken
-        as the column of the samples' names if its name is not in `labels`, and is ``id`` (or ``ID``) or a
-        name under which pandas writes an index.
+        Names that columns of outputs may have. They are used if `id_column` is not given: a column that is
+        called ``id`` (or ``ID``), or has a name under which pandas writes an index, is then taken as the
+        column of the samples' names, unless `labels` contains its name.
     keys : collection of str, optional
         Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
         first line of numbers is read as a header only if it consists of exactly these keys and not all of

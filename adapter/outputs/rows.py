@@ -92,7 +92,7 @@ class DenseRows:
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
-        """Return row number `row` of these rows alone; messages still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, values=self.values[row : row + 1], first=self.first + row)
 
 
@@ -145,7 +145,7 @@ class SparseRows:
         return out
 
     def only(self, row: int) -> SparseRows:
-        """Return row number `row` of these rows alone; messages still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
 
 
@@ -206,10 +206,9 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
 def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
     """Return the position of each of `columns` in a table with named columns.
 
-    None means that the outputs have to be read by position.
-
     Tables are data frames of pandas and polars, and tables of pyarrow. A table that has all of `columns` is
-    read by name; a table that has none of them is read by position, like any other outputs.
+    read by name. A table that has none of them is read by position, like outputs that are not a table; for
+    these, None is returned.
 
     Raises
     ------

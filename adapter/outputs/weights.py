@@ -118,11 +118,11 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Find the fault in rows that failed a first check; raise its error, or return one about a sum.
+        """Check rows again after a first check failed; raise an error about the first fault that is found.
 
         This second check takes the columns in the order of the model, because messages count columns in that
         order. In this order, the sum of a row may be rounded differently and lie just within the limits. The
-        second check then finds no fault, and an error about the sum is returned.
+        second check then finds no fault; in this case, return an error that says that a sum is near a limit.
         """
         refuse_faults(
             self.kind,
@@ -157,9 +157,9 @@ class OutputReader:
         return part
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether `largest`, the largest numbers of rows of logits or log-probabilities, are possible.
+        """Check rows of logits or log-probabilities; `largest` has the largest number of each row.
 
-        Each must be finite, and a log-probability must be at most `LARGEST_LOG`.
+        Return whether all these numbers are finite and, if they are log-probabilities, at most `LARGEST_LOG`.
         """
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 

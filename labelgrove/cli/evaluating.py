@@ -263,8 +263,8 @@ def _spaces(
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
     """Return a pair for a block bundle: its metric space, and the tree of its ontology.
 
-    The tree is None unless `hierarchy` is set. Both are None if no ontology is known, or if `adapter.space`
-    is not None, because then it is the metric space already.
+    The tree is None unless `hierarchy` is set. Both are None if no ontology is known. Both are also None if
+    the adapter has a metric space already (`adapter.space`), because the bundle is then not a block.
     """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:

@@ -148,7 +148,7 @@ def _check_ending(out: Path | None) -> None:
 def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
-    """Yield a line for each answer; outputs in a file are read block by block, so they may exceed memory."""
+    """Yield a line for each answer; a file is read a few rows at a time, so it may be larger than memory."""
     from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 

@@ -1,4 +1,7 @@
-"""Diabetes progression on a path: each label is a bin of a number, and distances are counted in bins."""
+"""Diabetes progression on a path.
+
+Each label is a range of the measured progression, called a bin; distances are counted in bins.
+"""
 
 from __future__ import annotations
 

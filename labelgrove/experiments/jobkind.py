@@ -124,7 +124,9 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     The digests become part of the job. The endings of the file names are kept, because they tell the formats.
     """
     asked = dict(given)
-    files = dict(asked.get("files") or {})
+    if not isinstance(asked.setdefault("files", {}), dict):
+        raise InputError(f"experiment: files is {asked['files']!r}; leave it out: it is filled in")
+    files = dict(asked["files"])
     for name in OWN_FILES:
         location = asked.pop(name, None)
         if location is not None:

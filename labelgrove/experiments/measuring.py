@@ -155,7 +155,7 @@ def fitted_temperature(predicted: Predicted) -> float:
 
 
 def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of least expected 0-1 loss in each row; of tied columns, the first by `order`."""
+    """Return the column of least expected 0-1 loss in each row; of tied columns, that of least `order`."""
     arranged = np.argsort(order, kind="stable")
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):

@@ -193,8 +193,8 @@ def _branches(
     """Draw the marks of whole branches, and return what the legend says about them.
 
     The size of a mark depends on the number of its labels, and its color on the share of them that is
-    reached. The returned dictionary has a key for each text in the legend. The value is a pair that describes
-    the rim of the marks that the text explains: its color and its width.
+    reached. Each entry of the returned dictionary describes one kind of these marks: the key is the text of
+    the legend, and the value is a pair with the color and the width of the rim of such marks.
     """
     grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
     if not grouped:

@@ -164,7 +164,7 @@ def region_panels(
 
 
 def _panel(ax: Axes, space: MetricSpace, observed: Sequence[str], resolution: int) -> list[Region]:
-    """Draw the regions of the Fréchet mean over `space`, without texts; return them, the largest first."""
+    """Draw the regions of the Fréchet mean over `space` without texts; return the regions, largest first."""
     if len(observed) != 3:
         raise InputError(
             f"observed: {list(observed)!r} given; give three labels, because regions are drawn for three"

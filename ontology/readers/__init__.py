@@ -1,9 +1,9 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
 Each of these modules imports only modules after it in this list: `reading` (reads a source), `asking`
-(checks the arguments of a read), `detection` (finds the format of a file), `formats` (one module per format,
-which gives lines, columns or objects their meaning), `collect` (stores what a reader found), `text` (turns
-bytes into checked lines).
+(checks the arguments of a read), `detection` (finds the format of a file), `formats` (interprets lines,
+columns or objects, in one module per format), `collect` (stores what a reader found), `text` (turns bytes into
+checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:

@@ -132,8 +132,8 @@ class Request:
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        The names of the files are included, because some formats are recognized from them; their folders are
-        not.
+        The names of the files are included, because some formats are recognized from them. The paths of their
+        folders are not included.
         """
         options = self.options
         decides = {
@@ -209,7 +209,7 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; if it names a WordNet folder, the file of `part` in it."""
+    """Return the readable file that a path names; for a WordNet folder, return its file for `part`."""
     shown = printable(str(path))
     try:
         if not path.exists():

@@ -65,9 +65,9 @@ def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     ------
     SettingsError
         If no broker is set; if the graph is the embedded one; if the database is SQLite, but the broker is
-        not on this host; if the broker may evict messages; if data of another program has a key of this
-        package; if broker and cache are the same Redis; or if a Redis answers other hosts without a password.
-        The message names the variable to set.
+        not on this host; if the broker may evict messages; if another program stored data under a key of
+        this package; if broker and cache are the same Redis; or if a Redis answers other hosts without a
+        password. The message names the variable to set.
     ServiceError
         If the broker does not answer.
     """

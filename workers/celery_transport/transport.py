@@ -57,7 +57,10 @@ class Channel(redis.Channel):
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        """Return one client for all commands of a connection pool; a command is faster than a new client."""
+        """Return the client that all commands of a connection pool share.
+
+        Creating a client takes longer than a command.
+        """
         if asynchronous:  # such a client holds a connection
             return super()._create_client(asynchronous)
         if self._kept is None or self._kept[0] is not self.pool:

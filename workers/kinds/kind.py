@@ -128,7 +128,8 @@ class Work:
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Shows missing results in the graph again; called by a kind that has restored versions in the graph.
+        Writes the results that the graph lacks into it again; called by a kind that has restored versions in
+        the graph.
     """
 
     parameters: Mapping[str, Any]
@@ -209,7 +210,7 @@ class Naming:
     recompute : callable
         Opens the job again, so that its units run again; called if what the units made is gone.
     reshow : callable
-        Shows missing results in the graph again; called after a version was loaded again.
+        Writes the results that the graph lacks into it again; called after a version was loaded again.
     """
 
     workspace: Workspace
@@ -262,7 +263,8 @@ class Estimate:
     n_bytes : int
         Upper bound on the bytes of all artifacts, including those of every unit.
     graph_rows : int
-        Upper bound on the nodes and relationships in the graph when the result is shown there.
+        Upper bound on the nodes and relationships that the job writes into the graph, including those that
+        show its result.
     seconds : float or None
         Time on one core, to an order of magnitude, if all edges have length 1; distances over other lengths
         take about fifty times as long. None if the time does not follow from sizes alone.

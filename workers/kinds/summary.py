@@ -45,8 +45,8 @@ _PARAMETERS = (
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
         "cap",
-        "only for the method capped: the most labels that a supernode may hold; a number below 1 is a share "
-        "of all labels; or null",
+        "null, or (method capped only) the most labels that a supernode may contain: a number of labels or, "
+        "below 1, a share of all labels",
         None,
     ),
     Parameter("seed", "a whole number, 0 or more: seed of the draws", 0),

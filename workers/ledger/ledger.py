@@ -491,8 +491,8 @@ class Ledger:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
         A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: it
-        has none left if a process with a higher limit gave it back. If such a unit could not be claimed,
-        nobody would ever run it or mark it as failed.
+        has none left if a process with a larger `max_attempts` gave it back. If such a unit could not be
+        claimed, nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

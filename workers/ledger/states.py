@@ -70,7 +70,7 @@ class Job:
     id : str
         The job key, 64 hexadecimal digits.
     kind, version : str, int
-        The job kind and the version of its algorithm.
+        The job kind, and the version of that kind.
     parameters : mapping
         Complete parameters of the request, defaults included.
     state : State

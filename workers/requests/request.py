@@ -49,7 +49,7 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
 
 
 def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete parameters that `given` stands for now.
+    """Return the complete parameters of the job that `given` requests now.
 
     Arguments and errors are those of `plan_request`.
     """

@@ -118,7 +118,7 @@ def execute_unit(
     recall: Recall | None = None,
     publish: bool = True,
 ) -> Outcome:
-    """Compute one unit, if it can be claimed, and settle the jobs that waited for it.
+    """Compute one unit if it can be claimed, and bring the jobs that contain it up to date.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def execute_unit(
     Raises
     ------
     ServiceError
-        If the ledger does not answer when the unit begins, or is silent for longer than two leases when the
-        unit ends. The unit is then sent again when its lease has ended. If the end of the unit was already
-        committed, the next sweep does the rest.
+        If the ledger does not answer when the unit begins. Also if the unit has ended and the ledger does not
+        answer for twice the length of a lease. The unit is then sent again when its lease has ended. If the
+        end of the unit was already committed, the next sweep does the rest.
     """
     kind, jobs = _kind_and_jobs(workspace, key)
     if kind is None:

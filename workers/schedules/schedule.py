@@ -1,4 +1,4 @@
-"""Make requests by the clock: schedules, their due times, and one firing for each due time.
+"""Make requests at set times: schedules, their due times, and one firing for each due time.
 
 A sweep reads which schedules are due and turns their requests into jobs. In one transaction it records a job
 and its *firing*, the record of what was done for one due time. A firing is recorded only if the schedule
@@ -123,7 +123,7 @@ class Timetable:
         *,
         target: Mapping[str, str] | None = None,
     ) -> None:
-        """Record a schedule; its first due time is the first after now that `cron` gives.
+        """Record a schedule; it is first due at the first time after now that `cron` gives.
 
         Raise `ConflictError` if the name of the schedule is taken.
         """

@@ -392,7 +392,10 @@ def applied(outputs: str, temperature: float) -> str:
 
 
 def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return the softmax of each row divided by `temperature`; minus infinity gives a probability of 0."""
+    """Divide the logits by `temperature`, and return the softmax of each row.
+
+    A logit of minus infinity gives a probability of 0.
+    """
     with np.errstate(over="ignore"):
         rows: NDArray[np.float64] = (logits - logits.max(axis=1, keepdims=True)) / temperature
     np.exp(rows, out=rows)

@@ -107,8 +107,9 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        `keys` is a dictionary from parameters of the job to the keys of labels that they get. The other
-        arguments and the errors are those of `cli.waiting.answering.answer`.
+        The arguments in `keys` are the parameters of the job about labels, in the form that
+        `workers.client.submit_for_ontology` takes. The other arguments and the errors are those of
+        `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}

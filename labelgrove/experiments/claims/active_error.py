@@ -39,7 +39,7 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """Choose labels actively or at random, add them to the same start set, and train a model on all of these.
+    """Add labels, chosen actively or at random, to the same start set, and train a model on their samples.
 
     `prepare` returns a dictionary from each type of features to a function. The function takes a seed and
     returns the samples of this seed.

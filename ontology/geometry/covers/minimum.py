@@ -50,8 +50,8 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
 
         * a tree on which every label is allowed and no edge is very short. The cover consists of the vertices
           of degree one: all labels without children, and the root if it has a single child. This cover is
-          exact. An edge below 4e-12 of the diameter (1e-6 for identifying covers) is too short for the rule,
-          because it may cause ties;
+          exact. An edge shorter than 4e-12 of the diameter (1e-6 for identifying covers) is too short for the
+          rule, because it may cause ties;
         * a complete graph. The cover consists of all labels, and it is exact;
         * a space where all labels are on shortest paths between the same two labels, such as opposite corners
           of a grid of any dimension. The cover consists of these two labels, and it is exact. The smallest
@@ -150,7 +150,7 @@ def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
 
 
 def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
-    """Return whether the labels are points of a box of k > 2 dimensions with corners at the given pairs.
+    """Return whether the labels are points of a box of k > 2 dimensions, and the pairs are corners of it.
 
     A distance in the box is a sum of steps along its k sides. The first pair is a corner and its opposite.
     The other k pairs each begin at a corner next to the first corner, one for each side, and end at the
@@ -203,8 +203,8 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
     """Return the neighboring corners of one corner of a grid: the far ends of the sides that begin there.
 
     `measured` contains the distances of all labels from the given corner. Each label next to this corner is
-    the first one on a side. The labels on that side are nearer to this first label than to the corner. They
-    are not nearer to the first label of any other side than to the corner.
+    the first one on a side. A label is on a side if it is nearer to the first label of that side than to the
+    corner, and if this is not true for the first label of any other side.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)

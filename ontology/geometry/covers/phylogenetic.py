@@ -10,8 +10,8 @@ without a list of paths:
   other side of the middle. From any label, some longest path ends at one of these two. If there are longest
   paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
 * Observing another label never removes a label from the locus, so a binary search finds the path after
-  which the algorithm stops. It starts at the first path after which all labels that every cover contains are
-  observed.
+  which the algorithm stops. Every cover contains certain labels (`ontology.geometry.covers.required`), and
+  the binary search starts at the first path after which all of these are observed.
 """
 
 from __future__ import annotations

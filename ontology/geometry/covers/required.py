@@ -85,8 +85,8 @@ def must_observe(space: MetricSpace) -> MustObserve:
         On complete graphs and on trees with every label allowed, the result is exact, whatever their size. On
         other spaces it is exact for at most `EXACT_LABELS` labels. For more labels it is a lower bound: on a
         tree it contains the labels that `far_hanging` finds, and on any other space it is empty. If a tree
-        has an edge below 4e-12 of the diameter, the ends of this edge may be tied. So this tree counts as one
-        of the other spaces, even if every label is allowed.
+        has an edge shorter than 4e-12 of the diameter, the two labels at its ends may be tied. So such a tree
+        is treated as one of the other spaces, even if every label is allowed.
 
     Raises
     ------

@@ -47,10 +47,11 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Returns
     -------
     cover : Cover
-        The labels in canonical order; without any one of them, they are not a cover. The lower bound is the
-        number of labels that every cover contains, plus one for each of several disjoint sets: every cover
-        must contain a label of each set. The cover is exact if the labels that every cover contains are
-        themselves a cover, if its size equals the lower bound, or if all smaller sets could be tried.
+        The labels in canonical order; if any one of them is left out, the others are not a cover. The lower
+        bound is the number of labels that every cover contains, plus one for each of several disjoint sets:
+        every cover must contain a label of each set. The cover is exact if the labels that every cover
+        contains are themselves a cover, if its size equals the lower bound, or if all smaller sets could be
+        tried.
 
     Raises
     ------
@@ -202,8 +203,9 @@ class _Search:
     ) -> tuple[NDArray[np.int64], int]:
         """Search for a cover smaller than `chosen` by trying every set that contains the `required` labels.
 
-        The sets are tried by size, from `least` on, until there are too many sets of one size. Returns the
-        smallest cover known, and the proved lower bound on the size of any cover.
+        The sets are tried in ascending order of size, beginning with sets of `least` labels. The search ends
+        at the first size for which there are more than `_TRIALS` sets. Returns the smallest cover known, and
+        the proved lower bound on the size of any cover.
         """
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:

@@ -102,7 +102,7 @@ def general_locus(
     tolerant : bool, optional
         Whether sums tie by the tie rule (`ontology.geometry.ties`); if not, only equal sums tie. For
         distances of a space, pass the result of `is_tolerant`. By default the tie rule applies unless all
-        `distances` are short numbers.
+        `distances` are short numbers (see Notes).
 
     Returns
     -------
@@ -225,10 +225,10 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the rows that can be best only in a tie with a rival, and the faces of these rows.
+    """Return three arrays: the rivals, the rows that can be best only in a tie with a rival, and their faces.
 
-    Of the rows that can be best only in a tie, only those marked by `wanted` are returned. The face of a row
-    is the set of columns that may have weight if the row is to be best.
+    The face of such a row is the set of columns that may have weight if the row is to be best. Of these rows,
+    the function returns only those that `wanted` marks and whose face is not empty. Rivals get no face.
     """
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
@@ -344,7 +344,7 @@ class _Decision:
         return proved
 
     def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
-        """Decide by exact arithmetic about a row for which rounded weights and multipliers prove nothing."""
+        """Decide by exact arithmetic whether a row is a member; called if rounded numbers prove nothing."""
         competition = self._competition
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)

@@ -46,10 +46,10 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     """Return the union of the loci of all pairs of observed labels, given as distinct point indices.
 
     The status of the result is ``"exact"`` if a theorem says that the union is the whole locus: for up to two
-    observed labels, on a complete graph, and on a tree with every label allowed and no edge below 4e-12 of
-    its diameter. (The ends of a shorter edge may be tied.) Otherwise the status is ``"lower_bound"``. A
-    witness has weight on at most two observed labels. `unique_index` contains the labels that some pair
-    reaches uniquely.
+    observed labels, on a complete graph, and on a tree with every label allowed and no edge shorter than
+    4e-12 of its diameter. (The ends of a shorter edge may be tied.) Otherwise the status is
+    ``"lower_bound"``. A witness has weight on at most two observed labels. `unique_index` contains the labels
+    that some pair reaches uniquely.
 
     Raises
     ------

@@ -84,7 +84,7 @@ def largest_tied_difference(space: TreeSpace) -> float:
 
 
 def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
-    """Return how the tie rule changes the locus from the hull of the observed labels; None if it does not.
+    """Return how the tie rule makes the locus differ from the observed labels' hull; None if it does not.
 
     Parameters
     ----------

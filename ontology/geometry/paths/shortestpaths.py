@@ -1,10 +1,10 @@
 """Shortest paths and exact diameters of graphs that are not trees.
 
 There are three ways to measure paths. If every edge has length 1 and numba is installed, compiled
-breadth-first searches are used. If floats represent all sums of lengths exactly, scipy's Dijkstra is used; it
-also gives the same results for edges of length 1 without numba. If floats would round sums of the lengths (as
-with 0.1), the lengths are added as whole numbers of any size (`ontology.geometry.paths.exactpaths`). Numba
-and scipy are loaded when the first path is measured.
+breadth-first searches are used. Otherwise, if floats represent all sums of lengths exactly, scipy's Dijkstra
+is used. So edges of length 1 can be measured without numba too, with the same results. If floats would round
+sums of the lengths (as with 0.1), the lengths are added as whole numbers of any size
+(`ontology.geometry.paths.exactpaths`). Numba and scipy are loaded when the first path is measured.
 """
 
 from __future__ import annotations
@@ -238,8 +238,9 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
 
     Notes
     -----
-    The eccentricity of one point after another is measured, until no upper bound on an eccentricity is above
-    the largest measured one (see `_Bounds`). Typically a few dozen points are measured, at worst all of them.
+    The eccentricities of points are measured one after the other. The search ends when no point can have an
+    eccentricity above the largest measured eccentricity, according to the upper bounds of `_Bounds`.
+    Typically a few dozen points are measured, at worst all of them.
     """
     bounds = _Bounds(from_point, among)
     open_ = np.arange(len(among))

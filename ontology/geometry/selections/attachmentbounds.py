@@ -19,12 +19,12 @@ the bounds takes O(n_points) for all candidates together.
 observed labels are equal. The branches of v are the parts into which the tree falls when v is removed. A
 branch is *open* to the class if all allowed labels in it are farther from v than the class is. By the same
 argument as above, weight on a label in a branch that is not open cannot bring the class into the locus. The
-class is outside the locus. So there is a *mixture* of allowed labels that has smaller squared distances than
-the class to all observed labels in open branches; a linear program finds one. The squared distance of a
-mixture is the mean of the squared distances of its labels, with fixed multipliers as weights. If the mixture
-also has a smaller squared distance to c, the class stays outside when c is observed. This takes one
-comparison for each class and candidate. To sharpen the bound of one candidate, `AttachmentBounds.refine`
-looks for mixtures with smaller squared distances to this candidate too.
+class is outside the locus, because y is one of its labels. So there is a *mixture* of allowed labels that has
+smaller squared distances than the class to all observed labels in open branches; a linear program finds one.
+The squared distance of a mixture is the mean of the squared distances of its labels, with fixed multipliers
+as weights. If the mixture also has a smaller squared distance to c, the class stays outside when c is
+observed. This takes one comparison for each class and candidate. To sharpen the bound of one candidate,
+`AttachmentBounds.refine` looks for mixtures with smaller squared distances to this candidate too.
 """
 
 from __future__ import annotations
@@ -124,8 +124,9 @@ class AttachmentBounds:
 
     Notes
     -----
-    Building this object takes O(n_points) time. In addition, each class that hangs at the hull takes a small
-    linear program and a comparison with each candidate; a comparison takes O(n_observed) at worst.
+    Building this object takes O(n_points) time. In addition, for each class of labels that hangs at the hull
+    (see the explanation at the top of this module), a small linear program is solved and the class is
+    compared with each candidate; a comparison takes O(n_observed) at worst.
     """
 
     def __init__(
@@ -226,8 +227,8 @@ class AttachmentBounds:
         `columns` are positions of labels, and `rows` contains the squared distances of the rivals to them.
         This function looks for a mixture of rivals with smaller squared distances than the class to all
         `columns` that `face` marks. If it does not find one, nothing changes. If it finds one, it compares
-        the squared distances of the mixture and of the class to each candidate. If that of the mixture is
-        smaller, the bound of this candidate falls by the size of the class.
+        the mixture with the class for each candidate. If the squared distance of the mixture to a candidate
+        is smaller than that of the class, the bound of the candidate falls by the size of the class.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)

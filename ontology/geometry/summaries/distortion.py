@@ -142,7 +142,7 @@ def supernode_diameters(
 def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Build a graph of separate parts: each supernode, with the outside labels next to two of its members.
+    """Build a graph of separate parts: each supernode with outside labels next to two or more of its members.
 
     The first vertices are the labels, as members of their supernodes. Then there is one vertex for each pair
     of a supernode and an outside label that has edges to at least two of its members. Returns the supernode

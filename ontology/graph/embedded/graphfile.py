@@ -59,8 +59,8 @@ class GraphFile:
     pool_bytes : int, optional
         Largest size of the engine's buffer pool. By default it is twice the size of the file (for a writer,
         the size that the file is expected to reach), or half of the memory of the machine or container if
-        that is less. If this is below 256 MiB for a reader or 1 GiB for a writer, that size is used instead.
-        The engine uses only as much of the pool as queries need.
+        that is less. The default is never below 256 MiB for a reader or 1 GiB for a writer. The engine uses
+        only as much of the pool as queries need.
     """
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:

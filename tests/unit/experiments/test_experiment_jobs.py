@@ -154,6 +154,8 @@ def test_an_estimate_says_how_many_units(workspace):
         ({"probs": "."}, "cannot be read"),
         ({"environment": {"python": "\ud800"}}, "environment is .*leave it out"),
         ({"environment": 5}, "environment is 5; leave it out"),
+        ({"files": "x"}, "files is 'x'; leave it out"),
+        ({"files": ["x"]}, "leave it out"),
         ({"files": {"probs": "p.npy"}}, "name the files by their own parameters"),
         ({"files": {"probs": {"sha256": "ab" * 32, "ending": "/../x"}}}, "name the files by their own"),
     ],

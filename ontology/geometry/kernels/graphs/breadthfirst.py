@@ -8,8 +8,8 @@ round every row of distances is written once, in order.
 
 A vertex of degree one that is not a source is on no path between other vertices. So such vertices are
 stripped before a sweep, repeatedly, until there are none. A stripped vertex is connected to the rest by a
-single path, which ends at a remaining vertex. Its row of distances is the row of this vertex, plus the length
-of the path, its *height*.
+single path, which ends at a remaining vertex. The length of the path is the *height* of the stripped vertex.
+The row of distances of a stripped vertex is the row of that remaining vertex, plus the height.
 
 A group of 512 bits is stored as one value of an LLVM vector type, and so is a group of 64 distances of one
 byte each. LLVM maps such a value to registers of the processor: one register of AVX-512, two of AVX2, four of
@@ -350,7 +350,7 @@ def fill_distances(
     """Write the number of edges between each of `rows` and each of `sources` into `out`.
 
     `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound on all distances. If it is
-    above 255, or if there are few sources, each source is searched from separately. The entry of a pair
+    above 255, or if there are few sources, a separate search starts from each source. The entry of a pair
     without a path has no meaning.
 
     With `streamed`, writes bypass the caches. This is faster if the memory of `out` was in use before. It is

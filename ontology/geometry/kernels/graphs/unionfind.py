@@ -160,8 +160,8 @@ def pack_branches(
 
     `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
     than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
-    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or after
-    a round that merged nothing, unless this is the first round.
+    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or
+    when a round other than the first merges nothing.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not

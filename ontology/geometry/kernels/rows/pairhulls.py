@@ -142,10 +142,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels whose distance in some column of a block equals their bucket's entry in `best`.
+    """List the labels whose distance in some column of a block equals the matching entry of `best`.
 
-    `best` has a row for each bucket, and a column for each column of the block. The labels are written to
-    `touching`; their number is returned.
+    `best` has a row for each bucket, and a column for each column of the block; the matching entry is that of
+    the label's bucket and of the same column. The labels are written to `touching`; their number is returned.
     """
     n_touching = 0
     for y in range(len(distances)):

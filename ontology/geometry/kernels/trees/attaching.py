@@ -82,8 +82,8 @@ def counts_along_ways(
 ) -> NDArray[np.int64]:
     """Return an upper bound on the number of labels that each vertex adds to the locus if it is observed.
 
-    Only allowed labels that are not in the locus yet are counted, and only those that branch off the path
-    from the hull to the vertex.
+    Only allowed labels that are not in the locus yet are counted, and only those in branches that leave the
+    path from the hull to the vertex.
     """
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
     # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as

@@ -188,7 +188,7 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` for a wrong shape, dtype or value; `RowsOnDemand` can only have a wrong shape."""
+    """Raise `SpaceError` for a wrong shape, dtype or value; of a `RowsOnDemand`, check only the shape."""
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
         raise SpaceError(
@@ -287,9 +287,10 @@ class _Sieve:
         return bound
 
     def overflows(self) -> bool:
-        """Return whether the caller should split the batch, because its pairs would need too much memory.
+        """Return whether the caller should split the batch.
 
-        A batch of one sample cannot be split.
+        It should if the pairs of a sample and a label that are left would need too much memory. The result is
+        False for a batch of one sample, which cannot be split.
         """
         if self._n_pairs <= _MOST_PAIRS:
             return False

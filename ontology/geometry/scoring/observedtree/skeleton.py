@@ -88,10 +88,11 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return the weight (real) and moment (imaginary) of the first ``position[i]`` labels, for each i.
+        """Return sums over the first ``position[i]`` labels in preorder, for each i.
 
-        The weights are those of sample ``sample[i]``. `position` and `sample` have the same shape; labels are
-        in preorder.
+        Each sum is a complex number: its real part is the total weight of these labels in sample
+        ``sample[i]``, and its imaginary part their moment, the total of weight times depth. `position` and
+        `sample` have the same shape.
         """
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
@@ -253,10 +254,11 @@ class Skeleton:
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
         """Return, for each node, the only child that can pull the mean down to itself, and two running sums.
 
-        Add up the moments about the node of the observed labels at or below it, in preorder. At some label,
-        this sum passes half of its final value. The child that has this label in its subtree is returned.
-        Observed labels at the node itself come first, and their moments about the node are 0. The running
-        sums are the weight and the moment of all observed labels before the first one in the child's subtree.
+        Consider the observed labels at or below the node. The moment of a label is its weight times its
+        distance from the node. Add up these moments in preorder. At some label, the sum passes half of its
+        final value. The child that has this label in its subtree is returned. Observed labels at the node
+        itself come first, and their moments are 0. The running sums are the weight and the moment (weight
+        times depth) of all observed labels before the first one in the child's subtree.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)

@@ -152,7 +152,7 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`, but faster than it if most samples have only one finalist."""
+    """Return the result of `ranked_groups`, in less time if most samples have only one finalist."""
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

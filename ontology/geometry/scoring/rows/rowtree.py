@@ -239,7 +239,8 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
     """Return `RowTree.begin`: the index of the first item in each group, followed by the number of all items.
 
-    An index is a row of `RowTree.items`, which lists all groups, the largest first, and then the rows.
+    Items are groups and rows. Their index is their position in `RowTree.items`, which lists all groups, the
+    largest first, and after them the rows.
     """
     below = [np.arange(n_rows), *starts[:-1]]
     first = np.cumsum([len(level) for level in starts[::-1]])
