@@ -12,11 +12,12 @@ Each part imports only the parts listed below it. This holds for lazy imports to
     ledger                 jobs and units as SQL rows, and the texts stored in them
 """
 
-import importlib
+import importlib.util
 
 from labelgrove.ontology import errors
 
 try:
-    importlib.import_module("sqlalchemy")
+    if importlib.util.find_spec("sqlalchemy") is None:  # not imported, because completion must be fast
+        raise ModuleNotFoundError("sqlalchemy")
 except ImportError as error:
     raise errors.MissingExtraError.of("sqlalchemy", "service", "the job ledger") from error

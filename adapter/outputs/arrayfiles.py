@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.plainfile import open_plain
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 
 try:
     from lzma import LZMAError
@@ -114,7 +114,7 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
         with np.errstate(over="ignore"):  # numpy multiplies a shape before it refuses it
             array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+        raise no_such_file(path) from None
     except FAULTS as error:
         raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
     if not isinstance(array, np.ndarray):

@@ -33,9 +33,9 @@ from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
     MissingExtraError,
-    NotFoundError,
     counted,
     first_few,
+    no_such_file,
 )
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
@@ -197,7 +197,7 @@ class OutputFile:
         try:
             open_plain(self.path).close()
         except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+            raise no_such_file(self.path) from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
 

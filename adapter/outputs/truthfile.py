@@ -19,8 +19,8 @@ from labelgrove.adapter.columns.labelnames import (
 )
 from labelgrove.adapter.outputs.arrayfiles import load_npy
 from labelgrove.adapter.outputs.gate import wrong_length
-from labelgrove.adapter.plainfile import decoded, open_plain
-from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
+from labelgrove.adapter.plainfile import plain_text
+from labelgrove.ontology.errors import BindingError, InputError, UnknownLabelError, counted
 
 if TYPE_CHECKING:
     from labelgrove.adapter.bundles.bundle import Bundle
@@ -116,7 +116,7 @@ def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
         return _first_cells(path) if known is None else _labeled_cells(path, known)
-    text = _text(path)
+    text = plain_text(path)
     found = [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
     if known is not None and text.lstrip()[:1] in ("[", "{") and not known.meant(found[0][1]):
         raise InputError(f"{path}: looks like JSON; write one label per line")
@@ -186,21 +186,10 @@ def _advice(
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return a pair for every line that is not empty: the line number and the list of its cells."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    reader = csv.reader(io.StringIO(plain_text(path), newline=""))
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]
     except csv.Error as error:
         raise InputError(
             f"{path}:{reader.line_num}: not comma-separated cells ({error}); write it again"
         ) from error
-
-
-def _text(path: Path) -> str:
-    """Return the text of a UTF-8 file, and leave its line ends unchanged."""
-    try:
-        with open_plain(path) as file:
-            return decoded(file)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error

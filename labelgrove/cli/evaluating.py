@@ -243,7 +243,7 @@ def _check_reports(reports: tuple[Path, ...]) -> None:
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
     """Return the origin of a report: the command, its settings, its inputs' digests, and package versions."""
-    from labelgrove.digests import sha256_of
+    from labelgrove.ontology.store.filedigest import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.forms import versions
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.datasets.labeled import Labeled, spread
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read
 from labelgrove.ontology.readers.formats.wordnet import data_file
+from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["Glosses", "glosses", "noun_tree", "wordnet_digest"]
 

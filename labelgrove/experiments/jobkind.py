@@ -14,7 +14,7 @@ from labelgrove.adapter.plainfile import open_plain
 from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.prepared import turn
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 from labelgrove.workers.kinds.requestfiles import local_file
@@ -142,7 +142,7 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
             with open_plain(path) as file:
                 content = file.read()
         except FileNotFoundError:
-            raise NotFoundError(f"{location}: there is no such file; check the path") from None
+            raise no_such_file(location) from None
         except OSError as error:
             raise InputError(
                 f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); "

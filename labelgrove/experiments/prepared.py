@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import ServiceError
 from labelgrove.ontology.store.disk_faults import disk_advice
+from labelgrove.ontology.store.filedigest import sha256_of
 from labelgrove.ontology.store.posix import try_lock
 from labelgrove.ontology.store.wholefile import make_folder
 from labelgrove.workers.ledger.specs import canonical_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from labelgrove.datasets.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from labelgrove.ontology.geometry import MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 
 __all__ = ["paper_families"]
 

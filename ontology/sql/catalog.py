@@ -1,9 +1,10 @@
 """The catalog: the record of which ontologies, versions, artifacts and bundles exist, and who changes them.
 
-All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`). The row
-of each ontology name contains a lease and a fence. The lease keeps two ingests of one name from working
-against each other. Every write under a lease compares the fence. Therefore the writes of a process are
-refused if it continues after its lease was taken over. Times are seconds since 1970 by the database's clock.
+All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`) and of
+the names that shells complete (`ontology.sql.quickread`). The row of each ontology name contains a lease and
+a fence. The lease keeps two ingests of one name from working against each other. Every write under a lease
+compares the fence. Therefore the writes of a process are refused if it continues after its lease was taken
+over. Times are seconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations

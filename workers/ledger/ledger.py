@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.ledger.failures import shortened, spent_text
-from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
+from labelgrove.workers.ledger.records import in_state, read_jobs, read_requested_names, read_units
 from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
 from labelgrove.workers.ledger.statements import (
@@ -419,6 +419,11 @@ class Ledger:
             conditions.append(in_state(state))
         with reading(self._engine) as connection:
             return read_jobs(connection, sa.and_(*conditions), limit=limit)
+
+    def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
+        """Return the names requested for the result of a job; requests to show the result are left out."""
+        with reading(self._engine) as connection:
+            return read_requested_names(connection, job_id)
 
     def unit(self, key: str) -> Unit | None:
         """Return one unit, or None if there is no such unit."""

@@ -28,7 +28,7 @@ def read_keys(source: str) -> list[str]:
     Keys from a file are returned as `LabelLines`.
     """
     from labelgrove.adapter.plainfile import decoded
-    from labelgrove.ontology.errors import InputError, NotFoundError
+    from labelgrove.ontology.errors import InputError, no_such_file
 
     in_words = False
     if source == "-":
@@ -41,7 +41,7 @@ def read_keys(source: str) -> list[str]:
             if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
                 raise InputError(f"cannot read label keys from {source!r}: {error}") from error
             if "," not in source and ("/" in source or "." in source):
-                raise NotFoundError(f"{source}: there is no such file; check the path") from None
+                raise no_such_file(source) from None
             lines, in_words = source.split(","), True
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:

@@ -13,8 +13,8 @@ from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import locus, sample_observed, select_classes
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 

@@ -15,9 +15,9 @@ from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 

@@ -20,7 +20,6 @@ from labelgrove.experiments.contrast import mean
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import (
     DegenerateSummaryWarning,
@@ -29,6 +28,7 @@ from labelgrove.ontology.geometry import (
     sample_observed,
     summarize,
 )
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "Settings", "Supernodes"]
 

@@ -11,9 +11,9 @@ from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered
 from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "Settings", "UnderConfident"]
 

@@ -11,10 +11,10 @@ from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.adapter.engines import arrays as module
 from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.engines.tables import TreeTable, decide, table_of
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 

@@ -26,10 +26,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from labelgrove.adapter import Adapter, build_bundle, scorer
 from labelgrove.adapter.sklearn import FrechetClassifier
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import BindingError, BundleError, InputError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 from labelgrove.ontology.store.artifacts import open_store
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant"), ("fern", "plant")]

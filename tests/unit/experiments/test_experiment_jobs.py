@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("sklearn")
 
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.digests import sha256_of
 from labelgrove.experiments import load, prepared
 from labelgrove.experiments.documents import environment, identify, make_document
 from labelgrove.experiments.runnable import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import pack_document
+from labelgrove.ontology.store.filedigest import sha256_of
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind, kind_named

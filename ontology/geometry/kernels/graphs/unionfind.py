@@ -163,7 +163,7 @@ def pack_branches(
     in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or
     when a round other than the first merges nothing.
     """
-    # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
+    # O(n + n_edges) look-ups per round. Within the closed neighborhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
     # exceed it.
     n = len(begin) - 1
