@@ -17,8 +17,8 @@ import numpy as np
 from labelgrove.adapter.bundles.bundle import Bundle
 from labelgrove.adapter.engines.arrays import predict_rows
 from labelgrove.adapter.engines.tables import (
+    DecisionTable,
     DenseTable,
-    Table,
     arrays_of,
     blocks,
     converted,
@@ -200,7 +200,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         given: torch.Tensor = weights_of(namespace, rows.to(torch.float64), self.outputs, self.temperature)
         return given
 
-    def _table(self) -> Table:
+    def _table(self) -> DecisionTable:
         return self._kind(**{name: getattr(self, name) for name in self._names})
 
     def _check_width(self, x: torch.Tensor) -> None:

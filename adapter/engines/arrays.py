@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.engines.tables import (
-    Table,
+    DecisionTable,
     blocks,
     converted,
     decide,
@@ -85,7 +85,7 @@ class ArrayAdapter:
         self.observed = adapter.observed
         self._outputs, self._temperature = adapter.outputs, adapter.temperature
         self._adapter, self._table = adapter, table_of(adapter)  # refuses other exponents than 2
-        self._moved: dict[tuple[str, str], Table] = {}
+        self._moved: dict[tuple[str, str], DecisionTable] = {}
 
     def predict_indices(self, P: Any) -> Any:
         """Return the Fréchet mean of each row as indices into `keys`.
@@ -142,12 +142,12 @@ class ArrayAdapter:
         _refuse_bad(xp, weights, P, 0, self._outputs, self.observed)
         return xp.matrix_transpose(-table.variance(xp, weights))
 
-    def _weights(self, xp: Any, table: Table, rows: Any) -> Any:
+    def _weights(self, xp: Any, table: DecisionTable, rows: Any) -> Any:
         with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
             rows = weights_of(xp, xp.astype(rows, _real(xp, rows)), self._outputs, self._temperature)
         return xp.take(xp.matrix_transpose(rows), table.columns, axis=0)
 
-    def _ready(self, P: Any) -> tuple[Any, Table, Any]:
+    def _ready(self, P: Any) -> tuple[Any, DecisionTable, Any]:
         xp = _namespace(P)
         if P.ndim == 1:
             P = xp.expand_dims(P, axis=0)
@@ -188,7 +188,7 @@ def _namespace(P: Any) -> Any:
 
 def predict_rows(
     xp: Any,
-    table: Table,
+    table: DecisionTable,
     P: Any,
     weights_of: Callable[[Any], Any],
     outputs: OutputKind,
@@ -212,7 +212,7 @@ def predict_rows(
     return found[0] if len(found) == 1 else xp.concat(found)
 
 
-def _totals(table: Table, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
+def _totals(table: DecisionTable, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
     """Return ``table.totals`` of all (sample, candidate) pairs, computed for some pairs at a time."""
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:

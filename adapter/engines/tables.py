@@ -50,8 +50,8 @@ from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS
 
 __all__ = [
+    "DecisionTable",
     "DenseTable",
-    "Table",
     "TreeTable",
     "arrays_of",
     "blocks",
@@ -360,10 +360,10 @@ class DenseTable:
         return real * real
 
 
-Table = TreeTable | DenseTable
+DecisionTable = TreeTable | DenseTable
 
 
-def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
+def table_of(adapter: Adapter, digits: int = _DIGITS) -> DecisionTable:
     """Return the constants of an adapter's decision, as numpy arrays.
 
     Parameters
@@ -401,12 +401,12 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> Table:
     return TreeTable.of(star, star.positions(observed + 1), star.positions(bundle.allowed + 1), digits)
 
 
-def arrays_of(table: Table) -> dict[str, Any]:
+def arrays_of(table: DecisionTable) -> dict[str, Any]:
     """Return the arrays of a table by name."""
     return {field.name: getattr(table, field.name) for field in fields(table)}
 
 
-def converted(table: Table, convert: Callable[[Any], Any]) -> Table:
+def converted(table: DecisionTable, convert: Callable[[Any], Any]) -> DecisionTable:
     """Return a copy of the table in which `convert` was applied to every array."""
     return type(table)(**{name: convert(array) for name, array in arrays_of(table).items()})
 
@@ -468,7 +468,9 @@ def fair_samples(xp: Any, weights: Any) -> Any:
     return (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
 
 
-def decide(xp: Any, table: Table, weights: Any, unit: float, totals: Callable[..., Any] | None = None) -> Any:
+def decide(
+    xp: Any, table: DecisionTable, weights: Any, unit: float, totals: Callable[..., Any] | None = None
+) -> Any:
     """Return the index of the Fréchet mean of each sample.
 
     Parameters

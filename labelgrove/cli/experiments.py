@@ -100,7 +100,7 @@ def experiment(
     layout of your own files.
     """
     from labelgrove.experiments import load, select
-    from labelgrove.experiments.request import check_runnable
+    from labelgrove.experiments.runnable import check_runnable
     from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
     from labelgrove.ontology.errors import InputError
 

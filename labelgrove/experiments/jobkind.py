@@ -52,7 +52,7 @@ _PARAMETERS = (
 def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:
     from labelgrove.experiments.documents import environment
     from labelgrove.experiments.prepared import named_files
-    from labelgrove.experiments.request import check_runnable
+    from labelgrove.experiments.runnable import check_runnable
     from labelgrove.experiments.settings import as_texts
 
     del subject
@@ -164,7 +164,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
 
 def _execute(work: Work) -> bytes:
     from labelgrove.experiments import prepared
-    from labelgrove.experiments.request import errors_of_request
+    from labelgrove.experiments.runnable import errors_of_request
     from labelgrove.ontology.results import pack_document
 
     wanted = work.parameters
@@ -209,7 +209,7 @@ def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any) -> byte
     """Return the document of an experiment, made from the results of its units."""
     from labelgrove.experiments.documents import identify, make_document
     from labelgrove.experiments.prepared import named_files
-    from labelgrove.experiments.request import as_command
+    from labelgrove.experiments.runnable import as_command
     from labelgrove.ontology.results import pack_document, read_document
 
     files, given = named_files(work.parameters), work.parameters["files"]

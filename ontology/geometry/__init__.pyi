@@ -20,8 +20,6 @@ from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer as Scorer
 from labelgrove.ontology.geometry.selections.selection import Selection as Selection
 from labelgrove.ontology.geometry.selections.selection import select_classes as select_classes
 from labelgrove.ontology.geometry.selections.selection import select_next as select_next
-from labelgrove.ontology.geometry.spaces.bulkdistances import distance_blocks as distance_blocks
-from labelgrove.ontology.geometry.spaces.bulkdistances import eccentricities as eccentricities
 from labelgrove.ontology.geometry.spaces.bulkdistances import pairwise_distances as pairwise_distances
 from labelgrove.ontology.geometry.spaces.choosing import metric_space as metric_space
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace as CompleteSpace

@@ -1,8 +1,9 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-Each of these modules imports only modules after it in this list: `request` (checks the arguments of a read),
-`detection` (finds the format of a file), `formats` (interprets lines, columns or objects, in one
-module per format), `collect` (stores what a reader found), `text` (turns bytes into checked lines).
+Each of these modules imports only modules after it in this list: `reading` (reads a source), `asking`
+(checks the arguments of a read), `detection` (finds the format of a file), `formats` (interprets lines,
+columns or objects, in one module per format), `collect` (stores what a reader found), `text` (turns bytes
+into checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -15,19 +16,11 @@ module per format), `collect` (stores what a reader found), `text` (turns bytes 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
-from labelgrove.ontology.errors import DefectsError, counted
-from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.readers.assemble import assemble
-from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.asking import READER_VERSION, Format
 from labelgrove.ontology.readers.defectrules import RULES, Rule
-from labelgrove.ontology.readers.defects import Defect, Recorder, Report, place, printable
+from labelgrove.ontology.readers.defects import Defect, Report
 from labelgrove.ontology.readers.formats.wordnet import find_wordnet
-from labelgrove.ontology.readers.request import FORMATS, READER_VERSION, Format, ask
+from labelgrove.ontology.readers.reading import ReadResult, fingerprint, formats, read
 
 __all__ = [
     "READER_VERSION",
@@ -42,169 +35,3 @@ __all__ = [
     "formats",
     "read",
 ]
-
-
-@dataclass(frozen=True, repr=False)
-class ReadResult:
-    """The result of reading a source.
-
-    Attributes
-    ----------
-    graph : LabelGraph or None
-        The graph; None if a defect of severity error was found.
-    report : Report
-        Every defect, with file and line.
-    definitions : dict of key to text
-        Definitions of labels, if the format has them.
-    classes : tuple of str or None
-        Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
-    reading : (str, str) or None
-        A pair: the `fingerprint` of the source and the digest of its graph. Only
-        `ontology.versions.sources.read_once` sets it, and only if the source did not change while it was
-        read; otherwise it is None.
-    """
-
-    graph: LabelGraph | None
-    report: Report
-    definitions: dict[str, str]
-    classes: tuple[str, ...] | None = None
-    reading: tuple[str, str] | None = None
-
-    def __repr__(self) -> str:
-        classes = "" if self.classes is None else f", {counted(len(self.classes), 'class', 'classes')}"
-        definitions = counted(len(self.definitions), "definition")
-        return f"ReadResult({self.graph!r}, {self.report!r}, {definitions}{classes})"
-
-
-def formats() -> tuple[Format, ...]:
-    """Return the formats that `read` knows."""
-    return tuple(FORMATS.values())
-
-
-def read(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    direction: str | None = None,
-    policies: Mapping[str, str] | None = None,
-    strict: bool = True,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    relation: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    part: str | None = None,
-    root: str = "root",
-) -> ReadResult:
-    """Read a label hierarchy.
-
-    Parameters
-    ----------
-    path : path
-        A file, plain or gzip, or a WordNet folder.
-    format : str, optional
-        Name of a format of `formats`; by default recognized from the file's name and first lines.
-    direction : {"parent-child", "child-parent", "undirected"}, optional
-        Edge lists: the meaning of the first two columns. By default the words of the header decide; if there
-        is no header, the first column is the parent and the second the child.
-    policies : mapping of code to policy, optional
-        What the reader does about a kind of defect; the code names the kind. ``{"all": "fix"}`` repairs every
-        kind that can be repaired, except those whose default policy is ``warn``. docs/formats.md lists all
-        policies.
-    strict : bool, default=True
-        Whether defects of severity error raise `DefectsError`. If False, they give a result with
-        ``graph=None``.
-    header : bool, optional
-        Edge lists: whether the first line is a header; by default recognized from its words.
-    delimiter : {"space", "tab", "comma", "semicolon"}, optional
-        Edge lists: the delimiter; by default recognized from the first lines.
-    relation : str, optional
-        Edge lists with a column ``relation``: the relation whose edges are kept; by default all edges are.
-    labels : path, optional
-        Category hierarchies: the file that names the classes.
-    part : {"noun", "verb"}, optional
-        WordNet folders: the part to read; nouns by default.
-    root : str, default="root"
-        Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
-
-    Returns
-    -------
-    ReadResult
-        Graph, report, definitions, classes. The graph does not depend on the order or repetition of lines, on
-        line endings, compression or a byte order mark.
-
-    Raises
-    ------
-    DefectsError
-        If a defect of severity error remains; its ``report`` lists every defect, not only the first.
-    NotFoundError
-        If there is no such file.
-    InputError
-        For an unknown format, option or policy, or a path that is not a file.
-
-    Notes
-    -----
-    863,261 edges take a few seconds; memory grows with labels and edges, not with the text.
-    """
-    asked = ask(
-        path,
-        format=format,
-        direction=direction,
-        policies=policies,
-        header=header,
-        delimiter=delimiter,
-        relation=relation,
-        labels=labels,
-        part=part,
-        root=root,
-    )
-    recorder = Recorder(asked.policies)
-    found = Collector(str(asked.file), recorder)
-    graph = None
-    if asked.is_foreign:
-        found.defect("foreign-file", 1, str(asked.look))
-    else:
-        options = replace(asked.options, labels=None) if asked.has_foreign_labels else asked.options
-        asked.format.reader(asked.file, found, options)
-        if asked.has_foreign_labels:
-            recorder.add("foreign-file", str(asked.options.labels), 1, str(asked.labels_look))
-            found.classes = ()
-        graph = assemble(found, root=root, direction_is_open="direction" in asked.format.options)
-    report = recorder.report(
-        str(asked.source),
-        asked.format.name if format is not None or not asked.is_foreign else "unknown",
-        labels=graph.n_labels if graph else 0,
-        edges=graph.n_edges if graph else 0,
-        roots=len(graph.roots) if graph and graph.directed else 0,
-    )
-    if strict and graph is None:
-        raise DefectsError(_summary(report), report=report)
-    kept = set(graph.keys) if graph else set()
-    return ReadResult(
-        graph,
-        report,
-        {key: text for key, text in found.definitions.items() if key in kept},
-        None if found.classes is None else tuple(key for key in found.classes if key in kept),
-    )
-
-
-def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:
-    """Return a digest of all that determines the result of `read`: source, options, version of the readers.
-
-    The options and errors are those of `read`, but ``strict`` is not an option. The bytes of the source are
-    read once, and not parsed.
-    """
-    return ask(path, **options).fingerprint()
-
-
-def _summary(report: Report) -> str:
-    """Return the message of a `DefectsError`: the first three kinds of errors, each with its first place."""
-    errors = report.errors
-    parts = []
-    for defect in errors[:3]:
-        file, line, text = defect.examples[0]
-        more = f" and {defect.count - 1} more" if defect.count > 1 else ""
-        at = place(printable(file), line)
-        parts.append(f"{defect.code} at {at}{more} ({defect.message}; {text}): {defect.remedy}")
-    left = len(errors) - 3
-    rest = f"; and {counted(left, 'more kind')}, see the report" if left > 0 else ""
-    return f"{printable(report.source)}: {'; '.join(parts)}{rest}"

@@ -1,6 +1,7 @@
 """No module and no folder needs another that needs it in turn, imports inside functions included.
 
-Imports for type checkers alone do not count. Nor do arrows from and to an `__init__`, which hands out names.
+Imports for type checkers alone do not count. Nor do arrows from and to an `__init__` that only hands out
+names.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ ROOMS = ("adapter", "ontology", "workers")
 
 
 def _name(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = (path.parent if path.name == "__init__.py" else path.with_suffix("")).relative_to(ROOT).parts
     return ".".join(parts if parts[0] == "labelgrove" else ("labelgrove", *parts))
+
+
+def _hands_out_names(path: Path) -> bool:
+    """Whether the file is an `__init__` that defines no function and no class."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body if path.name == "__init__.py" else None
+    return body is not None and not any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in body)
 
 
 MODULES = {
     _name(path): path
     for top in (*ROOMS, "labelgrove")
     for path in (ROOT / top).rglob("*.py")
-    if path.name != "__init__.py" and not (top == "labelgrove" and path.relative_to(ROOT).parts[1] in ROOMS)
+    if not (top == "labelgrove" and path.relative_to(ROOT).parts[1] in ROOMS) and not _hands_out_names(path)
 }
 
 
@@ -38,8 +45,9 @@ def _imported(node: ast.AST) -> Iterator[str]:
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom) and child.module:
-            yield child.module
-            yield from (f"{child.module}.{alias.name}" for alias in child.names)
+            for alias in child.names:
+                inner = f"{child.module}.{alias.name}"
+                yield inner if inner in MODULES else child.module
         elif not _for_type_checkers(child):
             yield from _imported(child)
 
@@ -53,7 +61,7 @@ def _arrows() -> nx.DiGraph:
 
 
 def _folder(module: str) -> str:
-    return module.rpartition(".")[0]
+    return module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
 def _circles(arrows: nx.DiGraph) -> list[list[str]]:

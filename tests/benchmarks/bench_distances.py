@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry import GraphSpace, metric_space
-from labelgrove.ontology.geometry.spaces.bulkdistances import eccentricities, pairwise_distances
+from labelgrove.ontology.geometry.spaces.bulkdistances import pairwise_distances
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, timed
@@ -120,14 +120,11 @@ def measure(name: str, n_sources: int, whole: bool) -> dict[str, Any]:
         "ratio_out": {k: round(v["seconds"] / again, 1) for k, v in beside.items()},
     }
     if name == "nouns":
-        seconds, found = timed(lambda: eccentricities(space))
-        assert found.max() == largest
         tree = metric_space(graph, "tree")
         rows, block = repeated(lambda: pairwise_distances(tree, cols=sources), 5)
         into, _ = repeated(lambda: pairwise_distances(tree, cols=sources, out=block), 5)
         tree_diameter, tree_largest = repeated(tree.diameter, 3)
         document |= {
-            "eccentricities_seconds": round(seconds, 2),
             "tree": {
                 "fresh_ms": round(1e3 * rows, 1),
                 "out_ms": round(1e3 * into, 1),

@@ -46,7 +46,7 @@ def product_app(settings: Settings) -> celery.Celery:
     patience = Patience.of(settings.home)
     labelgrove.ontology.sql.postgresql.ANSWER_S = patience.answer_s
     for name in SLOWED:
-        kinds._registry()[name] = _slowed(kinds._registry()[name])
+        kinds.registry._registry()[name] = _slowed(kinds.registry._registry()[name])
     app = faulty_app(settings)
     app.conf.broker_transport_options |= {
         "socket_timeout": patience.socket_s,

@@ -48,7 +48,7 @@ def execute(work):
         threading.Event().wait()
     return kind.execute(work)
 
-kinds._registry()["experiment"] = dataclasses.replace(kind, execute=execute)
+kinds.registry._registry()["experiment"] = dataclasses.replace(kind, execute=execute)
 with Workspace.open() as workspace:
     job = client.submit(workspace, "experiment", {REQUEST!r}, wait=False)
     with Pool(workspace, threads=4, lease_s={LEASE_S}) as pool:

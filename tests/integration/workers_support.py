@@ -63,7 +63,7 @@ def registered(*extra: JobKind) -> Iterator[None]:
         yield
     finally:
         for kind in extra:
-            del kinds._registry()[kind.name]
+            del kinds.registry._registry()[kind.name]
 
 
 def as_given(given: Mapping[str, Any], subject: Subject | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Shortest paths and exact eccentricities on graphs that are not trees.
+"""Shortest paths and exact diameters of graphs that are not trees.
 
 There are three ways to measure paths. If every edge has length 1 and numba is installed, compiled
 breadth-first searches are used. Otherwise, if floats represent all sums of lengths exactly, scipy's Dijkstra
@@ -23,15 +23,14 @@ from labelgrove.ontology.geometry.paths.exactsums import are_exact
 from labelgrove.ontology.geometry.paths.rootedtree import check_lengths, exact_dtype
 from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 
-__all__ = ["ShortestPaths", "exact_diameter", "exact_eccentricities"]
+__all__ = ["ShortestPaths", "exact_diameter"]
 
 _BLOCK_ENTRIES = 1 << 22
 _SOURCES = 512
-_SINGLE_MEASUREMENTS = 64
 
 
 class ShortestPaths:
-    """Shortest paths on an undirected graph with positive edge lengths.
+    """Shortest paths on a connected, undirected graph with positive edge lengths.
 
     Parameters
     ----------
@@ -41,16 +40,6 @@ class ShortestPaths:
         The two ends of each edge; each edge is listed once.
     length : ndarray of shape (n_edges,), dtype=float64
         Edge lengths that pass `check_lengths`.
-    part : ndarray of shape (n_points,), dtype=int, optional
-        Number of each vertex's connected component, if there may be several. Two vertices without a path
-        between them then have the distance `marker`. By default the graph is connected.
-
-    Attributes
-    ----------
-    marker : float or None
-        The distance that means "no path": the largest number of `dtype` if `dtype` is an integer type,
-        otherwise infinity. `dtype` is chosen so that every real distance is smaller. None if the graph is
-        connected.
     """
 
     def __init__(
@@ -59,30 +48,24 @@ class ShortestPaths:
         ends: NDArray[np.integer],
         others: NDArray[np.integer],
         length: NDArray[np.float64],
-        part: NDArray[np.integer] | None = None,
     ) -> None:
         check_lengths(length)
         self.n_points = n_points
         self._ends, self._others, self._length = ends, others, length
-        self._part = part
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """Smallest dtype that represents every distance exactly; float64 if lengths are not whole numbers.
 
-        The diameter of a connected component is between e and 2e, where e is the eccentricity of any of its
-        points. The diameter itself is computed only if distances up to e and up to 2e need different types.
+        The diameter is between e and 2e, where e is the eccentricity of any point. It is computed only if
+        distances up to e and up to 2e need different types.
         """
         if (self._length != np.floor(self._length)).any():
             return np.dtype(np.float64)
-        near, far = self._exact_dtype(self._reach), self._exact_dtype(2 * self._reach)
+        near, far = exact_dtype(self._length, self._reach), exact_dtype(self._length, 2 * self._reach)
         if near == far:
             return near
-        if self._part is None:
-            return self._exact_dtype(exact_diameter(self.from_point, np.arange(self.n_points)))
-        by_part = np.argsort(self._part, kind="stable")
-        parts = np.split(by_part, np.flatnonzero(np.diff(self._part[by_part])) + 1)
-        return self._exact_dtype(max(exact_diameter(self.from_point, points) for points in parts))
+        return exact_dtype(self._length, exact_diameter(self.from_point, np.arange(self.n_points)))
 
     @cached_property
     def has_short_distances(self) -> bool:
@@ -93,18 +76,8 @@ class ShortestPaths:
         """
         return self.dtype != np.float64 or are_short(np.append(self._length, 2 * self._reach))
 
-    @cached_property
-    def marker(self) -> float | None:
-        """The distance that means "no path"; None if the graph is connected."""
-        if self._part is None:
-            return None
-        return float(np.iinfo(self.dtype).max) if self.dtype.kind == "u" else np.inf
-
     def from_point(self, source: int) -> NDArray[Any]:
-        """Return the distances from one point to all points; int32 or float64, shape (n_points,).
-
-        Points without a path to `source` get -1 (int32) or infinity (float64).
-        """
+        """Return the distances from one point to all points; int32 or float64, shape (n_points,)."""
         kernels = self._kernels
         if kernels is not None:
             found: NDArray[Any] = kernels.distances_from(*self._adjacency, np.array([source]))
@@ -151,8 +124,6 @@ class ShortestPaths:
                     found = self._exact.distances(some, targets)
                 else:
                     found = self._dijkstra(some)[:, targets]
-                if self._part is not None:
-                    found[np.isinf(found)] = 0
                 view[:, first : first + step] = found.T
         else:
             bound = int(2 * self._reach)
@@ -166,12 +137,6 @@ class ShortestPaths:
                     block = np.empty((len(targets), len(some)), dtype=self.dtype)
                     kernels.fill_distances(*self._adjacency, targets, some, bound, block, False)
                     view[:, first : first + _SOURCES] = block
-        if self._part is not None:
-            here, there = self._part[targets], self._part[sources]
-            step = max(1, _BLOCK_ENTRIES // len(sources))
-            for first in range(0, len(targets), step):
-                apart = here[first : first + step, None] != there
-                view[first : first + step][apart] = self.marker
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
@@ -203,19 +168,10 @@ class ShortestPaths:
 
     @cached_property
     def _reach(self) -> float:
-        """The largest distance from the first point of a connected component to a point of this component."""
-        if self._part is None:
-            return float(self.from_point(0).max())
-        first = np.unique(self._part, return_index=True)[1]
-        if self._kernels is not None:
-            return float(self._kernels.distances_from(*self._adjacency, first).max())
-        return float(self._dijkstra(first, min_only=True).max())
+        """The largest distance from the first point."""
+        return float(self.from_point(0).max())
 
-    def _exact_dtype(self, largest: float) -> np.dtype[Any]:
-        """Return the smallest dtype for distances up to `largest`, and for `marker` if there is one."""
-        return exact_dtype(self._length, largest if self._part is None else largest + 1)
-
-    def _dijkstra(self, sources: NDArray[np.int64], **options: Any) -> NDArray[np.float64]:
+    def _dijkstra(self, sources: NDArray[np.int64]) -> NDArray[np.float64]:
         try:
             from scipy.sparse.csgraph import dijkstra
         except ImportError:
@@ -224,7 +180,7 @@ class ShortestPaths:
             ) from None
         unweighted = bool((self._length == 1.0).all())
         found: NDArray[np.float64] = dijkstra(
-            self._matrix, directed=True, indices=sources, unweighted=unweighted, **options
+            self._matrix, directed=True, indices=sources, unweighted=unweighted
         )
         return found
 
@@ -292,36 +248,3 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
         bounds.measure_one_of(open_)
         open_ = np.flatnonzero(bounds.upper > bounds.largest)
     return bounds.largest
-
-
-def exact_eccentricities(paths: ShortestPaths, among: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the distance of each point in `among` from the farthest of these points; shape (n,).
-
-    Parameters
-    ----------
-    paths : ShortestPaths
-        Paths of a connected graph.
-    among : ndarray of shape (n,), dtype=int64
-        The points whose distances count; paths may use other points.
-
-    Notes
-    -----
-    If distances are whole numbers, bounds from a few measured points (see `_Bounds`) determine the
-    eccentricities of most points. The other points are measured, 512 at a time. If `paths.dtype` is float64,
-    every point is measured.
-    """
-    if paths.dtype == np.float64:
-        # Bounds from sums of rounded lengths may never meet, so every point is measured.
-        found, open_ = np.zeros(len(among)), np.arange(len(among))
-    else:
-        bounds = _Bounds(paths.from_point, among)
-        open_ = np.arange(len(among))
-        for _ in range(_SINGLE_MEASUREMENTS):
-            if len(open_):
-                bounds.measure_one_of(open_)
-                open_ = np.flatnonzero(bounds.lower < bounds.upper)
-        found = bounds.lower
-    for first in range(0, len(open_), _SOURCES):
-        some = open_[first : first + _SOURCES]
-        found[some] = paths.distances(among, among[some]).max(axis=0)
-    return found.astype(paths.dtype)

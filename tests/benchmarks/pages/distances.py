@@ -87,7 +87,6 @@ def _diameters(graph: dict[str, Any]) -> list[list[object]]:
         tree = graph["tree"]
         rows += [
             [f"diameter of {name}, primary parents", number(tree["diameter"]), f"{tree['diameter_ms']} ms"],
-            [f"every eccentricity of {name}", "", f"{graph['eccentricities_seconds']} s"],
             [
                 f"rows of {name}, primary parents, K = {graph['n_sources']}",
                 "",

@@ -15,7 +15,7 @@ from labelgrove.datasets.ownfiles import Files, read_votes
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes
-from labelgrove.experiments.request import check_runnable
+from labelgrove.experiments.runnable import check_runnable
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError
 from tests.experiment_runs import run

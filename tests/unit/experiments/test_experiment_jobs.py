@@ -12,7 +12,7 @@ pytest.importorskip("sklearn")
 from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments import load, prepared
 from labelgrove.experiments.documents import environment, identify, make_document
-from labelgrove.experiments.request import as_command
+from labelgrove.experiments.runnable import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import pack_document

@@ -27,7 +27,6 @@ from labelgrove.ontology.geometry import (
     MetricSpace,
     Summary,
     TreeSpace,
-    distance_blocks,
     expand,
     frechet_mean,
     geodesic_interval,
@@ -80,7 +79,6 @@ OF_OBSERVED = (
     "select_classes",
 )
 OF_SPACE = (
-    "eccentricities",
     "minimum_locus_cover",
     "must_observe",
     "pairwise_distances",
@@ -286,7 +284,6 @@ def test_indices_and_outputs_are_checked(space: MetricSpace) -> None:
     ):
         refused(lambda bad=bad: space.distances(bad), InputError, "rows: ", words)
         refused(lambda bad=bad: pairwise_distances(space, None, bad), InputError, "cols: ", words)
-        refused(lambda bad=bad: distance_blocks(space, bad), InputError, "cols: ", words)
     refused(lambda: space.distances(out=3), InputError, "out: 3", "ndarray")  # type: ignore[arg-type]
     refused(
         lambda: space.distances(out=read_only(np.zeros((n, n), np.uint8))), InputError, "out: a read-only"
@@ -294,15 +291,6 @@ def test_indices_and_outputs_are_checked(space: MetricSpace) -> None:
     refused(lambda: space.distances(out=np.zeros((n, n))), InputError, "out: float64")
     assert space.distances([], []).shape == (0, 0)
     assert space.distances(np.array([], dtype="U1")).shape == (0, n)
-
-
-@pytest.mark.parametrize("bad", [*NO_WHOLE, 0, -1], ids=repr)
-def test_a_block_is_a_whole_number_of_columns(bad: Any) -> None:
-    refused(lambda: distance_blocks(TREE, block=bad), InputError, "block: ")
-
-
-def test_unreachable_is_one_of_two_words() -> None:
-    refused(lambda: pairwise_distances(TREE, unreachable=["mark"]), InputError, "unreachable: ['mark']")  # type: ignore[arg-type]
 
 
 # ---- weights, exponents and counts -----------------------------------------------------------------------
@@ -674,7 +662,6 @@ def test_one_allowed_label_answers_everything(kind: str) -> None:
     assert uniform_center(space) == geometry.select_next(space, []) == key
     assert sample_observed(space, 1, method="gibbs", seed=0) == (key,)
     assert frechet_mean(space, [key], np.ones((300, 1))).index.max() == 0
-    assert geometry.eccentricities(space).tolist() == [0]
     refused(lambda: geodesic_interval(space, key, key), InputError, "first, second: ", "occurs twice")
 
 

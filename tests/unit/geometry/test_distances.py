@@ -15,15 +15,11 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError, SpaceError
-from labelgrove.ontology.geometry import CompleteSpace, GraphSpace, MatrixSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry import CompleteSpace, GraphSpace, TreeSpace, metric_space
 from labelgrove.ontology.geometry.kernels.graphs import breadthfirst
 from labelgrove.ontology.geometry.kernels.graphs.adjacency import adjacency
 from labelgrove.ontology.geometry.paths import rootedtree
-from labelgrove.ontology.geometry.spaces.bulkdistances import (
-    distance_blocks,
-    eccentricities,
-    pairwise_distances,
-)
+from labelgrove.ontology.geometry.spaces.bulkdistances import pairwise_distances
 from labelgrove.ontology.labelgraph import LabelGraph
 
 
@@ -69,7 +65,7 @@ def searched(graph: LabelGraph, sources: NDArray[np.int64]) -> NDArray[np.float6
 
 
 @given(cases())
-def test_pairwise_blocks_and_out_equal_the_oracle(case: Case) -> None:
+def test_pairwise_and_out_equal_the_oracle(case: Case) -> None:
     space = case.space
     table = [case.distances[y] for y in case.allowed]
     assert pairwise_distances(space).tolist() == table
@@ -81,9 +77,6 @@ def test_pairwise_blocks_and_out_equal_the_oracle(case: Case) -> None:
         out = np.empty(wanted.shape, dtype=space.distance_dtype, order=order)
         assert pairwise_distances(space, rows, cols, out=out) is out
         assert (out == wanted).all()
-    for block in (1, 2, 512):
-        joined = np.hstack([found for _, found in distance_blocks(space, cols, rows=rows, block=block)])
-        assert (joined == wanted).all()
 
 
 @pytest.mark.parametrize("n_sources", [1, 7, 8, 63, 64, 65, 500, 511, 512, 513, 600])
@@ -180,57 +173,15 @@ def test_lengths_are_summed_by_dijkstra() -> None:
 # ---- parts -----------------------------------------------------------------------------------------------
 
 
-def parts(weights: float = 1.0) -> LabelGraph:
-    """A random graph, a path of 200, a star, a pair and 20 single labels."""
-    rng = np.random.default_rng(4)
-    edges = random_edges(150, 20, rng)
-    edges += [(i, i - 1) for i in range(151, 350)] + [(i, 350) for i in range(351, 371)] + [(371, 372)]
-    return graph_of(393, edges, [weights] * len(edges))
-
-
-def test_parts_are_refused_unless_marks_are_asked_for() -> None:
-    for call in (pairwise_distances, distance_blocks):
-        with pytest.raises(SpaceError, match="24 parts"):
-            call(parts())
-
-
-@pytest.mark.parametrize(
-    ("length", "marker", "dtype"),
-    [
-        (1.0, 255, np.uint8),
-        (2.0, 65_535, np.uint16),
-        (70_000.0, np.inf, np.float32),
-        (0.5, np.inf, np.float64),
-    ],
-)
-def test_pairs_without_a_path_hold_the_marker(length: float, marker: float, dtype: type) -> None:
-    graph = parts(length)
-    table = searched(graph, np.arange(393))
-    table[np.isinf(table)] = marker
-    found = pairwise_distances(graph, unreachable="mark")
-    assert found.dtype == dtype
-    assert (found == table).all()
-    cols = np.random.default_rng(0).integers(0, 393, 600)
-    assert (pairwise_distances(graph, cols=cols, unreachable="mark") == table[:, cols]).all()
-    assert (pairwise_distances(graph, [0, 390], cols, unreachable="mark") == table[[0, 390]][:, cols]).all()
-    joined = np.hstack([part for _, part in distance_blocks(graph, cols, block=100, unreachable="mark")])
-    assert (joined == table[:, cols]).all()
-
-
-@pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16)])
-def test_no_distance_looks_like_the_marker(n: int, dtype: type) -> None:
-    graph = graph_of(n + 1, [(i, i - 1) for i in range(1, n)])
-    found = pairwise_distances(graph, unreachable="mark")
-    assert found.dtype == dtype
-    assert (found == np.iinfo(dtype).max).sum() == 2 * n
-    assert found[found < np.iinfo(dtype).max].max() == n - 1
+def test_a_graph_in_parts_is_refused() -> None:
+    edges = [(i, i - 1) for i in range(1, 20)] + [(21, 22)]
+    with pytest.raises(SpaceError, match="5 parts"):
+        pairwise_distances(graph_of(25, edges))
 
 
 def test_a_connected_graph_is_measured_as_its_space() -> None:
     graph = graph_of(80, random_edges(80, 9, np.random.default_rng(1)))
-    for unreachable in ("refuse", "mark"):
-        found = pairwise_distances(graph, unreachable=unreachable)
-        assert (found == GraphSpace(graph).distances()).all()
+    assert (pairwise_distances(graph) == GraphSpace(graph).distances()).all()
 
 
 # ---- trees -----------------------------------------------------------------------------------------------
@@ -271,41 +222,25 @@ def test_deep_tree_rows(length: int, dtype: type, tree_path: str) -> None:
     assert (found == np.abs(np.subtract.outer(np.arange(n), np.arange(n))) * length).all()
 
 
-# ---- eccentricities --------------------------------------------------------------------------------------
+# ---- diameters -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_eccentricities_of_every_family(kind: str) -> None:
+def test_diameters_of_every_family(kind: str) -> None:
     rng = np.random.default_rng(8)
     for _ in range(25):
         case = random_case(kind, rng, 1)
-        found = eccentricities(case.space)
-        assert found.tolist() == [max(case.distances[a][b] for b in case.allowed) for a in case.allowed]
-        assert found.dtype == case.space.distance_dtype
-        assert found.max() == case.space.diameter()
+        assert case.space.diameter() == max(case.distances[a][b] for a in case.allowed for b in case.allowed)
 
 
 @pytest.mark.parametrize("labels", ["all", "leaves"])
-def test_eccentricities_beyond_what_bounds_settle(labels: str) -> None:
+def test_diameters_of_graphs_with_few_and_many_cycles(labels: str) -> None:
     rng = np.random.default_rng(3)
     for n_more in (0, 30, 900):
         graph = graph_of(400, random_edges(400, n_more, rng))
         space = metric_space(graph, "graph", labels)
         allowed = np.arange(400) if space.allowed is None else space.allowed
-        assert (eccentricities(space) == searched(graph, allowed)[allowed].max(axis=1)).all()
-
-
-def test_eccentricities_of_other_lengths_and_spaces() -> None:
-    rng = np.random.default_rng(5)
-    edges = random_edges(90, 40, rng)
-    graph = graph_of(90, edges, rng.random(len(edges)).tolist())
-    table = GraphSpace(graph).distances()
-    assert (eccentricities(GraphSpace(graph)) == table.max(axis=0)).all()
-    even = np.minimum(table, table.T)
-    assert (eccentricities(MatrixSpace(even, graph.keys)) == even.max(axis=0)).all()
-    assert eccentricities(CompleteSpace(["a"])).tolist() == [0]
-    with pytest.raises(SpaceError, match="have no column, 'c' among them"):
-        eccentricities(MatrixSpace(np.ones((1, 1)), ["c"], points=["a"]))
+        assert space.diameter() == searched(graph, allowed)[allowed].max()
 
 
 def test_wordnet_nouns_have_diameter_30_and_their_tree_34(wordnet_dir) -> None:
@@ -325,18 +260,16 @@ def test_numba_or_not_the_numbers_are_the_same() -> None:
     import hashlib
     import numpy as np
     from labelgrove.ontology.geometry import GraphSpace, metric_space
-    from labelgrove.ontology.geometry.spaces.bulkdistances import eccentricities, pairwise_distances
     from labelgrove.ontology.labelgraph import LabelGraph
 
     rng = np.random.default_rng(0)
     drawn = [(i, int(rng.integers(max(0, i - 50), i))) for i in range(1, 1500) for _ in "ab"]
     pairs = [(f"{a:04d}", f"{b:04d}") for a, b in sorted(set(drawn))]
     graph = LabelGraph.from_edges(pairs)
-    whole, cut = GraphSpace(graph), LabelGraph.from_edges(pairs[:700] + pairs[-700:], directed=False)
+    whole = GraphSpace(graph)
     tree = metric_space(graph, "tree")
-    found = [whole.distances(cols=np.arange(600)), whole.distances(np.arange(3)), eccentricities(whole)]
-    found += [pairwise_distances(cut, unreachable="mark"), tree.distances(cols=np.arange(3000) % 1500)]
-    found += [np.array(whole.diameter())]
+    found = [whole.distances(cols=np.arange(600)), whole.distances(np.arange(3))]
+    found += [tree.distances(cols=np.arange(3000) % 1500), np.array(whole.diameter())]
     print([(a.dtype.str, a.shape, hashlib.sha256(a.tobytes()).hexdigest()) for a in found])
     """
     block = "import sys\nsys.modules['numba'] = None\n"
@@ -358,14 +291,11 @@ def test_numba_or_not_the_numbers_are_the_same() -> None:
     [
         ({"rows": [3]}, "rows"),
         ({"cols": [-1]}, "cols"),
-        ({"unreachable": "skip"}, "'skip' given"),
-        ({"unreachable": "mark"}, "give the LabelGraph"),
     ],
 )
 def test_bad_requests_are_named(arguments: dict, text: str) -> None:
-    for call in (pairwise_distances, distance_blocks):
-        with pytest.raises(InputError, match=text):
-            call(CompleteSpace(["a", "b", "c"]), **arguments)
+    with pytest.raises(InputError, match=text):
+        pairwise_distances(CompleteSpace(["a", "b", "c"]), **arguments)
 
 
 def test_an_out_that_does_not_fit_is_refused() -> None:
@@ -373,8 +303,6 @@ def test_an_out_that_does_not_fit_is_refused() -> None:
     for out in (np.empty((3, 2), np.uint8), np.empty((3, 3), np.uint16)):
         with pytest.raises(InputError, match="out: "):
             pairwise_distances(space, out=out)
-    with pytest.raises(InputError, match="block: 0"):
-        distance_blocks(space, block=0)
 
 
 def test_stripping_leaves_one_vertex_of_a_tree_without_a_source():

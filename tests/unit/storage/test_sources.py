@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 import labelgrove.ontology.readers
-import labelgrove.ontology.readers.request
+import labelgrove.ontology.readers.asking
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
 from labelgrove.ontology.readers import ReadResult, fingerprint
@@ -143,9 +143,9 @@ def test_the_name_of_the_file_and_the_class_list_count(tmp_path):
 
 def test_another_version_of_the_readers_reads_again(workspace, source, parsed, monkeypatch):
     take(workspace, source)
-    monkeypatch.setattr(labelgrove.ontology.readers.request, "READER_VERSION", 999)
+    monkeypatch.setattr(labelgrove.ontology.readers.asking, "READER_VERSION", 999)
     take(workspace, source)
-    monkeypatch.setattr(labelgrove.ontology.readers.request, "FORMAT_TAG", "labelgrove/labelgraph/999")
+    monkeypatch.setattr(labelgrove.ontology.readers.asking, "FORMAT_TAG", "labelgrove/labelgraph/999")
     take(workspace, source)
     assert len(parsed) == 3
 

@@ -20,17 +20,16 @@ sources).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
+from labelgrove.ontology.geometry.kernels.lanes import Emitter, Lanes, address, places, store
 
 __all__ = ["distances_from", "fill_distances"]
 
@@ -40,83 +39,47 @@ _PLANE_WORDS = 19 << 20  # 152 MiB: memory of the sweeps before rows are written
 
 # ---- vector values -------------------------------------------------------------------------------------
 
-_BITS = ir.VectorType(ir.IntType(64), 8)
-_ROW = ir.VectorType(ir.IntType(8), 64)
-_Emitter = tuple[Any, Callable[..., Any]]
+_BITS: Any = Lanes(ir.IntType(64), 8)
+_ROW: Any = Lanes(ir.IntType(8), 64)
 
 
-class _Vector(types.Type):
-    """The numba type of values that are LLVM vectors: 512 bits, or 64 distances of one byte."""
-
-
-@register_model(_Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _BITS if kind is _bits else _ROW)
-
-
-_bits: Any = _Vector("512 bits")
-_row: Any = _Vector("64 distances")
-
-
-def _pointer(context: Any, builder: Any, kind: Any, place: Any, target: Any) -> Any:
-    """Return the address of ``array[index]`` as a pointer to the type `target`; the index is not checked.
-
-    `place` is the pair (array, index).
-    """
-    array, index = place
-    proxy = cgutils.create_struct_proxy(kind)
-    data = proxy(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), target.as_pointer())
-
-
-def _load(_: Any, array: Any, index: Any) -> _Emitter:
+def _load(_: Any, array: Any, index: Any) -> Emitter:
     """Read 512 bits, beginning at ``array[index]``; the array's entries are 64-bit words or bytes."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature.args[0], given, _BITS), align=1)
+        place = address(context, builder, signature.args[0], *given)
+        return builder.load(builder.bitcast(place, _BITS.vector.as_pointer()), align=1)
 
-    return _bits(array, types.int64), emit
-
-
-def _store(_: Any, array: Any, index: Any, vector: Any) -> _Emitter:
-    """Write 512 bits, or 64 distances of one byte, beginning at ``array[index]``."""
-
-    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        target = _BITS if signature.args[2] is _bits else _ROW
-        builder.store(given[2], _pointer(context, builder, signature.args[0], given[:2], target), align=1)
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64, vector), emit
+    return _BITS(array, types.int64), emit
 
 
-def _stream(_: Any, array: Any, index: Any, bits: Any) -> _Emitter:
+def _stream(_: Any, array: Any, index: Any, bits: Any) -> Emitter:
     """Write 512 bits, bypassing the caches; the address of ``array[index]`` must be divisible by 64."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        where = _pointer(context, builder, signature.args[0], given[:2], _BITS)
-        written = builder.store(given[2], where, align=64)
+        place = address(context, builder, signature.args[0], given[0], given[1])
+        written = builder.store(given[2], builder.bitcast(place, _BITS.vector.as_pointer()), align=64)
         written.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
         return context.get_dummy_value()
 
     return types.void(array, types.int64, bits), emit
 
 
-def _union(_: Any, one: Any, other: Any) -> _Emitter:
+def _union(_: Any, one: Any, other: Any) -> Emitter:
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return builder.or_(*given)
 
-    return _bits(one, other), emit
+    return _BITS(one, other), emit
 
 
-def _without(_: Any, one: Any, other: Any) -> _Emitter:
+def _without(_: Any, one: Any, other: Any) -> Emitter:
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return builder.and_(given[0], builder.not_(given[1]))
 
-    return _bits(one, other), emit
+    return _BITS(one, other), emit
 
 
-def _equal(_: Any, one: Any, other: Any) -> _Emitter:
+def _equal(_: Any, one: Any, other: Any) -> Emitter:
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         differ = builder.bitcast(builder.icmp_unsigned("!=", *given), ir.IntType(8))
         return builder.icmp_unsigned("==", differ, ir.Constant(differ.type, 0))
@@ -125,21 +88,21 @@ def _equal(_: Any, one: Any, other: Any) -> _Emitter:
 
 
 def _splat(builder: Any, value: Any) -> Any:
-    undefined = ir.Constant(_ROW, ir.Undefined)
+    undefined = ir.Constant(_ROW.vector, ir.Undefined)
     single = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64))
+    return builder.shuffle_vector(single, undefined, places([0] * _ROW.width))
 
 
-def _repeat(_: Any, value: Any) -> _Emitter:
+def _repeat(_: Any, value: Any) -> Emitter:
     """Return a vector that contains one distance 64 times."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return _splat(builder, given[0])
 
-    return _row(types.uint8), emit
+    return _ROW(types.uint8), emit
 
 
-def _add_where(_: Any, row: Any, word: Any, value: Any) -> _Emitter:
+def _add_where(_: Any, row: Any, word: Any, value: Any) -> Emitter:
     """Add `value` to entry i of the 64 distances in `row` if bit i of `word` is set."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
@@ -147,11 +110,10 @@ def _add_where(_: Any, row: Any, word: Any, value: Any) -> _Emitter:
         chosen = builder.bitcast(word, ir.VectorType(ir.IntType(1), 64))
         return builder.select(chosen, builder.add(row, _splat(builder, value)), row)
 
-    return _row(row, types.uint64, types.uint8), emit
+    return _ROW(row, types.uint64, types.uint8), emit
 
 
 load: Any = intrinsic(_load)
-store: Any = intrinsic(_store)
 stream: Any = intrinsic(_stream)
 union: Any = intrinsic(_union)
 without: Any = intrinsic(_without)
