@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
-from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind, absent_value
 from labelgrove.adapter.outputs.rows import OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.ties import are_weights
@@ -53,7 +53,7 @@ class OutputReader:
                 "--outputs log_probabilities)"
             )
         self.kind, self.temperature, self.n_columns = kind, float(temperature), n_columns
-        self.absent = 0.0 if kind == "probabilities" else -np.inf
+        self.absent = absent_value(kind)
 
     def rows(self, P: Any, columns: tuple[str, ...] = ()) -> OutputRows:
         """Return outputs as rows whose values are not yet checked; see `adapter.outputs.rows.rows_of`."""

@@ -79,6 +79,7 @@ WORKERS_MAY_IMPORT_OF_ADAPTER = (
     "labelgrove.adapter.evaluation",
     "labelgrove.adapter.loading.fetching",
     "labelgrove.adapter.loading.rediscache",
+    "labelgrove.adapter.outputs.opening",
     "labelgrove.adapter.outputs.outputfiles",
     "labelgrove.adapter.scorer",
     "labelgrove.adapter.loading.source",

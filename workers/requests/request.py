@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import JobKind, Subject
-from labelgrove.workers.kinds.inputs import open_version, read_keys
+from labelgrove.workers.kinds.inputs import named_version, open_version, read_keys
 from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json
 from labelgrove.workers.requests.plan import plan_job
@@ -77,7 +77,7 @@ def _resolved(
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
         return given, None
-    ontology, version = _named_version(workspace, given["ontology"])
+    ontology, version = named_version(workspace, given["ontology"])
     keys = {name: value for name, value in given.items() if isinstance(value, list | tuple | dict)}
     options = {name: value for name, value in given.items() if name not in {"ontology", *keys}}
     return _resolved_for_ontology(workspace, kind, ontology, options, keys, version)
@@ -112,21 +112,6 @@ def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
     result = ledger.job(job_id).result_sha256
     if result is not None and not workspace.artifacts.is_whole(result):
         ledger.recompute(job_id)
-
-
-def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return the name of the requested ontology, and the requested version's digest or its beginning.
-
-    If the request names no version, None takes the place of the digest.
-    """
-    if not isinstance(asked, str):
-        raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
-    if is_digest(asked):
-        for version in workspace.catalog.versions():
-            if version.digest == asked:
-                return version.ontology, asked
-    name, at, digest = asked.partition("@")
-    return name, digest if at else None
 
 
 def _listed(
