@@ -13,7 +13,8 @@ from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
 from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind, absent_value
 from labelgrove.adapter.outputs.rows import OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry.ties import are_weights
+from labelgrove.ontology.geometry.ties import TOTALS, are_weights
+from labelgrove.ontology.geometry.weightfaults import at_a_limit
 
 __all__ = ["OutputReader", "as_logits"]
 
@@ -133,9 +134,7 @@ class OutputReader:
             independent=independent,
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
-        return WeightError(
-            f"{rows.name}: the weights of a row sum to a number at the limit of float64; scale them"
-        )
+        return at_a_limit(rows.name, TOTALS)
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.kind != "probabilities":
