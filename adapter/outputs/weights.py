@@ -16,7 +16,7 @@ from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.ties import TOTALS, are_weights
 from labelgrove.ontology.geometry.weightfaults import at_a_limit
 
-__all__ = ["OutputReader", "as_logits"]
+__all__ = ["OutputReader", "as_logits", "softmax"]
 
 
 class OutputReader:
@@ -147,12 +147,7 @@ class OutputReader:
         largest = part.max(axis=1, keepdims=True)
         if not self._are_logs(largest):
             return None
-        with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
-            part -= largest
-            part /= self.temperature
-        np.exp(part, out=part)
-        part /= part.sum(axis=1, keepdims=True)
-        return part
+        return _softmax_in_place(part, largest, self.temperature)
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
         """Return whether the largest number of each row is possible for this kind of outputs."""
@@ -181,6 +176,23 @@ class OutputReader:
         part += 1.0
         part *= 0.5
         return part
+
+
+def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Return the softmax of each row divided by `temperature`; minus infinity gives a probability of 0."""
+    return _softmax_in_place(logits.copy("K"), logits.max(axis=1, keepdims=True), temperature)
+
+
+def _softmax_in_place(
+    rows: NDArray[np.float64], largest: NDArray[np.float64], temperature: float
+) -> NDArray[np.float64]:
+    """Replace each row by its `softmax`, and return the rows; `largest` has the maximum of each row."""
+    with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
+        rows -= largest
+        rows /= temperature
+    np.exp(rows, out=rows)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows
 
 
 def as_logits(
