@@ -1,4 +1,4 @@
-"""Match the classes of a classifier with labels, and answer in labels; needs only numpy."""
+"""Match the classes of a classifier with labels, and turn its outputs into labels; needs only numpy."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class ClassBinding:
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of each class's label.
 
-        If the source is a bundle, the index is the number of the label among the observed labels; if it is a
-        graph or a space, among all labels.
+        If the source is a bundle, the index is the number of the label among the observed labels. If the
+        source is a graph or a space, it is the number of the label among all labels.
 
         Raises
         ------
@@ -130,7 +130,8 @@ class ClassBinding:
                     "as text they are keys: fit on y.astype(str), or say columns={c: str(c) for c in set(y)}"
                 )
             raise BindingError(
-                f"classes: {odd[0]!r} of type {type(odd[0]).__name__}; keys of labels must be text; {advice}"
+                f"classes: {odd[0]!r} is of type {type(odd[0]).__name__}, but keys of labels must be text; "
+                f"{advice}"
             )
         try:
             by: By = "key" if self._columns is None else "auto"
@@ -209,7 +210,7 @@ class ClassAnswers:
         Where the bundle was opened. A pickle then contains the address and the digest, and the bundle is
         opened again when it is first needed; without an address, a pickle contains the bundle.
     space : MetricSpace, optional
-        Measures between labels; by default the space of the bundle.
+        Measures distances between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
         The classes, in canonical order, if they themselves are the labels.
     """
@@ -244,11 +245,11 @@ class ClassAnswers:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The space that measures between labels; None if the classes are the labels."""
+        """The space that measures distances between labels; None if the classes are the labels."""
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether all truths are labels of classes, although not all allowed labels are."""
+        """Return whether every truth is the label of a class, although some allowed label has no class."""
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
@@ -312,7 +313,7 @@ class _Reference:
     digest: str
 
     def open(self) -> Bundle:
-        """Open the bundle at its address; if it has gone, look up its digest in the artifact store.
+        """Open the bundle at its address; if it is no longer there, open it from the artifact store.
 
         Raises
         ------

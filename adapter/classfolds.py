@@ -23,13 +23,14 @@ _FEWEST_LEARNED = 2
 
 
 class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
-    """K-fold cross-validation over classes: each fold is scored on classes that it did not learn.
+    """K-fold cross-validation over classes: a classifier is scored on classes that it did not learn.
 
-    In folds over samples, such as those of `StratifiedKFold`, every class is in both parts, so the score says
-    how a classifier answers for the classes that it learned. Parameters that suit these classes can be wrong
-    for all others: the sharper the probabilities, the nearer the Fréchet mean is to argmax, which never
-    answers with a label that was not learned. Here each class is in only one part of a fold, so that a test
-    class is like a label without training data.
+    A fold divides the samples into training and test samples. If it does so sample by sample, as in
+    `StratifiedKFold`, every class is in both parts. The score then says how a classifier answers for the
+    classes that it learned. Parameters that suit these classes can be wrong for all others: the sharper the
+    probabilities, the nearer the Fréchet mean is to argmax, which never answers with a label that was not
+    learned. Here each class is in only one part of a fold, so that a test class is like a label without
+    training data.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         ------
         InputError
             If `y` is missing, if `groups` is given, or if there are too few classes for this number of folds:
-            each fold learns at least two classes.
+            the classifier must learn at least two classes in each fold.
         """
         if y is None:
             raise InputError("y: missing; ClassKFold holds out classes, so give the class of each sample")
@@ -113,8 +114,8 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
         if len(classes) < max(self.n_splits, largest + _FEWEST_LEARNED):
             raise InputError(
                 f"y: {len(classes)} classes for n_splits={self.n_splits}; each fold holds out at least one "
-                f"class and learns at least {_FEWEST_LEARNED} others, so give more classes or another "
-                "n_splits"
+                f"class and leaves at least {_FEWEST_LEARNED} others to learn, so give more classes or "
+                "another n_splits"
             )
         shuffled = check_random_state(self.random_state).permutation(len(classes))
         for held_out in np.array_split(shuffled, self.n_splits):

@@ -249,7 +249,8 @@ def _finished(
         taken = {name for node in model.graph.node for name in node.output} & {o.name for o in outputs}
         if taken:
             raise InputError(
-                f"model: it already has values named {sorted(taken)}, which the decision adds; rename them"
+                f"model: it already has values named {sorted(taken)}, but the decision's outputs need these "
+                "names; rename the model's values"
             )
         model.graph.node.extend(graph.nodes)
         model.graph.initializer.extend(constants)

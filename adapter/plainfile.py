@@ -11,7 +11,9 @@ import os
 import stat
 from typing import BinaryIO
 
-__all__ = ["decoded", "open_plain", "read_plain"]
+from labelgrove.ontology.errors import InputError, no_such_file
+
+__all__ = ["decoded", "open_plain", "plain_text", "read_plain"]
 
 _BLOCK = 1 << 20
 
@@ -47,6 +49,23 @@ def decoded(file: BinaryIO) -> str:
             raise ValueError("it contains NUL bytes")
         parts.append(decoder.decode(block))
     return "".join([*parts, decoder.decode(b"", final=True)])
+
+
+def plain_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a UTF-8 file, with its line ends unchanged.
+
+    Raises
+    ------
+    NotFoundError, InputError
+        `NotFoundError` if the file does not exist; `InputError` if it cannot be read as UTF-8 text.
+    """
+    try:
+        with open_plain(path) as file:
+            return decoded(file)
+    except FileNotFoundError:
+        raise no_such_file(path) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error
 
 
 def read_plain(path: str | os.PathLike[str], most: int) -> bytes:

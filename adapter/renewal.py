@@ -16,7 +16,7 @@ __all__ = ["Renewal", "refuse_other_version"]
 
 @dataclass
 class Renewal:
-    """The address from which `adapter.Adapter.refresh` loads a bundle, and the version that it must have.
+    """The address from which `adapter.Adapter.refresh` loads a bundle, and the ontology version to accept.
 
     Attributes
     ----------
@@ -38,8 +38,9 @@ class Renewal:
     def look(self, held: Bundle) -> tuple[Bundle, tuple[Any, ...]] | None:
         """Return a pair: the bundle that is now at the address, and its mark.
 
-        Return None if the mark is still the same, or if there is no address. `held` is the bundle from which
-        the adapter answers now.
+        Return None if this mark equals the attribute `mark`, because the address then still has the bundle
+        last found there. Also return None if there is no address. `held` is the bundle from which the adapter
+        answers now.
 
         Raises
         ------

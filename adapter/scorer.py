@@ -65,10 +65,10 @@ class Adapter:
     temperature : float, default=1
         Logits and log-probabilities are divided by it before the softmax.
     beta : float, default=2
-        Exponent of the distances. Values other than 2 cost more on a tree. If all labels are allowed and only
-        the best one is requested, it is found among the vertices on paths between observed labels. In other
-        cases (only some labels allowed, several answers, or candidates) the distances from all labels that
-        may be answers are measured again for each batch of about a thousand rows.
+        Exponent of the distances. On a tree, values other than 2 cost more. If all labels are allowed and
+        only one answer is requested, this answer is found among the vertices on paths between observed
+        labels. In other cases (only some labels allowed, several answers, or candidates) the distances from
+        all labels that may be answers are measured again for each batch of about a thousand rows.
 
     Raises
     ------
@@ -198,7 +198,10 @@ class Adapter:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The metric space of a tree or complete bundle; None for a block, which lacks most distances."""
+        """The metric space of the bundle, if it contains all distances; None for a block, which lacks most.
+
+        A bundle contains all distances if it stores a tree, or if all its distances are equal ("complete").
+        """
         return self._state.space
 
     @property
@@ -243,10 +246,11 @@ class Adapter:
             the order of `observed`; only a table whose columns are named by these keys may have them in any
             order.
         candidates : optional
-            The labels from which the answer is chosen; by default all allowed labels:
+            The labels from which the answer is chosen; by default all allowed labels. Other choices are:
 
-            - ``"leaves"``, labels without children in a tree bundle; ``"observed"``; ``"locus"``, labels that
-              some weights make best (see `ontology.geometry.locus`);
+            - ``"leaves"``: labels without children; the bundle must store a tree or allow only leaves;
+            - ``"observed"``: the observed labels that are allowed;
+            - ``"locus"``: labels that some weights make best (see `ontology.geometry.locus`);
             - ``Subtree(key)``: a label of a tree and all labels below it;
             - keys, in any order;
             - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
@@ -314,7 +318,7 @@ class Adapter:
 
         Returns
         -------
-        decision : ndarray of the same shape, dtype=float64, or `out`
+        decision : ndarray, dtype=float64, shape (n_samples, n_labels) or (n_samples, n_candidates); or `out`
 
         Raises
         ------
@@ -384,12 +388,12 @@ class Adapter:
         return out
 
     def back_off(self, P: Outputs, margin: float, *, candidates: OneSet | None = None) -> BackedOff:
-        """Return the lowest label that is an ancestor of the best answer and of all nearly as good labels.
+        """Return the lowest label that is an ancestor of the best answer and of all labels nearly as good.
 
         A label counts as its own ancestor here. A label is nearly as good if its Fréchet variance is at most
-        the smallest one plus `margin` times the sum of the row's weights. It may also exceed this limit by a
-        relative 1e-12, the tolerance for ties. With `margin` 0 the result is the best label or, if other
-        labels are tied with it, the lowest common ancestor of them all.
+        the smallest one plus `margin` times the sum of the row's weights. The variance may also exceed this
+        limit by a relative 1e-12, the tolerance for ties. With `margin` 0 the result is the best label or, if
+        other labels are tied with it, the lowest common ancestor of them all.
 
         Parameters
         ----------
@@ -442,11 +446,11 @@ class Adapter:
         """Return any number of labels for each row, for models that give a sample several labels.
 
         Each column contains a separate probability, so a row need not sum to one, and logits are converted by
-        the logistic function instead of the softmax. Observed labels whose probability is at least
-        `threshold` are active. Two active labels are linked if their distance is at most `within`. For each
-        connected group of active labels, one label is returned: the Fréchet mean with the probabilities of
-        the group as weights. A row without an active label gets an empty tuple. This is a rule of thumb, not
-        an estimate of the most probable set.
+        the logistic function instead of the softmax. Here an observed label is called *active* in a row if
+        its probability in this row is at least `threshold`. Two active labels are linked if their distance is
+        at most `within`. For each connected group of active labels, one label is returned: the Fréchet mean
+        with the probabilities of the group as weights. A row without an active label gets an empty tuple.
+        This is a rule of thumb, not an estimate of the most probable set.
 
         Parameters
         ----------
@@ -553,11 +557,11 @@ class Adapter:
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Column of P for each observed label in the bundle's order; None if P has the same order."""
+        """For each observed label, in the order of the bundle, its column in P; None if P has this order."""
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
-        """Return P as rows with a known length; only the number of columns and the dtype are checked."""
+        """Return P as rows; only the number of columns and the dtype are checked, not yet the values."""
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -580,7 +584,7 @@ class Adapter:
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P as blocks of rows for `chunks` and `logits`; P may be larger than memory."""
+        """Return P in batches of rows, each fit for `chunks` and `logits`; P may be larger than memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(
@@ -640,7 +644,7 @@ class Adapter:
         Parameters
         ----------
         folder : str or path
-            Created if it does not exist; earlier files of an adapter in it are replaced.
+            Created if it does not exist. If it contains the files of an adapter, they are replaced.
 
         Raises
         ------
@@ -658,9 +662,13 @@ class Adapter:
 
         Raises
         ------
-        NotFoundError, ArtifactError, BundleError
-            For a folder without one of the files, or with a bundle that does not match the configuration; and
-            for a configuration of a newer format, or with a field that is missing, unknown or wrong.
+        NotFoundError
+            If the folder lacks one of the files.
+        ArtifactError
+            If a file cannot be read, or if the bundle does not have the sha256 in the configuration.
+        BundleError
+            If the configuration does not have the format that this version of labelgrove reads, if one of its
+            fields is missing, unknown or wrong, or if it does not fit the bundle.
         """
         bundle, config = read_folder(folder)
         try:

@@ -85,7 +85,7 @@ class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     scale : float, default=1.0
         The `scale` of `adapter.Adapter.predict_proba`, which `predict_proba` uses.
     artifacts_url : str, default=None
-        The artifact store of an address; by default the store in the settings.
+        The artifact store to use if `bundle` is an address; by default the store in the settings.
 
     Attributes
     ----------
@@ -389,7 +389,7 @@ def expected_sq_distance_scorer(source: Source, *, artifacts_url: str | None = N
     source : str, path, Bundle, LabelGraph or MetricSpace
         The labels and their distances; an address is opened at once.
     artifacts_url : str, optional
-        The artifact store of an address; by default the store in the settings.
+        The artifact store to use if `source` is an address; by default the store in the settings.
 
     Returns
     -------
@@ -468,7 +468,7 @@ def neg_expected_sq_distance(
     within = _classifier_within(estimator)
     if within is None:
         raise InputError(
-            f"estimator: {estimator!r} has no space with distances; give a FrechetClassifier, or "
+            f"estimator: {estimator!r} gives no distances between labels; give a FrechetClassifier, or "
             "scoring=expected_sq_distance_scorer(graph)"
         )
     space = within._fitted().space  # noqa: SLF001  (of this module)

@@ -36,7 +36,7 @@ _COPIED_ENTRIES = 1 << 24
 
 
 class _Picked:
-    """The rows `labels` of another object, `rows`; they are read only when they are requested."""
+    """The rows of `rows` at the indices `labels`; a row is read only when it is requested."""
 
     def __init__(self, rows: Rows, labels: NDArray[np.int64]) -> None:
         self._rows, self._labels = rows, labels
@@ -65,10 +65,11 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows; None if this set has none, or if it is not ready.
+        """Return the compiled function that answers rows, or None.
 
-        The function takes rows with columns in the order of the model, and returns positions in `labels`.
-        `order` is the `order` of the state that this set belongs to.
+        None means that this set has no such function, or that the function is not used yet. The function
+        takes rows with columns in the order of the model, and returns positions in `labels`. `order` is the
+        `order` of the state that this set belongs to.
         """
         if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(order)
@@ -160,7 +161,7 @@ class State:
         return self.space if isinstance(self.space, TreeSpace) else None
 
     def hierarchy(self, what: str) -> TreeSpace:
-        """Return the tree, or raise `SpaceError` if it does not show the parents of labels.
+        """Return the tree with the parents of the labels; raise `SpaceError` if the bundle has no such tree.
 
         `what` names the operation that needs the parents; the message begins with it.
         """
@@ -192,7 +193,7 @@ class State:
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the chosen labels as indices among the allowed labels; if keys are given, in their order."""
+        """Return the indices of the chosen labels among the allowed labels; chosen keys keep their order."""
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
@@ -231,7 +232,8 @@ class State:
     def _locus(self) -> NDArray[np.int64]:
         if self.beta != 2:
             raise InputError(
-                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list the keys"
+                f"candidates: 'locus' needs beta 2, but this adapter has beta {self.beta:g}; list the keys "
+                "of the candidates"
             )
         from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Span", "Table", "shown"]
+__all__ = ["Span", "Table", "shown", "shown_width"]
 
 
 class Span(NamedTuple):
@@ -35,10 +36,10 @@ class Table:
     def text(self) -> list[str]:
         """Return the lines of the table with aligned columns, without the title."""
         lines = [self.columns, *(tuple(map(shown, row)) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        widths = [max(map(shown_width, column)) for column in zip(*lines, strict=True)]
         return [
             "  ".join(
-                c.ljust(w) if i == 0 else c.rjust(w)
+                c + " " * (w - shown_width(c)) if i == 0 else " " * (w - shown_width(c)) + c
                 for i, (c, w) in enumerate(zip(line, widths, strict=True))
             ).rstrip()
             for line in lines
@@ -63,3 +64,18 @@ def shown(cell: Any) -> str:
     if isinstance(cell, list | tuple):
         return ", ".join(map(shown, cell))
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
+
+
+def shown_width(text: str) -> int:
+    r"""Return how many columns of a terminal a text takes.
+
+    >>> shown_width("oak"), shown_width("櫟"), shown_width("e\u0301")
+    (3, 2, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

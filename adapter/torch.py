@@ -219,7 +219,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 
 
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
-    """The Fréchet variances from a matrix of distances, computed for a block of labels at a time.
+    """The Fréchet variances from a matrix of distances, computed for a few labels at a time.
 
     The backward pass computes the squared distances again, so that they are not stored.
     """
@@ -246,5 +246,5 @@ class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _tensor(array: np.ndarray[Any, Any]) -> torch.Tensor:
-    """Return a copy of an array as a tensor; uint16 becomes int32, because PyTorch supports it better."""
+    """Return a copy of an array as a tensor; uint16 becomes int32, because PyTorch supports int32 better."""
     return torch.from_numpy(np.array(array, dtype=np.int32 if array.dtype == np.uint16 else array.dtype))

@@ -50,7 +50,10 @@ def _run() -> None:
 
 
 def _end() -> None:
-    """End at once, without waiting for threads; their work is computed again when the job continues."""
+    """End this process at once, without waiting for its threads.
+
+    Units that the threads were computing are computed again when their jobs continue.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -58,7 +58,7 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
     """Return the numbers in `given`, one for each of `n` pairs, as an array of dtype `dtype`.
 
     If `given` is None, every pair gets `default`. Values that do not fit `dtype`, too few values and too many
-    raise `InputError`; its message calls the argument `name`.
+    raise `InputError`. `name` is the name of the argument in the message.
     """
     if given is None:
         return np.full(n, default, dtype=dtype)
@@ -72,11 +72,11 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return the index of an edge length that breaks a rule, and a text that shows it; None if none does.
+    """Return a pair: the index of an edge length that breaks a rule, and the length as text.
 
-    Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
-    longer than 1e78. If the sum is larger, the index is that of the longest edge, and the text shows the sum
-    too.
+    The result is None if no length breaks a rule. Each length must be within `LENGTHS`. The sum of all
+    lengths must be at most 1e78, so that no path is longer than 1e78. If the sum is larger, the index is that
+    of the longest edge, and the text shows the sum too.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))

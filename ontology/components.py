@@ -13,7 +13,7 @@ _FEW_PEELED = 63 / 64  # if a level leaves more of the edges than this, Tarjan's
 
 
 def connected(n: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the number of each label's connected component; the directions of edges do not matter.
+    """Return, for each label, the index of its connected component; the directions of edges do not matter.
 
     Components are numbered from 0, in the order of their smallest labels.
 
@@ -46,7 +46,7 @@ def connected(n: int, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the number of each label's strongly connected component.
+    """Return, for each label, the index of its strongly connected component.
 
     Components are numbered from 0, in the order of their smallest labels.
 
@@ -83,8 +83,8 @@ def strongly_connected(n: int, tail: NDArray[Any], head: NDArray[Any]) -> NDArra
 def _peeled(n: int, tail: NDArray[Any], head: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Remove, in rounds, the edges that lead into dead ends; return the remaining edges.
 
-    A dead end is a label that no remaining edge leaves. The first round that removes at most 1/64 of the
-    edges is the last, because Tarjan's algorithm handles the rest faster.
+    A dead end is a label that no remaining edge leaves. The function stops after a round that removes at most
+    1/64 of the edges, because Tarjan's algorithm handles the rest faster.
     """
     while True:
         goes_on = np.zeros(n, dtype=bool)

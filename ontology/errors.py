@@ -65,6 +65,7 @@ __all__ = [
     "WeightError",
     "counted",
     "first_few",
+    "no_such_file",
     "sized",
 ]
 
@@ -238,6 +239,11 @@ def first_few(found: Sequence[object]) -> str:
     ('0, 1, 2, 3', "'a', 's', 'p', 'e', 'n', ...")
     """
     return ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+
+
+def no_such_file(path: object) -> NotFoundError:
+    """Return the error for the path of a file that does not exist."""
+    return NotFoundError(f"{path}: there is no such file; check the path")
 
 
 def sized(n_bytes: int) -> str:

@@ -1,7 +1,7 @@
 """Build the ``pip`` commands that upgrade this installation of labelgrove or add an extra to it.
 
 ``pip install labelgrove`` is right only if labelgrove was installed from a package index. If it was installed
-from a folder, file or repository, the index may have no project with that name, or a different one. So the
+from a folder, file or repository, the index may have no project with that name, or an unrelated one. So the
 commands name the source that the installer recorded (PEP 610).
 """
 

@@ -318,9 +318,11 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Convert `numbers`, each read from eight bytes of text, to numbers that sort like those bytes.
+    """Return numbers that are in the same order as the bytes of text from which `numbers` were read.
 
-    Of each eight bytes, only the first `length` are kept; zeros replace the others.
+    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. Of the eight
+    bytes of number ``i``, the first ``length[i]`` are kept, and zeros replace the others. If ``length[i]`` is
+    negative, none is kept; if it is more than 8, all are kept.
     """
     if sys.byteorder == "little":
         numbers = numbers.byteswap()

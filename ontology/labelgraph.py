@@ -57,7 +57,7 @@ class LabelGraph:
     keys : Keys, length n_labels
         Label keys in canonical order; use ``keys[i]`` and ``keys.index(key)``.
     names : Texts, length n_labels
-        Display names; a label that was given no name has its key.
+        Display names; if a label was not given a name, its key serves as the name.
     directed : bool
         Edges of directed graphs point from child to parent and form no cycle. For each edge of an undirected
         graph, `edge_child` is the smaller index.
@@ -68,7 +68,8 @@ class LabelGraph:
     edge_weight : ndarray of shape (n_edges,), dtype=float64
         Positive lengths.
     edge_rank : ndarray of shape (n_edges,), dtype=int32
-        Order of a label's parents in the source format; 0 by default.
+        Rank of each edge: the place of its parent in the order that the source format gives to the parents of
+        one label; 0 by default.
 
     Examples
     --------
@@ -126,7 +127,8 @@ class LabelGraph:
         names : mapping of key to name, optional
             Names of some or all labels.
         ranks : iterable of int, optional
-            Order of a label's parents; the smallest (rank, parent key) is the primary parent.
+            Rank of each edge; 0 by default. Of the parents of a label, the one with the smallest
+            (rank, parent key) is the primary parent.
         directed : bool, default=True
             Whether edges point from child to parent.
         labels : iterable of str, optional
@@ -140,8 +142,8 @@ class LabelGraph:
 
         Notes
         -----
-        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, every metric space for
-        its kind of graph accepts it; callers need not check it again.
+        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, it meets the
+        requirements of every metric space for its kind of graph; callers need not check them again.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -346,7 +348,7 @@ class LabelGraph:
 
     @cached_property
     def leaf_mask(self) -> NDArray[np.bool_]:
-        """Whether each label has no child (undirected graphs: has degree one or less); shape (n_labels,)."""
+        """For each label, whether it has no child (undirected: degree one or less); shape (n_labels,)."""
         mask = np.ones(self.n_labels, dtype=bool)
         if self.directed:
             mask[self.edge_parent] = False
@@ -372,7 +374,10 @@ class LabelGraph:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """Number of each label's connected component, ignoring directions of edges; shape (n_labels,)."""
+        """The connected component of each label, as a number from 0; shape (n_labels,).
+
+        Directions of edges are ignored.
+        """
         return _frozen(connected(self.n_labels, self.edge_child, self.edge_parent))
 
     @property

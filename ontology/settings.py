@@ -32,7 +32,7 @@ _OF_KUBERNETES = re.compile(
 
 @dataclass(frozen=True)
 class Settings:
-    """The URLs of one deployment, and how its workers are monitored.
+    """The settings of one deployment: the URLs of its services, limits, and how its workers are monitored.
 
     The value of each field comes from the variable ``GROVE_<FIELD>``, or from the file that the variable
     ``GROVE_<FIELD>_FILE`` names, which suits secrets. Passwords are part of the URLs; they are masked in
@@ -44,7 +44,8 @@ class Settings:
         Folder for the graph, the catalog and the artifacts, unless their URLs say otherwise. By default it is
         ``$XDG_DATA_HOME/labelgrove``.
     graph_url : str
-        ``embedded:FOLDER`` or ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``).
+        ``embedded:FOLDER`` or ``bolt://user:password@host:7687``. In place of ``bolt``, ``neo4j`` is also
+        allowed, and either may be followed by ``+s`` or ``+ssc``.
     database_url : str
         ``sqlite:////path/catalog.db`` or ``postgresql+psycopg://...``.
     artifacts_url : str
@@ -63,8 +64,9 @@ class Settings:
     unit_time_limit_s : int
         Seconds after which a Celery worker gives a unit back, to be run again.
     graph_pool_mb : int or None
-        Largest buffer pool of the embedded graph, in MiB. If None, it is twice the size of the graph's file,
-        within bounds.
+        Largest size of the embedded graph's buffer pool, in MiB. If None, it is twice the size of the graph's
+        file, but at most half of the memory of the machine or container, and at least 256 MiB for readers and
+        1 GiB for writers.
     log_format : str
         Format of the workers' log: ``text``, or ``json`` for one object per line.
     metrics_port : int or None
@@ -280,7 +282,7 @@ def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
 def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:
     value = _value_of(env, name) or "0"
     if value not in ("0", "1"):
-        raise SettingsError(f"{name}: {value!r} must be 0, or 1 to {meaning}", name)
+        raise SettingsError(f"{name}: {value!r} must be 0 or 1; 1 means: {meaning}", name)
     return value == "1"
 
 

@@ -29,9 +29,10 @@ def close_to(word: str, known: Iterable[str]) -> str:
 
 
 def listed_close(words: Sequence[str]) -> str:
-    """Return the end of a message that lists `words`, known words spelled like an unknown one.
+    """Return the end of a message about an unknown word: a list of `words`.
 
-    If there are no `words`, the text is empty.
+    The caller has found that these known words are spelled like the unknown one. If there are no `words`, the
+    text is empty.
 
     >>> listed_close(["oak"]), listed_close([])
     ("; close to it: 'oak'", '')

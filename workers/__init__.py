@@ -6,17 +6,18 @@ Each part imports only the parts listed below it. This holds for lazy imports to
     app                    the Celery application
     celery_transport       how Celery carries the key of a unit
     running                claiming and computing units; the sweep that frees units of lost workers
-    schedules, upkeep      requests made by the clock; retention, backup and restore
-    showing, requests      showing and naming results; turning a request into a job and its units
+    schedules, upkeep      requests made at set times; retention, backup and restore
+    showing, requests      naming results and showing them in the graph; turning requests into jobs and units
     kinds                  the computations that a job can request
     ledger                 jobs and units as SQL rows, and the texts stored in them
 """
 
-import importlib
+import importlib.util
 
 from labelgrove.ontology import errors
 
 try:
-    importlib.import_module("sqlalchemy")
+    if importlib.util.find_spec("sqlalchemy") is None:  # not imported, because completion must be fast
+        raise ModuleNotFoundError("sqlalchemy")
 except ImportError as error:
     raise errors.MissingExtraError.of("sqlalchemy", "service", "the job ledger") from error

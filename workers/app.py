@@ -64,7 +64,7 @@ _no_fork = threading.RLock()
 
 
 def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0) -> celery.Celery:
-    """Return the Celery application of a deployment, which carries the keys of units between its processes.
+    """Return the Celery application that carries the keys of units between a deployment's processes.
 
     Parameters
     ----------

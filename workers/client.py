@@ -1,7 +1,8 @@
 """Submit, wait for, list, cancel and retry jobs.
 
-Nothing is lost once `submit` returns, because the job is recorded in the ledger. With a broker, its units are
-sent to the Celery workers. Without one, they run in this process while it waits.
+Nothing is lost once `submit` returns, because the job is recorded in the ledger. With a broker, the units of
+the job are sent to the Celery workers. Without a broker, the units run in this process while it waits for the
+job.
 """
 
 from __future__ import annotations
@@ -124,9 +125,9 @@ def wait(
     result and show it in the graph. In this case, if there is no broker, this process runs only the units of
     this job.
 
-    If the job is done but its result cannot get its name, another process may hold the lock of that name.
-    Waiting then ends when the longest time for which such a lock can be held has passed, and `Job.delayed`
-    says what is wrong.
+    A job may be done while its result cannot get its name, because another process holds the lock of that
+    name. This function then waits only as long as such a lock can be held, and `Job.delayed` of the returned
+    job says what is wrong.
 
     Raises
     ------
@@ -216,10 +217,10 @@ def submit_for_ontology(
     options : mapping, optional
         Parameters of the kind other than those that are filled in; decimals as strings.
     keys : mapping of str to iterable of str, or mapping of str to str, optional
-        The parameters about labels, by name. For a parameter that lists labels, give their keys. For a
-        parameter that states an amount for each label, such as ``costs``, give a mapping from key to amount,
-        with decimals as strings. A parameter whose value is None is left out. The order of ``observed`` is
-        kept; the order of other lists is ignored.
+        The value of each parameter about labels, under the name of the parameter. For a parameter that lists
+        labels, give their keys. For a parameter that states an amount for each label, such as ``costs``, give
+        a mapping from key to amount, with decimals as strings. A parameter whose value is None is left out.
+        The order of ``observed`` is kept; the order of other lists is ignored.
     version : str, optional
         Beginning of the digest of a version; the current one by default.
     target, wait, progress
@@ -362,8 +363,8 @@ def submit_ingest(
     InputError
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
-        If the read ontology has less than half of the labels that the current version of `name` has, unless
-        `shrink` is true; nothing is recorded. The check is repeated when the job is done: if the current
+        If `result` has less than half of the labels that the current version of `name` has, unless `shrink`
+        is true; nothing is recorded. The check is repeated when the job is done: if the current
         version has grown too much by then, it stays current, and the job says why.
     DefectsError
         If `result` was read with defects that prevent an ingest; nothing is recorded.

@@ -19,7 +19,7 @@ from labelgrove.workers.kinds.ingest import INGEST
 from labelgrove.workers.kinds.inputs import open_graph
 from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.records import ended_on_other_versions, read_requested_names
+from labelgrove.workers.ledger.records import ended_on_other_versions
 from labelgrove.workers.ledger.states import Job, State
 from labelgrove.workers.requests.request import plan_for_ontology, record_lost
 
@@ -116,8 +116,7 @@ def refresh(workspace: Workspace, ontology: str, *, dry_run: bool = False) -> li
 
 def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) -> Refreshed:
     try:
-        with reading(workspace.engine) as connection:
-            named = read_requested_names(connection, job.id)
+        named = Ledger(workspace.engine).requested_names(job.id)
         kind = find_kind(job.kind)
         if kind is None:
             raise InputError(f"job kind {job.kind!r} is not known here")

@@ -96,7 +96,7 @@ def publish_results(
 
 
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
-    """Show one result in the graph if it is among the newest of its kind and version.
+    """Show one result in the graph if it is among the newest of its kind about its ontology version.
 
     The setting ``keep_results`` says how many of these the graph keeps. Older ones are dropped from the
     graph; their jobs and artifacts stay. A result whose job is not in the ledger counts as the oldest.
@@ -136,7 +136,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Show again the results that the graph should contain but lacks; return the ids of their jobs.
+    """Write results that the graph should contain but lacks into it again; return the ids of their jobs.
 
     Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
     is as for `publish_results`.
@@ -260,8 +260,8 @@ def _settle(
 ) -> None:
     """Carry out a publication and close it; after a temporary fault, leave it open.
 
-    After a permanent error, the publication is closed with that error. Do nothing if another thread of this
-    process is carrying it out.
+    After a permanent error, the publication is closed with that error. If another thread of this process
+    is carrying out the publication, do nothing.
     """
     with _one_thread(workspace.settings, publication) as is_mine:
         if is_mine:
@@ -330,8 +330,8 @@ def _ranked(
 ) -> tuple[frozenset[str], list[str]]:
     """Return the ids of the jobs whose results may stay in the graph, and the ids of the results to drop.
 
-    Only results of the publication's kind and version are considered: those in the graph, and the one to
-    publish.
+    Only results of the publication's kind about its ontology version are considered: those in the graph, and
+    the one to publish.
     """
     rows = [
         row

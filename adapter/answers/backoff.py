@@ -24,8 +24,9 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
 
     Notes
     -----
-    The 4 best labels of each row are ranked first. While all ranked labels of a row are within the margin,
-    the row is ranked again for twice as many labels, up to all of them: O(n_labels) for that row.
+    At first the 4 best labels of each row are ranked. If all of them are within the margin, further labels
+    may be within it too. Then twice as many labels of the row are ranked, and so on, until one of them is
+    outside the margin or all labels are ranked: O(n_labels) for that row.
     """
     tree = state.hierarchy("back_off").tree
     margin = nonnegative_number("margin", margin)

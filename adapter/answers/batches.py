@@ -35,9 +35,9 @@ _FEW = 256  # up to so many keys of a row are scored one by one, which is faster
 def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
     """Return the best candidate of each row.
 
-    Compiled code finds the answers if `P` is an array of probabilities, and the candidates are all labels, a
-    rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs, `ranked` finds the answers
-    instead; it checks the outputs and raises an error if they are invalid.
+    Compiled code finds the answers if `P` is an array of probabilities, and `candidates` is None (all
+    labels), the name of a rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs,
+    `ranked` finds the answers instead; it checks the outputs and raises an error if they are invalid.
     """
     if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
         among = one_set(state, candidates)
@@ -73,7 +73,7 @@ def ranked(
 ) -> FrechetResult:
     """Return the best `k` candidates of each row.
 
-    The index and the value of the result have shape (n_samples, k), even for k = 1.
+    The arrays `index` and `value` of the result have shape (n_samples, k), even for k = 1.
     """
     asked = None if candidates is None else read_candidates(candidates, len(rows))
     if isinstance(asked, list):
@@ -120,8 +120,8 @@ def _ranked_pairs(
 ) -> FrechetResult:
     """Rank the few keys that are listed for each row, by their plain sums.
 
-    A plain sum is computed only for the listed keys of a row. `number` contains the number of each row in the
-    whole input; error messages use it.
+    A plain sum is computed only for the listed keys of a row. `number` contains, for each row of `weights`,
+    the number that the row has in the whole input; error messages state it.
     """
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
@@ -161,7 +161,7 @@ def room_for_variances(
     if out is None:
         if n_rows * width > most:
             raise InputError(
-                f"{name}: {n_rows} rows x {width} labels exceed {most} numbers; pass at most "
+                f"{name}: {n_rows} rows x {width} labels make more than {most} numbers; pass at most "
                 f"{max(1, most // width)} rows at a time, name the labels with candidates=[...], or write "
                 "into a memory map with out=np.memmap(...)"
             )

@@ -51,10 +51,10 @@ Chosen = str | Subtree | tuple[str, ...]
 
 
 class LeastRecentlyUsed(Generic[Value]):
-    """A cache of at most `size` values by key, which drops the least recently used; threads may share it.
+    """A cache of at most `size` values, found by their keys; the value used least recently is dropped first.
 
-    No thread waits while another makes a value, because that can take a long time. If two threads miss the
-    same key, both make its value, and one of the two values is kept.
+    Threads may share the cache. No thread waits while another makes a value, because that can take a long
+    time. If two threads miss the same key, both make its value, and one of the two values is kept.
 
     >>> kept = LeastRecentlyUsed[int](2)
     >>> [kept.get(key, lambda: made) for key, made in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5)]]
@@ -85,7 +85,9 @@ class LeastRecentlyUsed(Generic[Value]):
 
 
 def read_set(candidates: OneSet) -> Chosen:
-    """Return one set of candidates in hashable form; raise `InputError` for anything else.
+    """Return one set of candidates, which is a rule, a `Subtree` or keys, in hashable form.
+
+    Raise `InputError` if `candidates` is none of these, or if it contains no key.
 
     >>> read_set(["oak", "elm"])
     ('oak', 'elm')
@@ -168,8 +170,8 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Function that returns the tree that shows the parents of labels. If there is no such tree, the
-        function raises an error whose message begins with the text passed to it.
+        Function with one argument, a text, that returns the tree with the parents of the labels. If there is
+        no such tree, the function raises an error whose message begins with this text.
     locus : callable
         Function that returns the locus of the observed labels.
 

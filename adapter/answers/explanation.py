@@ -1,4 +1,4 @@
-"""Explain an answer: the pull of each observed label, the runner-up, and the path from argmax."""
+"""Explain an answer: how much each observed label contributes, the runner-up, and the path from argmax."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Contribution:
-    """The amount that one observed label adds to the Fréchet variance.
+    """The amounts that an observed label adds to the variances of the answer and of the argmax label.
 
     Attributes
     ----------
     key : str
         Key of the observed label.
     weight : float
-        Its weight in the row.
+        Weight of the observed label in the explained row.
     distance : float
         Distance from the answer to the observed label, in edge-weight units.
     pull : float

@@ -1,10 +1,11 @@
-"""Several labels for a row: active observed labels that are close to each other share one answer.
+"""Answer a row with several labels: one for each group of probable observed labels close to each other.
 
 A model that gives a sample several labels has independent probabilities as outputs (a sigmoid for each
 class). The Fréchet mean of the whole row would lie between labels that are both present, so the row is split
-first. Observed labels with a probability of at least `threshold` are active. Active labels at a distance of
-at most `within` are linked, and the answer for each connected group is the Fréchet mean under the
-probabilities of the group. This is a rule of thumb, not an estimate of the most probable set.
+first. In this module, an observed label is called active in a row if its probability in the row is at least
+`threshold`. Active labels at a distance of at most `within` are linked. The answer for each connected group
+of them is the Fréchet mean under the probabilities of the group. This is a rule of thumb, not an estimate of
+the most probable set.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ def label_sets(
 def _parts(
     weights: NDArray[np.float64], active: NDArray[np.bool_]
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Cut the rows of `active` into consecutive parts, so that few observed labels are active in each part.
+    """Cut the rows of `active` into consecutive parts, so that few columns of a part contain True.
 
-    A cell of `active` says whether the observed label of its column is active in its row. Yield the number of
-    the first row of each part, and the rows of the part.
+    Each row of `active` belongs to a sample and each column to an observed label; a cell is True if the
+    probability of this label is at least the threshold. For each part, yield the number of its first row, and
+    its rows. At most `_MOST_ACTIVE` columns of a part contain True; if one row alone has more,
+    `InputError` is raised.
     """
     start, stop = 0, len(weights)
     while start < len(weights):
@@ -71,7 +74,7 @@ def _parts(
             stop = (start + stop) // 2
         else:
             raise InputError(
-                f"threshold: a row has {n_active} active labels, more than {_MOST_ACTIVE}; "
+                f"threshold: {n_active} probabilities of one row reach it, but at most {_MOST_ACTIVE} may; "
                 "raise the threshold"
             )
 
@@ -91,15 +94,18 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
     if len(absent):
         raise SpaceError(
             f"predict_sets: {len(absent)} observed labels above the threshold are not allowed labels, "
-            f"{bundle.points[int(points[absent[0]])]!r} among them, and a block bundle has no distances from "
-            "these; build it with labels that include the observed ones, or with metric='tree' "
-            "(grove: --metric tree)"
+            f"such as {bundle.points[int(points[absent[0]])]!r}; a block bundle has no distances from "
+            "labels that are not allowed; build it with labels that include the observed ones, or with "
+            "metric='tree' (grove: --metric tree)"
         )
     return state.distances[labels][:, columns]
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the connected groups of `members`; two members are linked if their cell of `near` is True."""
+    """Return the connected groups of `members`, which are numbers of rows and columns of `near`.
+
+    Two numbers are linked if `near` is True in the row of the one and the column of the other.
+    """
     groups = []
     while len(members):
         group = members[:1]

@@ -20,8 +20,9 @@ class Ranking:
     indices : ndarray of shape (n_samples, k), dtype=int64
         The same labels as indices into `Adapter.keys`.
     values : ndarray of shape (n_samples, k), dtype=float64
-        Fréchet variance of each label, in edge-weight units to the power of beta. It is proportional to the
-        sum of the row. If the row sums to one and beta is 2, it is the expected squared distance.
+        Fréchet variance of each label, in edge-weight units to the power of beta, the exponent of the
+        distances. If all weights of a row are multiplied by a factor, so are the variances of the row. If the
+        row sums to one and beta is 2, they are expected squared distances.
     n_tied : ndarray of shape (n_samples,), dtype=int64
         Number of labels tied with the best, including the best.
     """

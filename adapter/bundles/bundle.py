@@ -2,7 +2,7 @@
 
 docs/bundle-format.md is the normative description. A bundle is of one of three kinds: ``"tree"`` (O(n_points)
 arrays, no distances), ``"block"`` (the distance from every allowed label to every observed one) and
-``"complete"`` (only keys).
+``"complete"`` (only keys, because every two labels are at distance 1).
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Bundle:
     length : ndarray of shape (n_points,), dtype=float64, or None
         Weighted trees: length of the edge to the parent.
     distances : ndarray of shape (n_labels, n_observed), or None
-        Blocks: the distance from each allowed label to each observed label, in the smallest of uint8, uint16,
-        float32 and float64 that stores it exactly.
+        Blocks: the distance from each allowed label to each observed label. The dtype is the smallest of
+        uint8, uint16, float32 and float64 that represents all of these distances exactly.
     is_hierarchy : bool
         Trees: whether the edges to parents form a hierarchy, as for `TreeSpace`.
     """
@@ -318,8 +318,8 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
         ) from None
     except IsADirectoryError:
         raise ArtifactError(
-            f"{shown}: this is a folder, but a bundle is one .safetensors file; open a folder that "
-            "save_pretrained wrote with Adapter.from_pretrained"
+            f"{shown}: this is a folder, but a bundle is one .safetensors file; use "
+            "Adapter.from_pretrained to open a folder that save_pretrained wrote"
         ) from None
     except (OSError, ValueError) as error:
         raise ArtifactError(f"{shown!r}: cannot be read ({error}); give a file you may read") from error

@@ -93,7 +93,7 @@ class BundleChecker:
         return rule
 
     def metric(self) -> str:
-        """Return the name of the metric; a tree or complete bundle must have its kind as its metric."""
+        """Return the name of the metric; for a tree or complete bundle it must be the name of the kind."""
         metric = self.text("metric")
         if self.kind != "block" and metric != self.kind:
             raise self._fault(f"metadata: metric is {metric!r}, which no {self.kind} bundle has")

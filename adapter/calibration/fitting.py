@@ -133,7 +133,8 @@ def fit_temperature(
     by : {"nll", "ece", "error", "squared_distance"}, default="nll"
         ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's argmax;
         ``"error"``: share of wrong answers of the Fréchet mean (argmax has the same share at every
-        temperature); ``"squared_distance"``: E[d^2] of the Fréchet mean. The last two need an adapter.
+        temperature); ``"squared_distance"``: E[d^2], the mean squared distance from the Fréchet mean to the
+        truth. The last two need an adapter.
     adapter : Adapter, optional
         Gives the answers and says which kind of outputs P contains. Its own temperature is only compared with
         the result.
@@ -162,11 +163,11 @@ def fit_temperature(
     -----
     ``"nll"`` is a smooth function of 1 / temperature with one minimum, which is found to a relative 1e-8. The
     other measures are step functions, with larger steps for fewer samples. They are searched on a grid of
-    temperatures, and the grid is refined three times around its six lowest valleys. With few outputs, the
-    ratio between neighbors on the grid is 2^(1/256) for ``"ece"`` and 2^(1/64) for the other two; with many
-    outputs, it is 2^(1/32) and 2^(1/4). A minimum between grid points can be missed. Of equal values the
-    temperature nearest to 1 is chosen. Samples with an unobserved truth are used only for the last two
-    measures.
+    temperatures, and the grid is refined three times around its six lowest valleys. The ratio between
+    neighbors on the grid grows with the number of outputs: from 2^(1/256) to 2^(1/32) for ``"ece"``, and from
+    2^(1/64) to 2^(1/4) for the other two. A minimum between grid points can be missed. If several
+    temperatures have the smallest value found, the one nearest to 1 is chosen. Samples with an unobserved
+    truth are used only for the last two measures.
 
     Examples
     --------

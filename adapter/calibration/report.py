@@ -44,8 +44,9 @@ class CalibrationReport:
     fitted : Reliability
         Reliability at the fitted temperature, in bins of equal width.
     betas : BetaTable
-        E[d²] for several exponents of the distances at four temperatures: the default, the one with the
-        smallest ECE, the one with the smallest E[d²], and the fitted one.
+        E[d²], the mean squared distance from the answers to the truth, for several exponents of the distances
+        at four temperatures: the default, the one with the smallest ECE (expected calibration error), the one
+        with the smallest E[d²], and the fitted one.
     outputs : str
         Kind of the model's outputs.
     """

@@ -49,9 +49,11 @@ class Measured:
     Attributes
     ----------
     squared_distance, distance_error : ndarray of shape (n_temperatures,)
-        E[d^2] of the Fréchet mean, and the share of its wrong answers.
+        The mean squared distance from the Fréchet mean to the truth, and the share of samples for which the
+        Fréchet mean is not the truth.
     nll, ece : ndarray of shape (n_temperatures,)
-        Measures of the model's probabilities, over samples whose truth is observed; NaN without such samples.
+        Mean negative log-likelihood and expected calibration error of the model's probabilities, over samples
+        whose truth is observed; NaN without such samples.
     """
 
     squared_distance: NDArray[np.float64]
@@ -171,7 +173,9 @@ class LabeledOutputs:
 
         Notes
         -----
-        Reads the outputs once. Bins of equal mass take 9 bytes for each sample and temperature.
+        Reads the outputs once. If `what` contains ``"ece"`` and `scheme` is ``"mass"``, two values
+        are kept in memory for each sample with an observed truth and each temperature: the confidence, and
+        whether the model is right. They take 9 bytes.
         """
         check_bins(bins, scheme)
         n = len(temperatures)
@@ -218,9 +222,9 @@ class LabeledOutputs:
 
     @property
     def _first(self) -> NDArray[np.int64]:
-        """The bundle's columns in canonical order.
+        """The bundle's columns in the canonical order of their labels.
 
-        If several outputs of a row are equally large and the largest, the first of them is the argmax.
+        If several outputs of a row share the largest value, the first of them in this order is the argmax.
         """
         return np.argsort(self.adapter.bundle.observed)
 
@@ -232,15 +236,15 @@ class LabeledOutputs:
             row = int(bad[0])
             key = self.adapter.bundle.observed_keys[int(column[row])]
             raise InputError(
-                f"P: row {of.start + row} gives its truth {key!r} the probability 0 (and {len(bad) - 1} more "
-                f"of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
+                f"P: row {of.start + row} gives its truth {key!r} the probability 0 (as do {len(bad) - 1} "
+                f"more of rows {of.start} to {of.stop - 1}): the log-likelihood is minus infinity at every "
                 "temperature; give logits, or fit by='squared_distance' (grove: --measure squared_distance) "
                 "or by='ece' (grove: --measure ece)"
             )
 
 
 class _Bins:
-    """Bins of equal width or equal mass, filled with one block of samples at a time."""
+    """The bins of a reliability diagram, of equal width or equal mass, to which samples are added."""
 
     def __init__(self, bins: int, scheme: BinScheme) -> None:
         self._width = WidthBins(bins) if scheme == "width" else None

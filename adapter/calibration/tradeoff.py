@@ -35,7 +35,7 @@ class TradeOff:
     temperatures : tuple of float
         The temperatures in ascending order, including the default.
     squared_distance : tuple of float
-        E[d^2] of the Fréchet mean.
+        E[d^2], the mean squared distance from the Fréchet mean to the truth.
     accuracy : tuple of float
         Share of right answers of the Fréchet mean.
     ece : tuple of float or None
@@ -43,7 +43,8 @@ class TradeOff:
         samples.
     default, distance_best, ece_best : int or None
         Indices into `temperatures`: of the adapter's temperature, of the temperature with the smallest
-        E[d^2], and of that with the smallest ECE. Of equal values, the one nearest to the default is chosen.
+        E[d^2], and of the temperature with the smallest `ece`. If several temperatures have the smallest
+        value, the one nearest to the default is chosen.
     reliability : Reliability
         Reliability at the default temperature.
     n_samples, n_unobserved : int
@@ -80,7 +81,9 @@ class TradeOff:
 
 @dataclass(frozen=True)
 class BetaTable:
-    """E[d^2] of the answer for each exponent of the distances and each temperature.
+    """The mean squared distance E[d^2] from answers to the truth, for each exponent and each temperature.
+
+    The exponent is that of the distances in the Fréchet variance: 2 for the Fréchet mean.
 
     Attributes
     ----------
@@ -118,7 +121,7 @@ def trade_off(
     bins: int = BINS,
     scheme: BinScheme = "width",
 ) -> TradeOff:
-    """Return E[d^2], calibration error and accuracy over temperatures.
+    """Return the mean squared distance E[d^2], the calibration error and the accuracy at each temperature.
 
     Parameters
     ----------
@@ -185,7 +188,9 @@ def beta_table(
     betas: Iterable[float] = BETAS,
     temperatures: Iterable[float] = (0.5, 0.7, 1.0, 1.4, 2.0),
 ) -> BetaTable:
-    """Return E[d^2] of the answers for each exponent and temperature.
+    """Return the mean squared distance E[d^2] from the answers to the truth.
+
+    It is computed for each exponent of the distances at each temperature.
 
     An exponent other than 2 can compensate for outputs that are not calibrated, so compare exponents at a
     fitted temperature.

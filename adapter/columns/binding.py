@@ -224,7 +224,7 @@ def _listed(columns: Columns) -> list[str]:
         if not isinstance(column, str):
             raise BindingError(
                 f"columns: column {i} is {column!r} of type {type(column).__name__}; keys and names are "
-                "text, so choose how numbers are written: pass, for example, [str(c) for c in classes]"
+                "text, so give each class as the text of its label: for example, [str(c) for c in classes]"
             )
     return [str(column) for column in listed]
 
@@ -274,7 +274,8 @@ def _match(
     if counted_off and not any(map(known.meant, columns)):
         raise BindingError(
             f"columns: {first_few(columns)} look like column numbers; name the classes of the columns, in "
-            "order; if they have the order of the bundle, say by='position' (grove: --columns bundle)"
+            "order; if the columns are in the order of the bundle, say by='position' "
+            "(grove: --columns bundle)"
         )
     problems: list[str] = []
     unknown: list[str] = []

@@ -118,8 +118,8 @@ class Binding:
         by, bundle, rows = document["by"], document["bundle"], document["columns"]
         if by not in get_args(By) or not isinstance(bundle, str):
             raise BindingError(
-                f"{shown}: by is {by!r}, expected {', '.join(get_args(By))}; bundle is {bundle!r}, expected "
-                "text; save the binding again"
+                f"{shown}: by is {by!r} (expected {', '.join(get_args(By))}), and bundle is {bundle!r} "
+                "(expected text); save the binding again"
             )
         if not isinstance(rows, list) or not rows:
             raise BindingError(f"{shown}: columns must be a list with an entry for each column of the model")

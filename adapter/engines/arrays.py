@@ -1,12 +1,12 @@
-"""ArrayAdapter: the adapter's decision on arrays of any library with the Python array API standard.
+"""ArrayAdapter: the adapter's decision on arrays of any library of the Python array API standard.
 
 array-api-compat recognizes the library: NumPy, CuPy, JAX, PyTorch or array-api-strict. Answers are in the
 same library and on the same device as the outputs. Sums are taken in float64 if the library has it on that
 device. If it has only float32 there (the default of JAX), the Fréchet variance of the answer may exceed the
 smallest by a relative ``(n_observed + 16) * 2**-22``, and never by more. The answer is that of `Adapter`
 wherever the variance of the runner-up exceeds the smallest by more than this, and wherever all sums are whole
-numbers below 2^24. With float32, distances of a block that it cannot represent are first rounded to float32,
-and the answers are those for the rounded distances.
+numbers below 2^24. If sums are taken in float32, the distances of a block that float32 cannot represent are
+first rounded to float32, and the answers are those for the rounded distances.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class ArrayAdapter:
         Parameters
         ----------
         P : array of shape (n_samples, n_observed) or (n_observed,)
-            Outputs of the model, in any real dtype, columns as in `observed`; probabilities need not sum to
-            one.
+            Outputs of the model, in any real dtype. Their columns are in the order of `observed`.
+            Probabilities need not sum to one.
 
         Returns
         -------
@@ -136,7 +136,7 @@ class ArrayAdapter:
         xp, table, P = self._ready(P)
         if P.shape[0] * len(self.keys) > MAX_VALUES:
             raise InputError(
-                f"decision_function: {P.shape[0]} rows x {len(self.keys)} labels exceed {MAX_VALUES} "
+                f"decision_function: {P.shape[0]} rows x {len(self.keys)} labels make more than {MAX_VALUES} "
                 f"numbers; pass at most {max(1, MAX_VALUES // len(self.keys))} rows at a time"
             )
         weights = self._weights(xp, table, P)
@@ -195,7 +195,7 @@ def predict_rows(
     outputs: OutputKind,
     observed: tuple[str, ...],
 ) -> Any:
-    """Return the index of the Fréchet mean of each row of P, in batches.
+    """Return the index of the Fréchet mean of each row of P; rows are answered in batches.
 
     `weights_of` turns some rows of P into weights. This function checks the weights and gives them to
     `decide`. Two arguments are used only for error messages: `outputs` is the kind of the outputs, and
@@ -227,8 +227,8 @@ def _refuse_bad(
 ) -> None:
     """Raise `WeightError` if the weights of a sample are not valid.
 
-    `first` is the number that the first row of P has in the whole input. If a row is at fault, the block of
-    rows that contains the first such row is copied to numpy. There the checks of numpy outputs find the fault
+    `first` is the number that the first row of P has in the whole input. If a row is at fault, the first
+    such row and some rows around it are copied to numpy. The checks of numpy outputs then find the fault
     again and raise the error.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits

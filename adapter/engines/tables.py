@@ -7,11 +7,12 @@ weights is the number of finalists.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
 Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the
-length of the edge between v and its parent. Let m0 and m1 be the sums of the weights ``w`` and of the moments
-``w D`` of the observed labels at or below v; they are differences of running sums in preorder. Let W, A1 and
-A2 be the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels, and P1 and P2 the sums of
-``length * m0`` and ``(D^2 - Dp^2) m0 - length * m1`` over the edges of the path from the first node down to
-v. Then::
+length of the edge between v and its parent. An observed label is itself at a node; if it has weight w and
+that node has depth D, its moment is ``w D``. Let m0 be the sum of the weights, and m1 the sum of the moments,
+of the observed labels at or below v; both are differences of running sums in preorder. Let W, A1 and A2 be
+the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels. Let P1 be the sum of ``length * m0``, and
+P2 the sum of ``(D^2 - Dp^2) m0 - length * m1``, over the edges of the path from the first node down to v.
+Then::
 
     S(v) = W D + A1 - 2 P1                            first moment
     F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
@@ -101,7 +102,7 @@ class TreeTable:
     label : (n_candidates,)
         First label of each candidate.
     turn : (n_candidates,)
-        The vertex where the path from each candidate to the hull turns downwards, as an index into
+        For each candidate, the vertex where its path to the hull turns downwards, as an index into
         `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
         Depths in the whole tree of the candidates, of the observed labels, and of all vertices where paths
@@ -109,8 +110,8 @@ class TreeTable:
         `ontology.geometry.paths.exactsums`, stored one row for each part, so that the engine computes
         differences of depths exactly.
     lowest : (n_levels * n_observed,)
-        One row for each level. Each entry is an index into `turn_depth`: the vertex where the paths between
-        2^level + 1 observed labels that are neighbors in preorder meet.
+        One row for each level, with an entry for each observed label: the lowest common ancestor of this
+        label and of the next 2^level observed labels in preorder, as an index into `turn_depth`.
     power, level_start : (n_observed + 1,)
         For each number of gaps between neighboring observed labels: the largest power of two up to that
         number, and the start of the row of `lowest` for that power.
@@ -411,7 +412,7 @@ def converted(table: Table, convert: Callable[[Any], Any]) -> Table:
 
 
 def blocks(count: int, step: int) -> list[slice]:
-    """Return slices of at most `step` that cover ``range(count)``.
+    """Return consecutive slices that cover ``range(count)``, each of at most `step` numbers.
 
     >>> blocks(5, 2)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
@@ -505,10 +506,10 @@ def _lookup(xp: Any, values: Any, index: Any) -> Any:
 def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[np.bool_]:
     """Return which groups may be the best, or tied with the best.
 
-    Of two groups that hang on one vertex, the one with the larger height has the larger variance, so it can
-    only be tied. With heights a < b, the relative difference of the variances is at least the smaller of
-    ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because at the vertex F is at most `reach` times
-    S (F and S are those of the module's docstring).
+    Of two groups that hang on one vertex, the one with the larger height has the larger variance. So it
+    cannot be better than the other, but the two may be tied. With heights a < b, the relative difference of
+    the variances is at least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because
+    at the vertex F is at most `reach` times S (F and S are those of the module's docstring).
     """
     height = hanging.height
     least = height[hanging.begin[on]]

@@ -91,9 +91,9 @@ class Baselines:
     ) -> dict[str, NDArray[np.int64]]:
         """Return the best k columns of each row by ``observed_only``, and the best k by ``crm``.
 
-        The result is a dictionary from the name of the rule to an array of shape (m, k). The best column of a
-        row comes first. A rule that cannot be applied is left out. If fewer than k observed labels are
-        allowed, the columns of all of them are returned. `ranking`, of shape (m, k), contains the k best
+        The result is a dictionary from the name of the rule to an array of shape (n_rows, k). The best column
+        of a row comes first. A rule that cannot be applied is left out. If fewer than k observed labels are
+        allowed, the columns of all of them are returned. `ranking`, of shape (n_rows, k), contains the k best
         allowed labels of each row by Fréchet variance.
         """
         chosen = {}

@@ -1,7 +1,7 @@
 """Measure how far from the truth the answers are, compared with the answers of simpler rules.
 
 Every report shows the Fréchet mean next to the rules of `adapter.evaluation.baselines`: the errors of the
-Fréchet mean say little without those of simpler rules. The model's outputs are read once, a block of rows at
+Fréchet mean say little without those of simpler rules. The model's outputs are read once, a batch of rows at
 a time.
 """
 
@@ -66,9 +66,9 @@ def evaluate(
     source : Adapter or MetricSpace
         The adapter that answers. If a space is given instead, a bundle is built from it and `observed`, and
         an adapter of that bundle answers.
-    P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile, or iterator of blocks of rows
-        Outputs of the model (see `Adapter`), columns as in ``adapter.observed``. If `source` is a space:
-        probabilities, columns as in `observed`.
+    P : array_like of shape (n_samples, n_observed), sparse outputs, OutputFile or iterator of batches of rows
+        Outputs of the model (see `Adapter`), with columns in the order of ``adapter.observed``. If `source`
+        is a space: probabilities, with columns in the order of `observed`.
     truth : iterable of str, length n_samples
         Key of each sample's true label, which must be an allowed label.
     observed : iterable of str, optional
@@ -105,20 +105,22 @@ def evaluate(
         For a block whose `space` is missing or is not the one that it was built from, and for a `hierarchy`
         that lacks labels of the bundle.
     WeightError
-        For a cell or row of P that breaks a rule; the message names row and column.
+        For a cell or row of P that is not valid; the message names row and column.
     InputError
-        For arguments that break a rule or do not fit together.
+        For arguments that are not valid or do not fit together.
 
     Notes
     -----
-    Memory: 8 bytes for each truth, a block of at most 4,194,304 outputs with its distances, sums for each
-    rule and branch, and at most 4,000 rows on which other temperatures are tried. If P is an iterator, the
-    results do not depend on how it cuts P into blocks.
+    Four things take memory: each truth (8 bytes); the outputs that are read at a time, at most 4,194,304,
+    with their distances; sums for each branch, for the Fréchet mean and for each baseline; and a random
+    choice of at most 4,000 rows. These rows are answered again at temperatures other than the adapter's,
+    because one of these may give better answers. If P is an iterator, the results do not depend on how it
+    cuts P into batches.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
-    and the distances from truths to answers are measured in each block (on trees, through the lowest common
-    ancestor). On graphs that are not trees the constant rule measures distances from each distinct training
-    label.
+    and the distances from truths to answers are measured for some rows at a time (on trees, through the
+    lowest common ancestor). On graphs that are not trees the constant rule measures distances from each
+    distinct training label.
 
     Examples
     --------
@@ -233,7 +235,7 @@ class _Run:
         self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
     def add(self, rows: DenseRows) -> None:
-        """Answer each row of a block by every rule, and add the distances to the truth to the sums."""
+        """Answer each of the given rows by every rule, and add the distances to the truth to the sums."""
         start, stop = rows.first, rows.first + len(rows)
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)
@@ -289,7 +291,7 @@ class _Run:
     def _measured_labels(
         self, truths: NDArray[np.int64], answers: NDArray[np.int64], in_top_k: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Return the measurements of answers; `truths` and `answers` are indices of allowed labels."""
+        """Return the `TruthAndAnswer` record of answers; `truths` and `answers` index the allowed labels."""
         return self._with_positions(
             truths, self._allowed[answers], self.distance(truths, answers), answers == truths, in_top_k
         )
@@ -357,7 +359,7 @@ class _Run:
         return tuple(found)
 
     def trial(self, seed: int, resamples: int, level: float, repeats: float) -> Trial:
-        """Return a `Trial`, which tries other temperatures on a random part of the samples."""
+        """Return a `Trial`, which tries temperatures other than the adapter's on some random samples."""
         return Trial(
             adapter=self._adapter,
             distance=self.distance,

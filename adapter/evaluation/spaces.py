@@ -26,7 +26,7 @@ class SpaceComparison:
     Attributes
     ----------
     evaluations : tuple of (str, Evaluation)
-        Evaluations with the names of their spaces, in the given order.
+        A pair for each space, in the given order: the name of the space, and the evaluation in it.
     """
 
     evaluations: tuple[tuple[str, Evaluation], ...]

@@ -163,8 +163,8 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
     if outside:
         shown = [f"row {i} {truth[i]!r}" for i in outside]
         raise UnknownLabelError(
-            f"truth: {len(outside)} of {counted(len(truth), 'row')} {'is' if len(outside) == 1 else 'are'} "
-            f"outside the {counted(adapter.n_labels, 'allowed label')} (known, but not allowed answers): "
+            f"truth: {len(outside)} of {counted(len(truth), 'row')} {'has' if len(outside) == 1 else 'have'} "
+            f"a known label that is not among the {counted(adapter.n_labels, 'allowed label')}: "
             f"{first_few(shown)}; leave these samples out, or allow their labels"
         )
     return np.array([index[key] for key in truth], dtype=np.int64)

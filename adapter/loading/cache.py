@@ -1,8 +1,8 @@
 """Caches in front of the artifact store: a folder on this machine, and Redis.
 
 An artifact is read from the folder, otherwise from Redis, otherwise from the store. If a copy in the folder
-or in Redis is missing, damaged or out of reach, the next of the three is read, and what it returns replaces
-the bad copy. Errors of the store are always raised. A fault of a cache never raises an error; it only logs a
+or in Redis is missing, damaged or out of reach, the next of the three is read, and a missing or damaged copy
+is replaced. Errors of the store are always raised. A fault of a cache never raises an error; it only logs a
 warning (`adapter.loading.cachefaults`). If the file of a bundle has not changed since it was checked,
 `adapter.loading.source` does not check it again (`adapter.loading.stamps`).
 
@@ -22,7 +22,7 @@ from labelgrove.adapter.loading.cachefaults import warn_once
 from labelgrove.adapter.loading.foldercache import FolderCache
 from labelgrove.adapter.loading.offline import seen_names
 from labelgrove.adapter.loading.rediscache import RedisCache, redis_cache
-from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.errors import ArtifactError, GroveError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import ArtifactStore, Copies
 
@@ -86,7 +86,14 @@ class _Caches(Copies):
         try:
             if document is None:
                 self._names.delete_index(name)
-            elif document != self._names.read_index(name):
+            elif document != self._kept_index(name):
                 self._names.write_index(name, document)
         except (GroveError, OSError) as error:
             warn_once(str(self._folder.folder), f"{error}; names cannot be resolved offline")
+
+    def _kept_index(self, name: str) -> dict[str, Any] | None:
+        """Return the document that was kept for `name`; None if there is none or it cannot be read."""
+        try:
+            return self._names.read_index(name)
+        except ArtifactError:
+            return None

@@ -1,7 +1,8 @@
 """Load bundles without a network, from copies and index documents that were kept earlier.
 
-Next to the artifacts, the cache keeps the index document of each ontology as it was last read from a store,
-in ``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.
+The index document of an ontology is the file of a store that lists the bundles of the ontology. Next to the
+artifacts, the cache keeps each index document as it was last read from a store, in
+``names/<store>/index/<ontology>.json``. ``<store>`` is the beginning of the sha256 of the store's address.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["OfflineStore", "seen_names"]
 
 
 def seen_names(cache: FolderCache, where: str) -> ArtifactStore:
-    """Return a store, in a folder of `cache`, of the index documents last read from the store at `where`."""
+    """Return the store in which `cache` keeps the index documents last read from the store at `where`."""
     name = hashlib.sha256(where.encode()).hexdigest()[:16]
     return ArtifactStore(LocalFolder(cache.folder / "names" / name))
 

@@ -62,8 +62,8 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Identifies the bundle: bundles with equal marks are the same. The mark is empty if it is not known
-        which bundle this is before the bundle is opened.
+        Identifies the bundle: bundles with equal marks are the same. If only opening the bundle shows which
+        one it is, or if its file cannot be found, the mark is empty.
     open : callable
         Opens the bundle.
     """
@@ -93,13 +93,13 @@ class BundleSource:
         Raises
         ------
         GroveError
-            As `open_bundle`.
+            As for `open_bundle`.
         """
         uri = self.uri
         if isinstance(uri, os.PathLike):
             return _file(os.fspath(uri))
         if not isinstance(uri, str):
-            raise InputError(f"bundle {uri!r}: of type {type(uri).__name__}; {_FORMS}")
+            raise InputError(f"bundle {uri!r}: the address is of type {type(uri).__name__}; {_FORMS}")
         if uri.startswith("file:"):
             parts = urlsplit(uri)
             if parts.netloc not in ("", "localhost") or not parts.path:

@@ -89,7 +89,9 @@ def mark_used(path: Path) -> None:
 
 
 def settle(path: Path) -> None:
-    """Set a file's time of last change back by one second, so that any later change gives it a different one.
+    """Set a file's time of last change back by one second.
+
+    Any later change of the file therefore gives it another time, even if the change happens at once.
 
     No other process may write to the file during the call.
     """

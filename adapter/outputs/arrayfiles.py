@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.plainfile import open_plain
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 
 try:
     from lzma import LZMAError
@@ -49,11 +49,11 @@ _MOST_TIMES = 200
 
 
 def refuse_long_header(file: IO[bytes]) -> None:
-    """Raise `ValueError` for a ``.npy`` file that states a header length above 10,000 bytes.
+    """Raise `ValueError` for a ``.npy`` file of version 2 or later that states a header above 10,000 bytes.
 
     After the check, the next read starts at the beginning of the file. Without the check, numpy would read a
-    header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 always pass,
-    because their headers cannot be longer than 65,535 bytes.
+    header of the stated length, up to 4 GiB, before refusing the file. Files of format version 1 need no
+    check: they cannot state more than 65,535 bytes, and numpy may read that many.
     """
     head = file.read(12)
     file.seek(0)
@@ -114,7 +114,7 @@ def load_npy(path: Path, mmap_mode: Literal["r"] | None = None) -> NDArray[Any]:
         with np.errstate(over="ignore"):  # numpy multiplies a shape before it refuses it
             array = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
     except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+        raise no_such_file(path) from None
     except FAULTS as error:
         raise InputError(f"{path}: not a .npy file of numbers or strings ({error})") from error
     if not isinstance(array, np.ndarray):

@@ -33,9 +33,9 @@ from labelgrove.ontology.errors import (
     ArtifactError,
     InputError,
     MissingExtraError,
-    NotFoundError,
     counted,
     first_few,
+    no_such_file,
 )
 from labelgrove.ontology.geometry.weightfaults import bad_cell
 from labelgrove.ontology.store.safetensors_file import read_safetensors
@@ -69,12 +69,12 @@ class OutputFile:
         Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
         two axes.
     id_column : str, optional
-        Name of the column of a ``.csv`` or ``.parquet`` file that names the samples; its cells may contain
-        anything.
+        In a ``.csv`` or ``.parquet`` file: the name of the column that contains the samples' names. Its cells
+        may contain anything.
     labels : container of str, optional
-        Names that columns of outputs may have. If `labels` is given and `id_column` is not, the column of the
-        samples' names is found by its own name: one that is not in `labels`, and is ``id`` or a name that
-        pandas gives an index.
+        Names that columns of outputs may have. They are used if `id_column` is not given: a column that is
+        called ``id`` (or ``ID``), or has a name under which pandas writes an index, is then taken as the
+        column of the samples' names, unless `labels` contains its name.
     keys : collection of str, optional
         Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
         first line of numbers is read as a header only if it consists of exactly these keys and not all of
@@ -198,7 +198,7 @@ class OutputFile:
         try:
             open_plain(self.path).close()
         except FileNotFoundError:
-            raise NotFoundError(f"{self.path}: there is no such file; check the path") from None
+            raise no_such_file(self.path) from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error}); give a file you may read") from error
 
@@ -209,8 +209,8 @@ class OutputFile:
         found = [] if id_column is None else [i for i, name in enumerate(header) if name == id_column]
         if id_column is not None and len(found) != 1:
             raise InputError(
-                f"id_column: {self.path} has {len(found) or 'no'} columns {id_column!r}; it has "
-                f"{first_few([repr(name) for name in header])}; choose the column that names its rows"
+                f"id_column: {self.path} has {len(found) or 'no'} columns named {id_column!r}; its columns "
+                f"are {first_few([repr(name) for name in header])}; choose the one that names the rows"
             )
         if id_column is None and labels is not None:
             named = [name.lower() if name not in labels else None for name in header]
@@ -298,8 +298,8 @@ class OutputFile:
         tables = [name for name, shape in shapes.items() if len(shape) == 2]
         if len(tables) != 1:
             raise InputError(
-                f"{self.path}: {len(tables)} arrays of two axes among {first_few(listed) or 'none'}; "
-                "name one with array=... (grove: --array NAME)"
+                f"{self.path}: {len(tables)} arrays of two axes, expected one; the file contains "
+                f"{first_few(listed) or 'no array'}; name one with array=... (grove: --array NAME)"
             )
         return tables[0]
 

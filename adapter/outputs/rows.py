@@ -92,7 +92,7 @@ class DenseRows:
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
     def only(self, row: int) -> DenseRows:
-        """Return a single row; messages about it still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, values=self.values[row : row + 1], first=self.first + row)
 
 
@@ -145,7 +145,7 @@ class SparseRows:
         return out
 
     def only(self, row: int) -> SparseRows:
-        """Return a single row; messages about it still state its number in the source."""
+        """Return rows that consist of row `row` alone; messages still state its number in the source."""
         return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
 
 
@@ -206,16 +206,15 @@ def _listed(given: SparseOutputs, n_columns: int, columns: tuple[str, ...]) -> S
 def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | None:
     """Return the position of each of `columns` in a table with named columns.
 
-    None means that the outputs have to be read by position.
-
     Tables are data frames of pandas and polars, and tables of pyarrow. A table that has all of `columns` is
-    read by name; a table that has none of them is read by position, like any other outputs.
+    read by name. A table that has none of them is read by position, like outputs that are not a table; for
+    these, None is returned.
 
     Raises
     ------
     BindingError
-        For a table that has only some of `columns`, or that has all of them but also a column twice or
-        another column.
+        For a table that has only some of `columns`. Also for a table that has all of them, if it repeats a
+        column or has an additional one.
 
     Examples
     --------
@@ -256,8 +255,8 @@ def by_rows(matrix: Any) -> Any:
     Raises
     ------
     WeightError
-        For indices outside the matrix. Also for a row that lists a column twice, if the conversion would
-        merge the two entries.
+        For indices outside the matrix. Also for a row that lists a column twice, if converting the
+        matrix to row format would merge the two entries.
     """
     try:
         matrix = _sound(matrix)
@@ -275,9 +274,9 @@ def by_rows(matrix: Any) -> Any:
 
 
 def _sound(matrix: Any) -> Any:
-    """Check the arrays of a scipy.sparse matrix, and return a matrix that shares them.
+    """Check the arrays of a scipy.sparse matrix, and return a matrix that shares these arrays.
 
-    An error such as `ValueError` or `TypeError` is raised if they do not fit together.
+    An error such as `ValueError` or `TypeError` is raised if the arrays do not fit together.
     """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)

@@ -12,7 +12,7 @@ import numpy as np
 from labelgrove.adapter.outputs.arrayfiles import FAULTS, npy_header, refuse_bomb
 from labelgrove.adapter.outputs.rows import SparseOutputs, by_rows
 from labelgrove.adapter.plainfile import open_plain
-from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, NotFoundError
+from labelgrove.ontology.errors import ArtifactError, InputError, MissingExtraError, no_such_file
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
 __all__ = ["read_scipy", "read_sparse"]
@@ -23,7 +23,10 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 
 
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
-    """Return the sparse outputs in a file; None if the file contains dense outputs or cannot be read.
+    """Return the sparse outputs in a file, or None if none are found in it.
+
+    None is returned for a file with other arrays, and for a file whose list of arrays cannot be read; the
+    reader of dense outputs then reports the fault.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ def read_scipy(path: Path) -> Any:
             matrix = load_npz(file)
         return by_rows(matrix)
     except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
+        raise no_such_file(path) from None
     except FAULTS as error:
         raise InputError(
             f"{path}: not a sparse matrix of scipy.sparse.save_npz ({error}); write it again"

@@ -20,8 +20,8 @@ from labelgrove.adapter.columns.labelnames import (
 )
 from labelgrove.adapter.outputs.arrayfiles import load_npy
 from labelgrove.adapter.outputs.gate import wrong_length
-from labelgrove.adapter.plainfile import decoded, open_plain
-from labelgrove.ontology.errors import BindingError, InputError, NotFoundError, UnknownLabelError, counted
+from labelgrove.adapter.plainfile import plain_text
+from labelgrove.ontology.errors import BindingError, InputError, UnknownLabelError, counted
 
 if TYPE_CHECKING:
     from labelgrove.adapter.bundles.bundle import Bundle
@@ -136,14 +136,14 @@ def _known_keys(
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
     """Return a pair for each sample: the line number and the text that gives its label.
 
-    In a ``.npy`` file, the number is that of the row, counted from 0. A header of a ``.csv`` file is
-    recognized and left out only if `known` is given.
+    In a ``.npy`` file, the number of the row, counted from 0, takes the place of the line number. A header of
+    a ``.csv`` file is recognized and left out only if `known` is given.
     """
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))
     if path.suffix == ".csv":
         return _first_cells(path) if known is None else _labeled_cells(path, known)
-    text = _text(path)
+    text = plain_text(path)
     found = [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
     if known is not None and text.lstrip()[:1] in ("[", "{") and not known.meant(found[0][1]):
         raise InputError(f"{path}: looks like JSON; write one label per line")
@@ -181,8 +181,8 @@ def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
         for at, row in rows[1:]:
             if len(row) <= column:
                 raise InputError(
-                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)}; give the truth "
-                    f"in column {column + 1}, called {head[column]!r}"
+                    f"{path}:{at}: {counted(len(row), 'cell')} under a header of {len(head)} cells; give the "
+                    f"truth in column {column + 1}, called {head[column]!r}"
                 )
         return [(at, row[column]) for at, row in rows[1:]]
     if len(head) > 1 and not known.meant(head[0]):
@@ -201,7 +201,7 @@ def _place(path: Path, line: int) -> str:
 def _advice(
     path: Path, n_observed: int, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
-    """Return advice on a likely reason why labels in the file are unknown; empty if there is none."""
+    """Return a list with advice about the likely reason for unknown labels; empty if no reason is found."""
     if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), n_observed):
         written = "write them as in the ontology"
         return [CLASS_INDICES.format(name="truth", keys=written)]
@@ -213,21 +213,10 @@ def _advice(
 
 def _csv_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return a pair for every line that is not empty: the line number and the list of its cells."""
-    reader = csv.reader(io.StringIO(_text(path), newline=""))
+    reader = csv.reader(io.StringIO(plain_text(path), newline=""))
     try:
         return [(reader.line_num, [c.strip() for c in row]) for row in reader if row]
     except csv.Error as error:
         raise InputError(
             f"{path}:{reader.line_num}: not comma-separated cells ({error}); write it again"
         ) from error
-
-
-def _text(path: Path) -> str:
-    """Return the text of a UTF-8 file, and leave its line ends unchanged."""
-    try:
-        with open_plain(path) as file:
-            return decoded(file)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file; check the path") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); save it as UTF-8") from error

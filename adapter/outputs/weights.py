@@ -105,7 +105,7 @@ class OutputReader:
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield, for each chunk of rows, the number of its first row and the result of `convert`.
 
-        If `convert` returns None, a row of the chunk breaks a rule, and the error is raised.
+        If `convert` returns None, a row of the chunk breaks a rule, and the error about this row is raised.
         """
         # without conversion, values are only moved: rounding does not depend on the order of columns
         step = rows_at_once(self.n_columns)
@@ -119,11 +119,11 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Find the fault in rows that failed the first check, and raise its error.
+        """Check rows again after a first check failed; raise an error about the first fault that is found.
 
         This second check takes the columns in the order of the model, because messages count columns in that
-        order. The sum of a row may then be rounded differently, and be just within the limits. If the second
-        check finds no fault for that reason, return an error about the sum.
+        order. In this order, the sum of a row may be rounded differently and lie just within the limits. The
+        second check then finds no fault; in this case, return an error that says that a sum is near a limit.
         """
         refuse_faults(
             self.kind,
@@ -150,7 +150,10 @@ class OutputReader:
         return _softmax_in_place(part, largest, self.temperature)
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
-        """Return whether the largest number of each row is possible for this kind of outputs."""
+        """Check rows of logits or log-probabilities; `largest` has the largest number of each row.
+
+        Return whether all these numbers are finite and, if they are log-probabilities, at most `LARGEST_LOG`.
+        """
         return bool(np.isfinite(largest).all() and (self.kind == "logits" or largest.max() <= LARGEST_LOG))
 
     def _logits(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -179,7 +182,10 @@ class OutputReader:
 
 
 def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return the softmax of each row divided by `temperature`; minus infinity gives a probability of 0."""
+    """Divide the logits by `temperature`, and return the softmax of each row.
+
+    A logit of minus infinity gives a probability of 0.
+    """
     return _softmax_in_place(logits.copy("K"), logits.max(axis=1, keepdims=True), temperature)
 
 

@@ -199,7 +199,7 @@ def _fail(error: GroveError) -> NoReturn:
 
 
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:
-    """Return the error for text that cannot be encoded: a text in an argument, or a text to print."""
+    """Return the error for text that cannot be encoded; it came from an argument, or was to be printed."""
     if error.encoding == "utf-8":  # from an argument, sent to a database or a socket
         return InputError(f"{error.object!r:.80} contains bytes that are not UTF-8; write it in UTF-8")
     return SettingsError(
@@ -237,8 +237,8 @@ def grove(ctx: click.Context) -> None:
     grove bundle build wordnet animals --observed my-classes.txt
     grove score wordnet/animals probabilities.npy --columns my-classes.txt
 
-    `labels`, `cypher`, `ontology export` and the commands on distances, loci and selections also accept
-    NAME@VERSION, where VERSION is the beginning of the digest of a version.
+    In place of the name of an ontology, `labels`, `cypher`, `ontology export` and the commands on distances,
+    loci and selections also accept NAME@VERSION, where VERSION is the beginning of the digest of a version.
     Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
     Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable, 130 stopped
     by Ctrl-C.

@@ -9,6 +9,7 @@ import click
 
 from labelgrove.cli.options.completers import bundles, files, ontologies
 from labelgrove.cli.options.labels import finder, read_keys
+from labelgrove.cli.options.storedspace import by_option, labels_option, metric_option
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
@@ -37,31 +38,9 @@ def bundle() -> None:
     shell_complete=files(),
     help="The labels your model knows: a file with one key per line, - for stdin, or key,key,...",
 )
-@click.option(
-    "--by",
-    type=click.Choice(["auto", "key", "name"]),
-    default="auto",
-    show_default=True,
-    help="Whether labels are given by key or by name. A name that several labels share is an error; "
-    "the message lists their keys.",
-)
-@click.option(
-    "--metric",
-    type=click.Choice(["auto", "tree", "graph"]),
-    default="auto",
-    show_default=True,
-    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
-    "auto: tree if the hierarchy is a tree, else graph.",
-)
-@click.option(
-    "--labels",
-    "allowed",
-    default="all",
-    show_default=True,
-    metavar="all|leaves|FILE|KEYS",
-    shell_complete=files("all", "leaves"),
-    help="The labels that may be an answer.",
-)
+@by_option
+@metric_option
+@labels_option
 @click.option(
     "--form",
     type=click.Choice(["auto", "tree", "block"]),
@@ -143,9 +122,9 @@ def _digest_of(workspace: Workspace, ontology: str, name: str) -> str | None:
 
 
 def _instead(workspace: Workspace, replaced: str | None) -> str:
-    """Return the words ", in place of ..." about the replaced bundle, or an empty text.
+    """Return the text ", in place of ..." about the replaced bundle; if none is replaced, an empty text.
 
-    They include the number of its observed labels if the file of the bundle is local.
+    The text includes the number of observed labels of that bundle if its file is local and can be read.
     """
     from labelgrove.adapter.loading.source import open_bundle
     from labelgrove.ontology.errors import GroveError, counted

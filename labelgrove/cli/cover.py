@@ -55,7 +55,7 @@ def cover(
     safe: bool,
     as_json: bool,
 ) -> None:
-    """Find labels of ONTOLOGY from which every label is reached, as few as possible.
+    """Find as few labels of ONTOLOGY as possible from which every label is reached.
 
     A model that knows these labels can answer with every other one: for each label there are probabilities
     that make it an answer, alone or tied with other labels. Of tied labels, the first in canonical order is

@@ -29,7 +29,7 @@ _EATEN = re.compile(r":\s*[,}]")
 @click.option(
     "--ontology",
     shell_complete=ontologies,
-    help="Bind $version to the current version of this ontology, or to another version as NAME@VERSION.",
+    help="Bind $version to the current version of this ontology; NAME@VERSION binds another version.",
 )
 @click.option(
     "--param",

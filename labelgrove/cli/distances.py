@@ -100,7 +100,10 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
 
 
 def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArray[Any]:
-    """Return the distances from every allowed label to `columns`, in this order; a job computes them."""
+    """Return the distances from every allowed label to each label in `columns`; a job computes them.
+
+    There is a row for each allowed label. The columns are in the order of `columns`.
+    """
     import numpy as np
 
     from labelgrove.workers.kinds.distances import read_distances

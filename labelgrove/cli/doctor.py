@@ -230,7 +230,9 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
             )
         what = "the folder does not exist yet; the first ingest makes it"
         if ready is None:
-            return Note(f"{what}; the database cannot be read, so versions may be missing here")
+            return Note(
+                f"{what}; the database cannot be read, so it is not known whether versions are missing"
+            )
         return what
     # Random content: with equal content, one doctor would delete the file that another is about to read.
     probe = store.put_bytes(f"labelgrove doctor {secrets.token_hex(16)}\n".encode())
@@ -270,7 +272,9 @@ def _graph(workspace: Workspace, ready: Sequence[Version] | None) -> str:
     if ready is None:  # the graph answers; the row of the database says what is wrong there
         return Note(f"{described}; not compared with the database, which cannot be read")
     if _holds_none(workspace.artifacts, ready):
-        return Note(f"{described}; it cannot be rebuilt from this artifact store, see the row of artifacts")
+        return Note(
+            f"{described}; it cannot be rebuilt from this artifact store; the row `artifacts` says why"
+        )
     for version in ready:
         workspace.artifacts.size(version.snapshot_sha256)  # NotFoundError: the graph could not be rebuilt
         if version.current and workspace.graph.current(version.ontology) != version.digest:
@@ -297,8 +301,8 @@ def _workers(settings: Settings) -> str:
     if broker.durable:
         return f"{detail}, append-only file"
     return Note(
-        f"{detail}; it keeps nothing on disk: if it restarts, waiting units are sent again from the ledger "
-        "within 10 minutes; to avoid this wait, run: redis-cli CONFIG SET appendonly yes"
+        f"{detail}; the broker keeps nothing on disk: if it restarts, waiting units are sent again from the "
+        "ledger within 10 minutes; to avoid this wait, run: redis-cli CONFIG SET appendonly yes"
     )
 
 
@@ -362,7 +366,11 @@ def _ahead(clock: Callable[[], float]) -> float:
 
 
 def _folders(settings: Settings) -> dict[str, Path]:
-    """Return a dictionary from variables to the local folders that they set, with one folder per disk."""
+    """Return a dictionary from names of environment variables to the local folders that they name.
+
+    It contains ``GROVE_HOME``. It contains ``GROVE_ARTIFACTS_URL`` only if that names a local folder on
+    another disk.
+    """
     from labelgrove.ontology.store.artifacts import open_store
 
     folders = {"GROVE_HOME": settings.home}

@@ -57,7 +57,8 @@ _report_options = option_group(
 @click.option(
     "--hierarchy",
     is_flag=True,
-    help="On a graph metric: take ancestors and branches from the primary parents in the ontology.",
+    help="On a graph metric: add the measures that need ancestors and branches, which are taken from the "
+    "primary parents in the ontology.",
 )
 @click.option(
     "--branch-level",
@@ -107,8 +108,9 @@ def evaluate(
     may be larger than memory.
 
     The report compares the Fréchet mean with argmax, a constant answer, the Fréchet mean among observed
-    labels, CRM, and the observed label nearest to the truth. No rule that answers with observed labels can be
-    better than the last one. The report ends with a verdict: whether to use the Fréchet mean.
+    labels, CRM, and the observed label nearest to the truth. No rule that answers only with observed labels
+    can be better than always giving the observed label nearest to the truth. The report ends with a verdict:
+    whether to use the Fréchet mean.
     """
     from labelgrove.adapter import evaluate as measure
     from labelgrove.adapter.outputs.truthfile import read_truth_keys
@@ -241,7 +243,7 @@ def _check_reports(reports: tuple[Path, ...]) -> None:
 
 def _origin(inputs: dict[str, Path], settings: dict[str, Any]) -> Origin:
     """Return the origin of a report: the command, its settings, its inputs' digests, and package versions."""
-    from labelgrove.digests import sha256_of
+    from labelgrove.ontology.store.filedigest import sha256_of
     from labelgrove.report.content import Origin
     from labelgrove.report.forms import versions
 
@@ -259,9 +261,10 @@ def _write(page: Report, reports: tuple[Path, ...]) -> None:
 def _spaces(
     bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
-    """Return the metric space of a block bundle, and the tree of its ontology if `hierarchy` is set.
+    """Return a pair for a block bundle: its metric space, and the tree of its ontology.
 
-    Both are None if no ontology is known, or if `adapter.space` already is the metric space.
+    The tree is None unless `hierarchy` is set. Both are None if no ontology is known. Both are also None if
+    the adapter has a metric space already (`adapter.space`), because the bundle is then not a block.
     """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:

@@ -121,10 +121,10 @@ def ingest(
 
 
 def _report(result: ReadResult | Snapshot) -> tuple[Report, str | None]:
-    """Return the report about reading a source, and the time of that reading if it was an earlier one.
+    """Return a pair: the report about reading a source, and the time of that reading or None.
 
-    An unchanged source is not read again: the report of its earlier reading is returned, with the time of
-    that reading. If the source was read now, the time is None.
+    An unchanged source is not read again: then the report and the time are those of its earlier reading. If
+    the source was read now, the time is None.
     """
     from labelgrove.ontology.versions.snapshots import Snapshot
 

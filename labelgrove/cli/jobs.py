@@ -337,12 +337,10 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     `names` are the ontologies whose content is equal to the input of the job. If there are several, return
     only the ones that the targets of the job name; if the targets name none of them, return all.
     """
-    from labelgrove.ontology.sql.database import reading
-    from labelgrove.workers.ledger.records import read_requested_names
+    from labelgrove.workers.ledger.ledger import Ledger
 
     if len(names) > 1:
-        with reading(workspace.engine) as connection:
-            asked = {target.get("ontology") for target in read_requested_names(connection, job.id)}
+        asked = {target.get("ontology") for target in Ledger(workspace.engine).requested_names(job.id)}
         names = [name for name in names if name in asked] or names
     return ", ".join(sorted(names))
 

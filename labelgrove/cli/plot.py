@@ -9,7 +9,7 @@ import click
 
 from labelgrove.cli.options.completers import files, ontologies
 from labelgrove.cli.options.labels import KEYS
-from labelgrove.cli.options.storedspace import StoredSpace, with_space
+from labelgrove.cli.options.storedspace import StoredSpace, labels_option, metric_option, with_space
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import note
@@ -48,23 +48,14 @@ def plot() -> None:
 @plot.command()
 @click.argument("ontology", required=False, shell_complete=ontologies)
 @click.option("--observed", metavar=KEYS, shell_complete=files(), help="Three labels of ONTOLOGY.")
+@metric_option
+@labels_option
 @click.option(
-    "--metric",
-    type=click.Choice(["auto", "tree", "graph"]),
-    default="auto",
+    "--seed",
+    default=0,
     show_default=True,
-    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
-    "auto: tree if the hierarchy is a tree, else graph.",
-)
-@click.option(
-    "--labels",
-    type=click.Choice(["all", "leaves"]),
-    default="all",
-    show_default=True,
-    help="The labels that may be an answer.",
-)
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the six families."
+    type=click.IntRange(0),
+    help="Without ONTOLOGY: the seed of the six families of label spaces.",
 )
 @_out
 @with_workspace
@@ -73,7 +64,7 @@ def simplex(
     ontology: str | None,
     observed: str | None,
     metric: Any,
-    labels: Any,
+    allowed: str,
     seed: int,
     out: Path,
 ) -> None:
@@ -93,7 +84,7 @@ def simplex(
     if ontology is None or observed is None:
         _save(plots.region_panels(plots.paper_families(seed)), out)
         return
-    stored = StoredSpace.open(workspace, ontology, metric, labels, "auto")
+    stored = StoredSpace.open(workspace, ontology, metric, allowed, "auto")
     keys = stored.keys(observed, "observed label")
     _save(plots.prediction_regions(stored.space, keys, name=stored.title), out)
 
@@ -133,9 +124,9 @@ def selection(n_labels: int, start: int, rounds: int, seeds: int, out: Path) -> 
     import numpy as np
 
     from labelgrove import plots
+    from labelgrove.datasets.randomgraphs import random_tree
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.geometry import metric_space, sample_observed
-    from labelgrove.ontology.randomgraphs import random_tree
 
     if start + rounds > n_labels:
         raise InputError(

@@ -1,4 +1,4 @@
-"""``grove jobs result``: show or write the result of a job, as its kind describes it."""
+"""``grove jobs result``: show or write the result of a job, in the form that the kind of the job defines."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def score(
 
 
 def _check_ending(out: Path | None) -> None:
-    """Refuse a name for the answers that promises a format of arrays."""
+    """Raise an error if the file for the answers has the ending of an array or table file other than .csv."""
     from labelgrove.adapter.outputs.outputfiles import FORMATS
     from labelgrove.ontology.errors import InputError
 
@@ -148,7 +148,7 @@ def _check_ending(out: Path | None) -> None:
 def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
-    """Yield a line for each answer; outputs in a file are read block by block, so they may exceed memory."""
+    """Yield a line for each answer; a file is read a few rows at a time, so it may be larger than memory."""
     from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 

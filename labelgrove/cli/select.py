@@ -22,14 +22,14 @@ __all__ = ["read_costs", "select"]
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read the cost of observing each label from a CSV file with the columns label and cost in its header."""
     from labelgrove.adapter.outputs.outputfiles import is_number
-    from labelgrove.ontology.errors import InputError, NotFoundError
+    from labelgrove.ontology.errors import InputError, no_such_file
 
     if source is None:
         return None
     try:
         text = Path(source).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise NotFoundError(f"--costs {source}: there is no such file; check the path") from None
+        raise no_such_file(f"--costs {source}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--costs {source}: cannot be read: {error}") from error
     rows = list(csv.reader(io.StringIO(text)))

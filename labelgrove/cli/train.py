@@ -53,7 +53,7 @@ def train(
     probabilities.npy, and columns.txt for --columns.
     """
     from labelgrove.adapter.outputs.truthfile import read_truth
-    from labelgrove.experiments.training import train_files
+    from labelgrove.training import train_files
 
     with Progress(f"train {model}").shown():
         trained = train_files(
@@ -74,7 +74,6 @@ def train(
 
 def _features(path: Path) -> Any:
     """Return the samples in a file: the lines of a text file, or the rows of an array."""
-    from labelgrove.adapter.outputs.truthfile import read_truth
-    from labelgrove.datasets.ownfiles import read_features
+    from labelgrove.datasets.ownfiles import read_features, read_texts
 
-    return read_truth(path) if path.suffix == ".txt" else read_features(path)
+    return read_texts(path) if path.suffix == ".txt" else read_features(path)

@@ -23,7 +23,7 @@ __all__ = ["worker"]
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
     show_default=True,
-    help="The least severe messages to log.",
+    help="Log messages of this severity and of higher ones.",
 )
 @click.option(
     "--log-format",

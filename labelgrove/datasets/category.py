@@ -41,7 +41,9 @@ class Categories:
 
 @lru_cache(maxsize=2)
 def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
-    """Generate a hierarchy with hubs, a vector for each category near that of its parent, and documents.
+    """Generate a hierarchy with hubs, a vector for each category, and documents.
+
+    The vector of a category is near the vector of its parent.
 
     Notes
     -----

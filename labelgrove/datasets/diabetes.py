@@ -1,4 +1,7 @@
-"""Diabetes progression on a path: each label is a bin of a number, and distances are counted in bins."""
+"""Diabetes progression on a path.
+
+Each label is a range of the measured progression, called a bin; distances are counted in bins.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ _BINS = 33
 
 
 def diabetes_on_path(seed: int) -> Labeled:
-    """Return scikit-learn's 442 patients, half of them for training; labels are 33 equal bins on a path."""
+    """Return scikit-learn's 442 patients, half of them for training.
+
+    The labels are 33 bins of equal width on a path.
+    """
     from sklearn.datasets import load_diabetes
     from sklearn.preprocessing import StandardScaler
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.datasets.labeled import Labeled, spread
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read
 from labelgrove.ontology.readers.formats.wordnet import data_file
+from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["Glosses", "glosses", "noun_tree", "wordnet_digest"]
 
@@ -94,7 +94,8 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
         Number of labels to choose; 0 means all. Labels with more leaf children are chosen first, and of
         labels with equally many, those that come first in canonical order.
     named : bool, default=False
-        Whether a document keeps all words, and begins with the words of its synset before the gloss.
+        Whether each document consists of the words of its synset and the whole gloss. By default, it is the
+        gloss without the words that name the synset or its label.
 
     Raises
     ------

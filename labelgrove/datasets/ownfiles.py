@@ -17,17 +17,18 @@ from numpy.typing import NDArray
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.adapter.outputs.truthfile import read_truth
+from labelgrove.adapter.plainfile import plain_text
 from labelgrove.datasets.filepaths import FilePaths
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import InputError, UnknownLabelError, first_few
 from labelgrove.ontology.geometry import EuclideanSpace, MetricSpace, metric_space
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
+from labelgrove.ontology.store.filedigest import sha256_of
 
-__all__ = ["Files", "read_features", "read_votes"]
+__all__ = ["Files", "read_features", "read_texts", "read_votes"]
 
 _SPLIT_STREAM = 13
 
@@ -149,6 +150,15 @@ def read_features(path: Path) -> Any:
     from scipy.sparse import csr_matrix
 
     return csr_matrix(read_scipy(path))
+
+
+def read_texts(path: Path) -> list[str]:
+    """Return the text of each sample: one for each line of a file, where a blank line is an empty text.
+
+    The file may end with a line end, which adds no text.
+    """
+    lines = plain_text(path).split("\n")
+    return [line.strip() for line in (lines if lines[-1] else lines[:-1])]
 
 
 def read_votes(path: Path) -> list[list[str]]:

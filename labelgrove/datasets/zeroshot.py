@@ -33,9 +33,9 @@ class ZeroShot:
         Predictions at temperature 1; predictions at other temperatures are computed from them.
     spaces : dict of str to MetricSpace
         Each space that can be made from the data. ``internal`` has the distances between the class vectors.
-        ``tree`` and ``graph`` have distances in the hierarchy; only the classes, or for files the labels
-        chosen with ``--answers``, may be answers. In ``tree, ancestors``, the ancestors of the classes may be
-        answers too. ``complete`` is the complete graph of the classes.
+        ``tree`` and ``graph`` have distances in the hierarchy. With glosses, only the classes may be answers
+        in them; with a user's files, the labels chosen with ``--answers``. In ``tree, ancestors``, the
+        ancestors of the classes may be answers too. ``complete`` is the complete graph of the classes.
     """
 
     predicted: Predicted

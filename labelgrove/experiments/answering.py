@@ -49,8 +49,9 @@ def answer_experiment(
         The parameters of the job.
     wait : callable
         Called with a function that submits the job and returns at once. `wait` must wait for the job, and
-        return the job with its result. Errors that `wait` raises are passed on. If Ctrl-C stops it, the
-        copies of the job's files are removed before the `KeyboardInterrupt` is passed on.
+        return the job with its result. Errors that `wait` raises are passed on. If Ctrl-C stops `wait`, this
+        process removes the files that it prepared for the units (`experiments.prepared`), and then passes
+        the `KeyboardInterrupt` on.
     """
     from labelgrove.workers.client import list_units, submit
 

@@ -62,7 +62,7 @@ class Contrast:
         if not self.before or len(self.before) != len(self.after):
             raise InputError(
                 f"contrast {self.setting!r}: {len(self.before)} errors before and {len(self.after)} after; "
-                "give at least one trial, with an error of both rules"
+                "give at least one trial, and one error of each rule for every trial"
             )
 
     @property
@@ -194,8 +194,9 @@ def judge(
     before, after : str
         Names of the two rules in the sentence.
     worse : Verdict, default=Verdict.REVERSES
-        The verdict if no setting is better and at least one is worse. If the errors of `before` are
-        bounds, give "does not hold", because to miss a bound reverses nothing.
+        The verdict if no setting is better and at least one is worse. If `before` is not a rule but a bound
+        on the errors of `after`, give `Verdict.FAILS`: errors above a bound refute a claim, but do not show
+        its reverse.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Write the document of an experiment: what identifies it, its findings, and the pages made from it.
+"""Write the document of an experiment, with its identity and its findings; make pages from the document.
 
 ::
 
@@ -150,7 +150,7 @@ def write_overview(
     -------
     paths : list of Path
         ``results.html`` links to the page of each experiment; ``results.md`` contains the text of all pages,
-        except the tables that are folded on them.
+        except the tables that are closed at first on the HTML pages.
 
     Raises
     ------
@@ -177,5 +177,5 @@ def _write(path: Path, content: bytes) -> None:
         write_whole(path, [content])
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be written ({error.strerror}); name a folder that you may write"
+            f"{path}: cannot be written ({error.strerror}); name a folder that you may write to"
         ) from error

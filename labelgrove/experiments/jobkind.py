@@ -14,7 +14,7 @@ from labelgrove.adapter.plainfile import open_plain
 from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
 from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.prepared import turn
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
 from labelgrove.workers.kinds.parameters import Parameter, Parameters, is_digest
 from labelgrove.workers.kinds.requestfiles import local_file
@@ -124,7 +124,9 @@ def _gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     The digests become part of the job. The endings of the file names are kept, because they tell the formats.
     """
     asked = dict(given)
-    files = dict(asked.get("files") or {})
+    if not isinstance(asked.setdefault("files", {}), dict):
+        raise InputError(f"experiment: files is {asked['files']!r}; leave it out: it is filled in")
+    files = dict(asked["files"])
     for name in OWN_FILES:
         location = asked.pop(name, None)
         if location is not None:
@@ -140,10 +142,11 @@ def _published(artifacts: ArtifactStore, name: str, location: Any) -> dict[str, 
             with open_plain(path) as file:
                 content = file.read()
         except FileNotFoundError:
-            raise NotFoundError(f"{location}: there is no such file; check the path") from None
+            raise no_such_file(location) from None
         except OSError as error:
             raise InputError(
-                f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); give one file"
+                f"experiment: {name} is {location!r}, which cannot be read ({error.strerror}); "
+                "name one file that can be read, not a folder"
             ) from error
         ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
         if not _ENDING.fullmatch(ending):

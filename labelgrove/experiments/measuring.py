@@ -155,7 +155,7 @@ def fitted_temperature(predicted: Predicted) -> float:
 
 
 def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of least expected 0-1 loss in each row; of tied columns, the first by `order`."""
+    """Return the column of least expected 0-1 loss in each row; of tied columns, that of least `order`."""
     arranged = np.argsort(order, kind="stable")
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):
@@ -184,9 +184,9 @@ def check_argmax(columns: Sequence[str], probabilities: NDArray[Any]) -> int:
 
     Notes
     -----
-    Only the observed labels are scored: on a complete graph, the variance of any other label is the sum of
-    the weights of the row, so it is never smaller. The check takes O(n_samples * n_observed^2) time; it reads
-    512 rows at a time.
+    Only the observed labels are scored. On a complete graph, the variance of any other label is the sum of
+    the weights of the row; the variance of an observed label is this sum without its own weight, so it is
+    never larger. The check takes O(n_samples * n_observed^2) time; it reads 512 rows at a time.
     """
     space = CompleteSpace(sorted(columns, key=str.encode))
     order = space.index(columns)

@@ -1,9 +1,9 @@
 """Provide the files and data that the units of a job share.
 
 A process prepares them for the first unit, and keeps them for the next units. The files are in a folder in
-``$GROVE_HOME/experiments``; its name contains the host name and the process id. The ending of each file name
-tells the format of the file. A process removes its folder when it releases the data. The folder of a killed
-process is removed when the next job is prepared on the same host.
+``$GROVE_HOME/experiments``, which the process locks. The ending of each file name tells the format of the
+file. A process removes its folder when it releases the data. The folder of a killed process, which is no
+longer locked, is removed when the next job is prepared.
 """
 
 from __future__ import annotations
@@ -11,21 +11,20 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
 import shutil
-import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import ServiceError
 from labelgrove.ontology.store.disk_faults import disk_advice
-from labelgrove.ontology.store.posix import is_alive
+from labelgrove.ontology.store.filedigest import sha256_of
+from labelgrove.ontology.store.posix import try_lock
 from labelgrove.ontology.store.wholefile import make_folder
 from labelgrove.workers.ledger.specs import canonical_json
 
@@ -39,6 +38,12 @@ __all__ = ["Prepared", "forget", "kept", "named_files", "turn"]
 
 _IDLE_S = 60.0
 """Seconds after the last unit of a job in this process until its data are released."""
+
+_NEW = "new-"
+"""Beginning of the name of a folder that is not locked yet."""
+
+_NEW_S = 60.0
+"""Seconds after which a folder that is still new was left by a killed process."""
 
 turn = threading.Lock()
 """Held while a unit runs: its data, limit of BLAS threads and warning filters apply to the whole process."""
@@ -67,7 +72,7 @@ class Prepared:
         return bool(self._data)
 
     def data(self, experiment: Experiment[Any, Any], settings: Any) -> Any:
-        """Return what all units share, prepared by the first call."""
+        """Return the data that all units share; the first call prepares them."""
         if not self._data:
             self._data.append(experiment.prepare(settings, self.files))
         return self._data[0]
@@ -157,9 +162,7 @@ def _provided(work: Work) -> Iterator[Files | None]:
         return
     with ExitStack() as stack:
         try:
-            make_folder(shared)
-            folder = Path(tempfile.mkdtemp(prefix=f"{socket.gethostname()}-{os.getpid()}-", dir=shared))
-            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder = stack.enter_context(_locked_folder(shared))
             for name, entry in work.parameters["files"].items():
                 _provide(work.artifacts, entry["sha256"], _path(folder, name, entry))
         except ServiceError:
@@ -171,16 +174,39 @@ def _provided(work: Work) -> Iterator[Files | None]:
         yield named_files(work.parameters, folder)
 
 
-def _sweep(shared: Path) -> None:
-    """Remove the folders of dead processes of this host, and the folders of this process.
+@contextmanager
+def _locked_folder(shared: Path) -> Iterator[Path]:
+    """Yield a new folder in `shared`, which exists and is locked until the block ends."""
+    make_folder(shared)
+    new = Path(tempfile.mkdtemp(prefix=_NEW, dir=shared))
+    descriptor = os.open(new, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # no locks here: `_sweep` cannot lock either, and removes nothing
+            try_lock(descriptor)
+        folder = new.rename(shared / new.name.removeprefix(_NEW))  # only now, so that no other removes it
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
 
-    When this function is called, this process does not use any folder.
+
+def _sweep(shared: Path) -> None:
+    """Remove the folders that no process has locked: their processes were killed.
+
+    A process ID would not tell, because processes in several containers may share the folder.
     """
-    named = re.compile(rf"{re.escape(socket.gethostname())}-(\d+)-[^-]+")
     for path in list(shared.iterdir()) if shared.is_dir() else []:
-        found = named.fullmatch(path.name)
-        if found and (int(found[1]) == os.getpid() or not is_alive(int(found[1]))):
-            shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if path.name.startswith(_NEW) and time.time() - path.stat().st_mtime < _NEW_S:
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                if try_lock(descriptor):
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(descriptor)
 
 
 def _provide(artifacts: ArtifactStore, digest: str, path: Path) -> None:

@@ -24,7 +24,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
     Parameters
     ----------
     settings : dataclass
-        Its fields are numbers, texts, or tuples of one of these.
+        Each field is a number, a text, a tuple of numbers or a tuple of texts.
     changes : sequence of str
         ``name=value``, or ``name=value,value,...`` for a tuple.
 
@@ -53,7 +53,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
             values = tuple(kind(cell) for cell in cells)
         except ValueError:
             raise InputError(
-                f"--set {change!r}: {text!r} is not {kind.__name__}; the default is {now!r}"
+                f"--set {change!r}: {text!r} is not of type {kind.__name__}; the default is {now!r}"
             ) from None
         _check(change, name, values)
         made[name] = values if isinstance(now, tuple) else values[0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from labelgrove.datasets.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from labelgrove.ontology.geometry import MetricSpace, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 
 __all__ = ["paper_families"]
 
@@ -26,7 +26,7 @@ def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...
     Returns
     -------
     families : dict
-        Under the title of each family, a pair: a space in which 100 labels may be answers, and a tuple of
+        From the title of each family to a pair: a space in which 100 labels may be answers, and a tuple of
         three observed keys. The families are: a random tree; 100 leaves of a random tree of 1,000 labels; the
         10 × 10 grid; Watts-Strogatz (k = 5, p = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The
         observed labels have the positions 0, 39 and 99 in the sorted keys.

@@ -54,7 +54,7 @@ def locus_hierarchy(
     name: Callable[[str], str] = str,
     title: str = "What the classifier can answer",
 ) -> Figure:
-    """Draw a hierarchy from its root down, with a mark that shows if a label is observed or reached.
+    """Draw a hierarchy from its root down, with marks that show which labels are observed or reached.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def locus_hierarchy(
         The indices of the labels that may be answers; all by default.
     limit : int, default=1000
         The largest number of marks, at most 2,000. If the hierarchy has more labels, a mark may represent
-        whole branches; the number of their labels is written below it. Branches in which only some labels are
-        reached are drawn in more detail first.
+        whole branches; the number of their labels is written below it. Detail is given first to
+        branches in which only some labels are reached.
     name : callable, default=str
         Turns the key of an observed or reached label into the text at its mark. Observed labels are named
         first, then the others from the root down, as long as there is room. Up to 25 observed labels are all
@@ -92,7 +92,7 @@ def locus_hierarchy(
 
     Notes
     -----
-    O(n_labels + limit log limit).
+    The time is O(n_labels + limit log limit).
     """
     if not 1 <= limit <= _MOST_MARKS:
         raise InputError(f"limit: {limit} marks requested; draw 1 to {_MOST_MARKS}")
@@ -193,8 +193,8 @@ def _branches(
     """Draw the marks of whole branches, and return what the legend says about them.
 
     The size of a mark depends on the number of its labels, and its color on the share of them that is
-    reached. The returned dictionary has a key for each text in the legend; its value is a pair, the color and
-    the width of the rim of the marks that the text explains.
+    reached. Each entry of the returned dictionary describes one kind of these marks: the key is the text of
+    the legend, and the value is a pair with the color and the width of the rim of such marks.
     """
     grouped = [(mark, place) for mark, place in places if _n_labels(forest, mark) > 1]
     if not grouped:

@@ -145,9 +145,9 @@ class Names:
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many taken squares each box of `size` (columns, rows) contains.
+    """For each box of `size` (columns, rows) in `grid`, return how many of its squares are set.
 
-    The entry at a row and a column belongs to the box whose lower left square is there.
+    The count at a row and a column is that of the box whose lower left square is there.
     """
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:

@@ -71,7 +71,7 @@ def prediction_regions(
         The title of the figure.
     resolution : int, default=700
         The number of pixels along the lower side. The color of every pixel is that of its Fréchet mean; the
-        exact boundaries are drawn above the pixels.
+        exact boundaries are drawn over the pixels.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def region_panels(
 
 
 def _panel(ax: Axes, space: MetricSpace, observed: Sequence[str], resolution: int) -> list[Region]:
-    """Draw the regions of the Fréchet mean over `space`, without texts; return them, the largest first."""
+    """Draw the regions of the Fréchet mean over `space` without texts; return the regions, largest first."""
     if len(observed) != 3:
         raise InputError(
             f"observed: {list(observed)!r} given; give three labels, because regions are drawn for three"

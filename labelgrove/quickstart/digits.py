@@ -9,11 +9,11 @@ from __future__ import annotations
 from labelgrove.datasets.digits import CORNERS, SHAPE, digits_on_grid
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.training import fit_predict
 
 __all__ = ["CORNERS", "SHAPE", "classify", "grid"]
 
 _TRAIN_IMAGES = 100
-_REGULARISATION = 0.01
 
 
 def grid() -> LabelGraph:
@@ -35,17 +35,6 @@ def classify(seed: int) -> Predicted:
     The model is logistic regression with C = 0.01. The corners are so easy to tell apart that a weaker
     penalty would give probabilities of 0 and 1, which say nothing about how far away a digit is.
     """
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     data = digits_on_grid(CORNERS, seed, n_images=_TRAIN_IMAGES)
-    model = LogisticRegression(C=_REGULARISATION, max_iter=1000)
-    with threadpool_limits(limits=1):  # on products this small, several threads only wait for each other
-        model.fit(data.train_features, data.train_labels)
-        probabilities = model.predict_proba(data.test_features)
-    return Predicted(
-        columns=tuple(model.classes_.tolist()),
-        probabilities=probabilities,
-        truth=tuple(data.test_labels.tolist()),
-        train_labels=tuple(data.train_labels.tolist()),
-    )
+    predicted, _ = fit_predict(data, CORNERS, "logistic", regularisation=0.01, max_iter=1000)
+    return predicted

@@ -205,7 +205,7 @@ class _Run:
     def _bundle(
         self, ontology: str, name: str, observed: tuple[str, ...], *, metric: Literal["auto", "tree"]
     ) -> str:
-        """Build a bundle by a job, and return the name under which an adapter loads it."""
+        """Build a bundle through a job, and return the name under which an adapter loads it."""
         with self._step("bundles", f"{ontology}: building the bundle {name!r}"):
             job = build_bundle_job(self._workspace, ontology, name, observed, metric=metric)
         if job.state is not State.DONE:

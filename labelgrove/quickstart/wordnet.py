@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from labelgrove.datasets.labeled import Labeled
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.geometry import MetricSpace
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.training import fit_predict, tfidf
 
 __all__ = ["ANIMAL", "EXTRACT", "choose_observed", "classify", "subtree"]
 
@@ -26,9 +28,6 @@ EXTRACT = Path(__file__).with_name("animals.noun.gz")
 
 
 _TEST_SAMPLES = 1500
-
-
-_REGULARISATION = 10.0
 
 
 def subtree(nouns: LabelGraph | None) -> LabelGraph:
@@ -66,22 +65,13 @@ def classify(space: MetricSpace, texts: tuple[str, ...], observed: tuple[str, ..
     The features are word frequencies (tf-idf, rows of unit length), and the model is logistic regression with
     C = 10. An observed label has no column if it is not the nearest one for any training gloss.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     shuffled = np.random.default_rng((seed, 1)).permutation(len(texts))
     train, test = shuffled[: len(texts) // 2], shuffled[len(texts) // 2 :][:_TEST_SAMPLES]
     nearest = space.distances(train, space.point_index(observed)).argmin(axis=1)
-    train_labels = np.array(observed)[nearest]
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
-    model = LogisticRegression(C=_REGULARISATION, solver="newton-cg")
-    with threadpool_limits(limits=1):  # on products this small, several threads only wait for each other
-        model.fit(words.fit_transform([texts[i] for i in train]), train_labels)
-        probabilities = model.predict_proba(words.transform([texts[i] for i in test]))
-    return Predicted(
-        columns=tuple(model.classes_.tolist()),
-        probabilities=probabilities,
-        truth=tuple(space.keys[int(i)] for i in test),
-        train_labels=tuple(train_labels.tolist()),
+    words, test_words = tfidf([texts[i] for i in train], [texts[i] for i in test], min_df=2)
+    truth = np.array([space.keys[int(i)] for i in test])
+    data = Labeled(space, space, words, np.array(observed)[nearest], test_words, truth)
+    predicted, _ = fit_predict(
+        data, observed, "logistic", regularisation=10.0, max_iter=100, solver="newton-cg"
     )
+    return predicted

@@ -49,9 +49,10 @@ def calibration_report(found: CalibrationReport, origin: Origin) -> Report:
 
 
 def calibration_sections(found: CalibrationReport, *, verdict: float | None = None) -> Iterator[Section]:
-    """Yield the sections about temperatures, about reliability before and after, and about exponents.
+    """Yield the sections about temperatures, confidence, other exponents, and cautions.
 
-    `verdict` is the temperature that the verdict of the page names, if any; it is marked in the curves.
+    The section about confidence compares the default temperature with the fitted one. `verdict` is the
+    temperature that the verdict of the page names, if any; it is marked in the curves.
     """
     curve = found.trade_off
     marks = _marks(found, verdict)

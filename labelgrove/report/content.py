@@ -1,7 +1,7 @@
 """Define the content of a report, independent of its form as HTML, Markdown or JSON.
 
-A report has a verdict, sections of paragraphs, tables and pictures, and its origin. A picture is data here,
-and also has a description in words.
+A report consists of a verdict, a note about its origin, and sections. A section contains paragraphs, tables
+and pictures. A picture is data here, and also has a description in words.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell of a table that contains a verdict."""
+    """A table cell with a verdict."""
 
     text: str
     tone: Tone

@@ -218,7 +218,7 @@ def _hierarchy(found: Evaluation, named: Callable[[str], str]) -> Iterator[Secti
 
 
 def _branch_pictures(found: Evaluation, names: list[str]) -> tuple[Picture, ...]:
-    """Return a picture of the error that the Fréchet mean saves against argmax in each branch.
+    """Return a picture of the errors of argmax and of the Fréchet mean in each branch.
 
     The smallest branches are joined into one. Without branches, return no picture.
     """

@@ -201,7 +201,11 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
 
 
 def _relative(contrast: Mapping[str, Any]) -> tuple[str, float, float | None, float | None]:
-    """Return a setting, and the share of the error saved there, in percent, with the ends of its interval."""
+    """Return a row for the picture of the relative differences of a contrast.
+
+    The row has the setting, the share of the error that the second rule saves there, in percent, and the two
+    ends of the interval of this share, None if it has no interval.
+    """
     middle, width, before = 100 * contrast["relative"], contrast["half_width"], contrast["before"]
     if width is None or before == 0:
         return contrast["setting"], middle, None, None

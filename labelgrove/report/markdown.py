@@ -24,7 +24,7 @@ def to_markdown(report: Report, *, level: int = 1, brief: bool = False) -> str:
     level : int, default=1
         The level of the heading.
     brief : bool, default=False
-        Whether to leave out the pictures, and the tables that are folded on the HTML page.
+        Whether to leave out the pictures, and the tables that are closed at first on the HTML page.
     """
     blocks = [f"{'#' * level} {_text(report.heading)}"]
     blocks += [f"**{_text(name)}.** {_text(said)}" for name, said in report.lead.items()]

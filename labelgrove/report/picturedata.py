@@ -82,7 +82,8 @@ class Histogram:
     ----------
     title, x_label : str
     edges : tuple of float
-        The ends of the bins. If all are whole numbers, the bar of a bin is drawn around its lower end.
+        The ends of the bins. If all are whole numbers, each bar is centered on the lower end of its bin,
+        unless there are so many bins that neighboring ones are joined.
     rules : tuple of (str, tuple of int, float)
         The name of each rule, the number of samples in each bin, and E[d²].
     oracles : tuple of str
@@ -169,7 +170,8 @@ class Differences:
     title, x_label, better, worse : str
         `better` and `worse` are the texts for settings where the second rule is better or worse.
     rows : tuple of (str, float, float or None, float or None)
-        Each setting with its mean and the ends of its interval, None if there is no interval.
+        Each setting, the value for it, and the two ends of the interval of this value, None if there is no
+        interval.
     oracles : tuple of str
         The settings of rules that know the truth; they are bounds, and cannot be chosen.
     """

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def refuse_other_than(kind: type, name: str, given: object, advice: str) -> None:
-    """Raise `InputError` unless `given` is of type `kind`; `advice` is the next step, for the message."""
+    """Raise `InputError` unless `given` is of type `kind`; the message ends with `advice`."""
     if not isinstance(given, kind):
         raise InputError(
             f"{name}: {shortened(given)} of type {type(given).__name__}; give a {kind.__name__}, {advice}"

@@ -45,8 +45,9 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
         With `beta` 2: a `TreeScorer` for a tree if every label is allowed, a `RestrictedTreeScorer` for any
         other tree, a `EuclideanScorer` for vectors (it needs no matrix of distances) and a `GraphScorer` for
         a graph or a matrix (it measures all distances once). With any other `beta`: a `HullScorer` for a
-        tree. In all other cases: a `DenseScorer`. For complete graphs and vectors, it measures rows of
-        distances when they are needed; for other spaces, it measures all distances once.
+        tree. For all spaces and exponents not named so far: a `DenseScorer`. For complete graphs and vectors,
+        a `DenseScorer` measures rows of distances when they are needed; for other spaces, it measures all
+        distances once.
 
     Raises
     ------
@@ -132,8 +133,8 @@ def frechet_mean(
     -----
     The result is exact up to the tie rule of `ontology.geometry.ties`; among tied labels, the one with the
     lowest canonical index is returned. A sample takes O(n_observed) time on a tree with `beta` 2, and
-    O(n_observed * n_labels) time in other cases. On graphs, a sample in a batch of several hundred takes
-    less. To score many batches, prepare a scorer once with `make_scorer`.
+    O(n_observed * n_labels) time in other cases. On graphs, a sample takes less time if it is in a
+    batch of several hundred. To score many batches, prepare a scorer once with `make_scorer`.
 
     Examples
     --------

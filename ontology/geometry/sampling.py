@@ -131,7 +131,7 @@ def uniform_center(space: MetricSpace) -> str:
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """Return `seed` if it is a generator, else a new generator with this seed (a whole number from 0)."""
+    """Return `seed` if it is a generator, else a new generator with this seed, a whole number >= 0."""
     if isinstance(seed, np.random.Generator):
         return seed
     return np.random.default_rng(whole_number("seed", seed, 0))

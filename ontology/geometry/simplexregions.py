@@ -38,8 +38,8 @@ class Region:
         The labels that win, ascending. They are tied everywhere in the region, and the first is the answer.
     corners : ndarray of shape (n_corners, 3), dtype=float64
         Weights at the corners of the region, in order around it, rounded from exact fractions. A region that
-        is a line has two corners, and a region that is a point has one. In such regions the labels only tie
-        with other labels.
+        is a line has two corners, and a region that is a point has one. At every point of such a
+        region, other labels are tied with those in `labels`.
     area : Fraction
         Share of the simplex, exact; 0 for lines and points.
     """

@@ -25,7 +25,7 @@ parent.
 
 @dataclass
 class Climb:
-    """A label, called its start, and all labels above it.
+    """One label, called the start of the climb, and all labels above it.
 
     Attributes
     ----------

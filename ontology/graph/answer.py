@@ -39,7 +39,7 @@ class Rows:
 
 
 def plain_value(value: Any) -> Any:
-    r"""Return `value` as JSON can represent it: dates and other objects as text, NaN and infinities by name.
+    r"""Return `value` in a form that JSON has: dates and other objects as text, NaN and infinities by name.
 
     >>> plain_value([float("inf"), b"\x01", (1, None)])
     ['Infinity', '01', [1, None]]

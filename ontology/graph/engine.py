@@ -51,8 +51,8 @@ class Engine(abc.ABC):
     def describe(self) -> dict[str, Any]:
         """Connect to the engine, and return a dictionary that describes it.
 
-        The keys are ``engine`` (its name), ``version`` and ``where`` (its folder, or its URL with a masked
-        password). An engine may add more keys.
+        The keys are ``engine`` (its name), ``version`` and ``where`` (the folder of an embedded engine, or
+        the URL of a server with the password masked). An engine may add more keys.
         """
 
     @abc.abstractmethod
@@ -61,7 +61,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def wipe(self) -> bool:
-        """Remove everything if the graph belongs only to this engine, and return whether it did.
+        """Remove everything and return True if the graph belongs only to this engine; else return False.
 
         The next use creates an empty graph.
         """
@@ -147,9 +147,10 @@ class Engine(abc.ABC):
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:
-    """Return the ids of the jobs linked to a result in the graph; a result with at least one is complete.
+    """Return the ids of the jobs that are linked to a result in the graph.
 
-    Raises `NotFoundError` if the result's version is not ready.
+    A result is complete if at least one job is linked to it. Raises `NotFoundError` if the result's version
+    is not ready.
     """
     digest = result.graph.digest
     states = [row["state"] for row in run("version", version=digest).dicts()]

@@ -73,13 +73,13 @@ class GraphStore:
     def describe(self) -> dict[str, Any]:
         """Connect to the engine, and return a dictionary that describes it.
 
-        The keys are ``engine`` (its name), ``version`` and ``where`` (its folder, or its URL with a masked
-        password). An engine may add more keys.
+        The keys are ``engine`` (its name), ``version`` and ``where`` (the folder of an embedded engine, or
+        the URL of a server with the password masked). An engine may add more keys.
         """
         return self.engine.describe()
 
     def wipe(self) -> bool:
-        """Remove everything if the graph belongs only to this store, and return whether it did."""
+        """Remove everything and return True if the graph belongs only to this store; else return False."""
         return self.engine.wipe()
 
     def close(self) -> None:
@@ -168,9 +168,9 @@ class GraphStore:
         name, digest : str
             Ontology and version.
         fence : int, at least 0
-            Number that increases with each publication. If it is not higher than that of the last
-            publication, nothing changes: there is no error if both publish the same version, and
-            `ConflictError` is raised otherwise.
+            Number that increases with each publication. If it is not higher than the fence of the last
+            publication, nothing changes. `ConflictError` is then raised unless the last publication was of
+            the same version.
 
         Raises
         ------
@@ -351,10 +351,10 @@ class GraphStore:
         return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
 
     def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the common ancestors of `a` and `b` that are not above another common ancestor, by idx.
+        """Return the common ancestors of `a` and `b` that are not above another common ancestor.
 
-        Here a label is also its own ancestor. A tree has at most one such ancestor; where labels have
-        several parents, there may be more.
+        They are ordered by idx. Here a label is also its own ancestor. In a tree there is at most one such
+        ancestor; if labels have several parents, there may be more.
         """
         self._refuse_undirected(digest, "ancestors")
         return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
@@ -431,7 +431,7 @@ class GraphStore:
     def _refuse_undirected(self, digest: str, question: str) -> None:
         if not self.engine.known_version(digest)["directed"]:
             raise InputError(
-                f"{question}: version {digest[:12]} is undirected and has no parents and children"
+                f"{question}: version {digest[:12]} is undirected, so its labels have no parents or children"
             )
 
     def __enter__(self) -> Self:

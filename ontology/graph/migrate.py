@@ -54,7 +54,7 @@ def migrations(dialect: str) -> list[Migration]:
             raise MigrationError(f"{path}: a migration must be named like V0001__what_it_does.cypher")
         if int(match[1]) != len(found) + 1:
             raise MigrationError(
-                f"{path}: number {match[1]} follows {len(found):04}; number them without gaps"
+                f"{path}: number {match[1]} follows {len(found):04}; number the migrations without gaps"
             )
         text = path.read_text(encoding="utf-8")
         checksum = hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Describe results of jobs as nodes and relationships of the graph, and check them against its schema."""
+"""Describe results of jobs as nodes and relationships; check these against the schema of the graph."""
 
 from __future__ import annotations
 
@@ -205,14 +205,14 @@ def check_result(result: GraphResult) -> None:
         if type(value) is not wanted[name] or (isinstance(value, float) and not math.isfinite(value)):
             raise InputError(
                 f"{where}: property {name} is {value!r} of type {type(value).__name__}, "
-                f"expected a {'finite ' if wanted[name] is float else ''}{wanted[name].__name__}"
+                f"expected {'a finite ' if wanted[name] is float else ''}{wanted[name].__name__}"
             )
     _check_names(f"{where}: links", [links.type for links in result.links], wanted_links)
     for links in result.links:
         _check_links(f"{where}: {links.type}", links, wanted_links[links.type], result.graph.n_labels)
     if (result.supernodes is not None) != (result.label in schema.with_supernodes):
         with_them = " or ".join(sorted(schema.with_supernodes))
-        raise InputError(f"{where}: a {with_them} must have supernodes, and no other result may")
+        raise InputError(f"{where}: a {with_them} must have supernodes; any other result must not")
     if result.supernodes is not None:
         _check_supernodes(f"{where}: supernodes", result.supernodes, result.graph.n_labels)
 

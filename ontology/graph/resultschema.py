@@ -42,7 +42,7 @@ class ResultSchema:
         For each label, the types of relationships from the node to labels of the ontology; for each type, its
         properties.
     of_version : frozenset of str
-        Labels of the nodes that have a relationship to their version instead of labels of the ontology.
+        Labels of the nodes that have a relationship to their version, and none to labels of the ontology.
     with_supernodes : frozenset of str
         Labels of the nodes that have supernodes.
     """

@@ -59,8 +59,9 @@ class ResultStore:
         Returns
         -------
         list of dict
-            ``job, kind, label, id, version``, ordered by (job, id); ``label`` is the node's label, such as
-            ``Locus``. A result of several jobs is listed for each of them.
+            Dictionaries with the keys ``job``, ``kind``, ``label``, ``id`` and ``version``, ordered by
+            (job, id). ``label`` is the label of the node, such as ``Locus``. A result of several jobs is
+            listed once for each job.
         """
         return self._engine.run_named("results", version=digest).dicts()
 
@@ -79,7 +80,10 @@ class ResultStore:
             self._engine.remove(removals(wanted[start : start + _DROPPED_TOGETHER]))
 
     def steps_dropping(self, version: str) -> list[Removal]:
-        """Return the queries that remove the results of a version and what interrupted drops have left."""
+        """Return the queries that remove the results of a version.
+
+        The queries also remove everything that interrupted drops have left.
+        """
         return removals([*self._ids(version), *self._half_dropped()])
 
     def _ids(self, version: str) -> list[str]:
@@ -92,9 +96,9 @@ class ResultStore:
 def removals(ids: Sequence[str]) -> list[Removal]:
     """Return the queries, for `Engine.remove`, that remove the results `ids` from the graph.
 
-    The first query separates the results from their version, which marks them; the second separates them from
-    their jobs. The later queries remove only marked results, so a result that is written again meanwhile
-    remains.
+    The first query separates the results from their version; a result without a version is marked as dropped.
+    The second query separates the results from their jobs. The later queries remove only marked results. A
+    result that is written again meanwhile is no longer marked, so it remains.
     """
     if not ids:
         return []

@@ -10,9 +10,10 @@ __all__ = ["shortest_path"]
 
 
 def shortest_path(graph: LabelGraph, start: int, end: int) -> list[tuple[int, float]]:
-    """Return (index, distance from `start`) of each label on a shortest path; empty if there is no path.
+    """Return the labels on a shortest path from `start` to `end`, each as (index, distance from `start`).
 
-    If there are several shortest paths, the path takes at each label the next label with the smallest index.
+    The list is empty if there is no path. If several labels can follow a label on a shortest path, the one
+    with the smallest index is taken.
     O(n_edges log n_labels) time.
 
     >>> shortest_path(LabelGraph.grid((2, 2)), 0, 3)

@@ -1,8 +1,8 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
 Each of these modules imports only modules after it in this list: `request` (checks the arguments of a read),
-`detection` (finds the format of a file), `formats` (one module per format, which gives lines, columns or
-objects their meaning), `collect` (stores what a reader found), `text` (turns bytes into checked lines).
+`detection` (finds the format of a file), `formats` (interprets lines, columns or objects, in one
+module per format), `collect` (stores what a reader found), `text` (turns bytes into checked lines).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -59,8 +59,9 @@ class ReadResult:
     classes : tuple of str or None
         Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
     reading : (str, str) or None
-        The `fingerprint` of the source and the digest of its graph; set by
-        `ontology.versions.sources.read_once` if the source did not change while it was read; otherwise None.
+        A pair: the `fingerprint` of the source and the digest of its graph. Only
+        `ontology.versions.sources.read_once` sets it, and only if the source did not change while it was
+        read; otherwise it is None.
     """
 
     graph: LabelGraph | None
@@ -103,11 +104,12 @@ def read(
     format : str, optional
         Name of a format of `formats`; by default recognized from the file's name and first lines.
     direction : {"parent-child", "child-parent", "undirected"}, optional
-        Edge lists: the meaning of the first two columns. By default the words of the header decide; without a
-        header it is parent-child.
+        Edge lists: the meaning of the first two columns. By default the words of the header decide; if there
+        is no header, the first column is the parent and the second the child.
     policies : mapping of code to policy, optional
-        What the reader does about each kind of defect, which is named by its code. ``{"all": "fix"}`` makes
-        all possible repairs. docs/formats.md lists all policies.
+        What the reader does about a kind of defect; the code names the kind. ``{"all": "fix"}`` repairs every
+        kind that can be repaired, except those whose default policy is ``warn``. docs/formats.md lists all
+        policies.
     strict : bool, default=True
         Whether defects of severity error raise `DefectsError`. If False, they give a result with
         ``graph=None``.
@@ -122,7 +124,7 @@ def read(
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
     root : str, default="root"
-        Key of the virtual root (policy ``roots=virtual``).
+        Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Build a LabelGraph from what a reader collected, and report defects that only the whole source shows."""
+"""Build a LabelGraph from what a reader collected, and report the defects that no single line shows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
         The collector that the format's reader filled. Its recorder knows the policies. Defects found here are
         added to that recorder.
     root : str
-        Key of the virtual root.
+        Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
     direction_is_open : bool
         Whether parents and children may be swapped in the source, because its format allows either order.
 
@@ -57,7 +57,8 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
 
     Notes
     -----
-    O(m log m) time, where m is ``n_labels + n_edges``, plus the search of `drop_shortcuts`, which is limited.
+    O(m log m) time, where m is ``n_labels + n_edges``, plus the search of `drop_shortcuts`. After 1,000,000
+    steps, that search does not start at further labels.
     The result does not depend on the order of lines.
     """
     recorder = found.recorder
@@ -153,7 +154,7 @@ def _numbered(found: Collector) -> Edges:
 
 
 def _sparse(values: dict[int, Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Write each value of `values` into `column`, at the index that is its key, and return `column`."""
+    """Set ``column[i]`` to ``values[i]`` for each key ``i`` of `values`, and return `column`."""
     column[list(values)] = list(values.values())
     return column
 

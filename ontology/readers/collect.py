@@ -29,8 +29,8 @@ class Options:
     Attributes
     ----------
     direction : {"parent-child", "child-parent", "undirected"} or None
-        The meaning of the first two columns of an edge list. If None, the words of the header decide; without
-        a header it is parent-child.
+        The meaning of the first two columns of an edge list. If None, the words of the header decide; if
+        there is no header, the first column is the parent and the second the child.
     header : bool or None
         Whether an edge list starts with a header. If None, a header is recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
@@ -43,7 +43,7 @@ class Options:
     part : {"noun", "verb"}
         The part of a WordNet folder to read.
     root : str
-        Key of the virtual root.
+        Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
     """
 
     direction: str | None = None
@@ -142,11 +142,17 @@ class Collector:
         self.labels.setdefault(key, line)
 
     def name(self, key: str, text: str, line: int) -> None:
-        """Give a label its name; if it already has another name, report this and keep the smaller name."""
+        """Give a label its name; if it already has another name, report this.
+
+        Of the two names, the first in the order of UTF-8 bytes is kept.
+        """
         self._text("name", self.names, key, text, line)
 
     def define(self, key: str, text: str, line: int) -> None:
-        """Give a label its definition; if it already has another, report this and keep the smaller text."""
+        """Give a label its definition; if it already has another definition, report this.
+
+        Of the two definitions, the first in the order of UTF-8 bytes is kept.
+        """
         self._text("definition", self.definitions, key, text, line)
 
     def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:

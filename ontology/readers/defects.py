@@ -32,7 +32,8 @@ class Defect:
     count : int
         Number of occurrences.
     examples : tuple of (file, line, text)
-        The first 20 occurrences; lines are numbered from 1, and 0 means the file as a whole.
+        The first 20 occurrences, each with an excerpt of the source or a description as its text. Lines are
+        numbered from 1, and 0 means the file as a whole.
     places : tuple of (file, line)
         The place of each occurrence. A stored report contains only the places of the examples.
     message, remedy : str
@@ -181,7 +182,7 @@ class Recorder:
         return self._policies[code]
 
     def add(self, code: str, file: str, line: int, text: str) -> None:
-        """Record an occurrence of the defect `code` at ``file:line``; `text` is its excerpt in the report."""
+        """Record an occurrence of the defect `code` at ``file:line``; the report shows `text` with it."""
         found = self._found.setdefault(code, _Found())
         found.places.append((file, line))
         if len(found.texts) < _KEPT_TEXTS:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
+from labelgrove.ontology.errors import GroveError, InputError, no_such_file
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.defectrules import resolve_policies
@@ -24,6 +24,7 @@ from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import data_file, read_wordnet
 from labelgrove.ontology.readers.text.head import Head, head
+from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
@@ -132,8 +133,8 @@ class Request:
     def fingerprint(self) -> str:
         """Return the sha256 over the bytes of the files and everything else that determines the result.
 
-        The names of the files are included, because some formats are recognized from them; their folders are
-        not.
+        The names of the files are included, because some formats are recognized from them. The paths of their
+        folders are not included.
         """
         options = self.options
         decides = {
@@ -143,7 +144,9 @@ class Request:
             "policies": dict(sorted(self.policies.items())),
             "options": [options.direction, options.header, options.delimiter, options.relation, options.root],
             "files": [
-                None if path is None else [os.fsencode(path.name).hex(), _sha256(path)]
+                None
+                if path is None
+                else [os.fsencode(path.name).hex(), sha256_of(path, shown=printable(str(path)))]
                 for path in (self.file, options.labels)
             ],
         }
@@ -209,11 +212,11 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; if it names a WordNet folder, the file of `part` in it."""
+    """Return the readable file that a path names; for a WordNet folder, return its file for `part`."""
     shown = printable(str(path))
     try:
         if not path.exists():
-            raise NotFoundError(f"{shown}: there is no such file; check the path")
+            raise no_such_file(shown)
         file = data_file(path, part) if part and path.is_dir() else path
         if not file.is_file():
             raise InputError(f"{shown}: this is a folder or device; give a file")
@@ -223,11 +226,3 @@ def _existing_file(path: Path, part: str | None = None) -> Path:
         if isinstance(error, GroveError):
             raise
         raise InputError(f"{shown}: cannot be opened ({error}); give a file that you may read") from error
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{printable(str(path))}: cannot be read ({error}); check the disk") from error

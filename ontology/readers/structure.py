@@ -128,7 +128,8 @@ def _back_edges(
 ) -> Iterator[tuple[int, list[int], int]]:
     """Yield (edge, first labels of its loop, length of the loop) for each edge that closes a loop.
 
-    The depth-first walk begins at `start`. Of each loop, at most eight labels are given, from the top down.
+    The depth-first walk begins at `start`. Of each loop, the labels that the walk reached first are given,
+    at most eight, in the order of the walk.
     The children of a label ``v`` are ``child[begin[v]:begin[v + 1]]``.
     """
     place = {start: 0}  # label -> position on the walk, -1 once left
@@ -156,7 +157,7 @@ def settle_roots(edges: Edges, recorder: Recorder, root: str) -> Edges:
     """Report several roots or unconnected parts, and apply the policy of the defect ``roots``.
 
     ``virtual`` adds the label `root` as the parent of every root. ``largest`` keeps only the part with the
-    most labels; among parts of equal size, the one with the smallest key.
+    most labels; among parts of equal size, the part that contains the smallest key.
     """
     component = connected(edges.n_labels, edges.child, edges.parent)
     _, first, size = np.unique(component, return_index=True, return_counts=True)
@@ -226,9 +227,11 @@ def check_direction(edges: Edges, recorder: Recorder) -> None:
 def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
     """Report edges to an ancestor that a longer path also reaches; remove them if the policy is ``fix``.
 
-    The search starts only at labels with several parents. The search from a label goes up only to the level
-    of the highest parent of that label. The level of a label is the length of its longest path up to a root.
-    After 1,000,000 steps in total the search stops, which is reported as a defect.
+    The search for longer paths starts only at labels with several parents. The search from a label goes up
+    only to the level of the highest parent of that label. The level of a label is the length of its longest
+    path up to a root.
+    After more than 1,000,000 steps in total, the search does not start at further labels, which is reported
+    as a defect.
     """
     n_parents = np.bincount(edges.child, minlength=edges.n_labels)
     shared = np.flatnonzero(n_parents > 1)

@@ -40,7 +40,7 @@ def pack_document(document: Mapping[str, Any]) -> bytes:
 
 
 def read_document(artifacts: ArtifactStore, digest: str) -> dict[str, Any]:
-    """Return the document in the artifact `digest`; `ArtifactError` is raised if it is not a JSON object."""
+    """Return the document in the artifact `digest`; anything but a JSON object raises `ArtifactError`."""
     try:
         document = json.loads(artifacts.read_bytes(digest), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -100,7 +100,7 @@ class ResultFile:
         return self.metadata[name]
 
     def whole(self, name: str, least: int = 0) -> int:
-        """Return a metadata field that is a whole number of at most 19 digits, at least `least`."""
+        """Return a metadata field: a whole number of at most 19 digits that is not below `least`."""
         text = self.text(name)
         if not _WHOLE.fullmatch(text) or int(text) < least:
             raise self.fault(f"metadata: {name} is {text!r}, expected a whole number of {least} or more")

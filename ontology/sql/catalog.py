@@ -1,9 +1,10 @@
 """The catalog: the record of which ontologies, versions, artifacts and bundles exist, and who changes them.
 
-All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`). The row
-of each ontology name contains a lease and a fence. The lease keeps two ingests of one name from working
-against each other. Every write under a lease compares the fence. Therefore the writes of a process are
-refused if it continues after its lease was taken over. Times are seconds since 1970 by the database's clock.
+All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`) and of
+the names that shells complete (`ontology.sql.quickread`). The row of each ontology name contains a lease and
+a fence. The lease keeps two ingests of one name from working against each other. Every write under a lease
+compares the fence. Therefore the writes of a process are refused if it continues after its lease was taken
+over. Times are seconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class Version:
         Whether this is the current version of its ontology.
     snapshot_sha256, definitions_sha256 : str, str or None
         The sha256 of the artifact with the arrays of the label graph, and of the artifact with the
-        definitions of its labels; None without definitions.
+        definitions of its labels. `definitions_sha256` is None if there are no definitions.
     """
 
     id: int
@@ -216,14 +217,14 @@ class Catalog:
             return _versions(connection, *([] if name is None else [version_table.c.ontology == name]))
 
     def version(self, name: str, digest: str | None = None) -> Version:
-        """Return the current version of `name`, or the one whose digest begins with `digest`.
+        """Return the version of `name` whose digest begins with `digest`; by default, the current version.
 
         Raises
         ------
         NotFoundError
             If the name has no current version, or no version with that digest; the message lists what exists.
         InputError
-            If several digests begin with `digest`.
+            If `digest` is not 4 to 64 hexadecimal digits, or several digests begin with it.
         """
         check_name(name)
         if digest is not None and not re.fullmatch(r"[0-9a-f]{4,64}", digest):

@@ -1,8 +1,9 @@
 """Translate faults of the database into our own errors: recognize the fault, and say what to do about it.
 
 PostgreSQL identifies a fault by five characters (SQLSTATE), SQLite by a number. The texts of messages differ
-between versions and languages. They are read only if there is nothing else: a failed attempt to connect has
-no SQLSTATE, and SQLite has one number for all errors in statements. No driver is imported.
+between versions and languages. Therefore texts are used only where nothing else identifies the fault: a
+failed attempt to connect has no SQLSTATE, and SQLite has one number for all errors in statements. No driver
+is imported.
 
 An error in a statement is not translated: it is a defect of labelgrove, for which the driver's error and its
 traceback are needed.

@@ -61,7 +61,7 @@ def take_turn(engine: Engine, task: str, *, every_s: float) -> bool:
 
 
 def named_digests(connection: Connection) -> Iterator[str]:
-    """Yield the digest of each artifact that a bundle or version refers to; loading versions are included."""
+    """Yield the digest of each artifact to which a bundle or version refers, even a version still loading."""
     for column in _NAMED:
         yield from connection.execute(select(column).where(column.is_not(None))).scalars()
 

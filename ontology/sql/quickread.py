@@ -11,10 +11,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["read_rows"]
+__all__ = ["bundle_names", "ontology_names", "read_rows"]
 
 _WAIT_S = 2
 _SQLITE = "sqlite:///"
+
+
+def ontology_names(database_url: str, limit: int) -> list[tuple[str]]:
+    """Return the names of the ontologies that have a current version, in order."""
+    statement = "SELECT name FROM ontology WHERE current_version IS NOT NULL ORDER BY name"
+    return read_rows(database_url, f"{statement} LIMIT {limit}")
+
+
+def bundle_names(database_url: str, limit: int) -> list[tuple[str]]:
+    """Return the names of the bundles, as ``ONTOLOGY/NAME``, in order."""
+    statement = "SELECT ontology || '/' || name FROM bundle ORDER BY ontology, name"
+    return read_rows(database_url, f"{statement} LIMIT {limit}")
 
 
 def read_rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:

@@ -42,7 +42,7 @@ class Connection(sqlite3.Connection):
 
     @property
     def is_full(self) -> bool:
-        """Whether the file can only be read because its disk is full."""
+        """Whether a full disk is the reason why the file can be read but not written."""
         return self.unwritable is not None and self.unwritable.sqlite_errorcode in _FULL
 
     def is_consistent(self) -> bool:

@@ -123,7 +123,7 @@ class Copies(ABC):
 
     @abstractmethod
     def local_path(self, digest: str) -> Path:
-        """Return the path of an artifact's copy on this machine, whether or not there is a copy."""
+        """Return the path on this machine where the copy of an artifact is, or would be."""
 
     @abstractmethod
     def content(self, digest: str, fetch: Callable[[], bytes | mmap.mmap]) -> bytes | mmap.mmap:
@@ -142,12 +142,12 @@ class Copies(ABC):
 
 
 class ArtifactStore:
-    """Content-addressed files and the static index in a storage; see `open_store`.
+    """A store of two kinds of files: content-addressed files, and the small named files of the static index.
 
     A digest is 64 lower-case hexadecimal digits; an index name is 1 to 64 of ``a-z 0-9 . _ -`` and begins
-    with a letter or digit. Anything else raises `InputError`, so that no name leads out of the store. An
-    absent digest or name raises `NotFoundError`; a store that cannot be reached or written raises
-    `ServiceError`.
+    with a letter or digit. Anything else raises `InputError`, so that no name leads out of the store. A
+    method that needs the file of a digest or name raises `NotFoundError` if the file is absent. A store that
+    cannot be reached or written raises `ServiceError`.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class LocalFolder(Storage):
 
     def read(self, path: PurePosixPath) -> bytes | mmap.mmap:
         """Return a read-only memory map of a file, which stays valid when the file is deleted."""
-        with open(self._root / path, "rb") as file:
+        with open(self._root / path, "rb", opener=_without_waiting) as file:
             if os.fstat(file.fileno()).st_size == 0:  # nothing to map
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -92,9 +92,17 @@ class LocalFolder(Storage):
                         yield Path(entry.path), entry.stat().st_mtime
 
     def _folders(self, folder: str) -> Iterable[Path]:
-        """Return the folders that contain files: ``index`` itself, and for ``sha256`` those inside it."""
+        """Return the folders that contain the files of `folder`.
+
+        For ``index``, this is the folder itself. For ``sha256``, these are the folders inside it.
+        """
         top = self._root / folder
         return [top] if folder == "index" else [Path(entry.path) for entry in _entries(top) if entry.is_dir()]
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe in its place is read as empty, because its other end may never be opened."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

@@ -96,7 +96,10 @@ class RemoteFolder(Storage):
             yield from (path.rpartition("/")[2] for path in self._call(self._system.find, where))
 
     def _folders(self, folder: str) -> Iterable[str]:
-        """Return the folders that contain objects: ``index`` itself, or the folders inside ``sha256``."""
+        """Return the folders that contain the objects of `folder`.
+
+        For ``index``, this is the folder itself. For ``sha256``, these are the folders inside it.
+        """
         if folder == "index":
             return [folder]
         self._system.invalidate_cache()

@@ -130,7 +130,7 @@ def read_safetensors(
         expected = end
         if end > len(data):
             raise ArtifactError(
-                f"{name}: array {key!r} ends at byte {end} of the data, but the file has only {len(data)}; "
+                f"{name}: array {key!r} ends at byte {end} of the data, which have only {len(data)} bytes; "
                 "the file is cut short, or its header is wrong"
             )
         arrays[key] = np.ndarray(shape, dtype=dtype, buffer=data[begin:end] if end > begin else b"")
@@ -221,8 +221,8 @@ def _header(
     (length,) = struct.unpack("<Q", view[:8])
     if length > min(MAX_HEADER_BYTES, len(view) - 8):
         raise ArtifactError(
-            f"{name}: its header claims {length} bytes, more than the {len(view) - 8} bytes that follow or "
-            f"the {MAX_HEADER_BYTES} that are allowed"
+            f"{name}: its header claims {length} bytes, which is more than the rest of the file "
+            f"({len(view) - 8} bytes) or more than the limit for headers ({MAX_HEADER_BYTES} bytes)"
         )
     try:
         header = json.loads(view[8 : 8 + length].tobytes().decode(), object_pairs_hook=_without_repeats)

@@ -1,7 +1,7 @@
 """Define `Storage`: the operations of a place for files, such as a folder or a bucket.
 
-`ontology.store.artifacts.ArtifactStore` uses them to store artifacts, which are named by their digests, and
-index files.
+`ontology.store.artifacts.ArtifactStore` uses them to store index files, and artifacts, which are named by
+their digests.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Storage(ABC):
 
     @abstractmethod
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time at which a file was last written or touched to now."""
+        """Make `modified` return the current time for a file, as if the file had just been written."""
 
     @abstractmethod
     def delete(self, path: PurePosixPath) -> None:

@@ -62,11 +62,12 @@ def export_graph(
     name : str, optional
         Name of the ontology in the JSON document.
     format : {"tsv", "json"}, default="tsv"
-        ``tsv``: a table with a header and one edge a line, in the columns ``child`` and ``parent``. If there
-        are names, definitions or labels without an edge, each line is instead a label with one of its
-        parents, in the columns ``key`` and ``parent``. If edges have no direction, the columns are ``key``
-        and ``neighbor``. A column ``weight`` is added if the graph is weighted, and a column ``rank`` if a
-        rank is not 0. ``json``: one document with everything that affects the digest, and the definitions.
+        ``tsv``: a table with a header and one edge a line, in the columns ``child`` and ``parent``. If a
+        label has a name other than its key, a definition, or no edge, each line is instead a label with one
+        of its parents, in the columns ``key`` and ``parent``. If edges have no direction, the columns are
+        ``key`` and ``neighbor``. A column ``weight`` is added if the graph is weighted, a column ``rank`` if
+        a rank is not 0, and columns ``name`` and ``definition`` if there are such texts. ``json``: one
+        document with everything that affects the digest, and the definitions.
 
     Raises
     ------

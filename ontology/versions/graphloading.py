@@ -61,7 +61,10 @@ class Steps:
 
     @contextmanager
     def step(self, name: str, total: int = 1) -> Iterator[None]:
-        """Report when a block begins and ends as the step `name`; if it raises, no end is reported."""
+        """Run a block of code as the step `name`: report its beginning and its end, and add up its time.
+
+        If the block raises an error, its end is not reported.
+        """
         begin = time.perf_counter()
         self.report(name, 0, total)
         yield
@@ -70,10 +73,11 @@ class Steps:
 
 
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
-    """Do steps 3 and 4 of an ingest: load `version` into the graph, check its counts, and mark it ready.
+    """Load `version` into the graph, count its labels and edges there, and mark it ready.
 
-    The steps are those of `ontology.versions.ingest`. The counts are wrong if the graph was changed after its
-    batches were recorded; then everything is loaded once more.
+    These are steps 3 and 4 of an ingest (`ontology.versions.ingest`). If the numbers of labels and edges
+    are wrong, because somebody changed the graph after the batches were recorded as done, everything is
+    loaded once more.
     """
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version.snapshot_sha256, version.digest)
@@ -149,9 +153,9 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
 
 
 def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Check the counts of a version in the graph, and mark the version ready.
+    """Count the labels and edges of a version in the graph, and mark the version ready.
 
-    If the counts are wrong, or the version was dropped meanwhile, it is loaded again first.
+    If their numbers are wrong, or the version was dropped meanwhile, the version is loaded again first.
     `check` and the errors are those of `load_share`.
     """
     try:

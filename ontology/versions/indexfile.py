@@ -15,7 +15,10 @@ __all__ = ["index_is", "refresh_index"]
 
 
 def refresh_index(catalog: Catalog, artifacts: ArtifactStore, name: str) -> None:
-    """Update the index file of `name` from the catalog; of concurrent updates the newest wins."""
+    """Make the index file of `name` match the catalog; if the catalog changes meanwhile, do it again.
+
+    After concurrent updates, the file therefore has the newest content of the catalog.
+    """
     document = catalog.index_document(name)
     while True:
         if document is None:

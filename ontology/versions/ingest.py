@@ -3,11 +3,11 @@
 The steps have a fixed order, and each is safe to repeat:
 
 1. ``snapshot``: the arrays and the definitions are stored as artifacts
-2. ``version``: the catalog records the version as loading, with its load batches
-3. ``batches``: the batches are loaded into the graph, and each is recorded when it is done
+2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
+3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
 5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
-6. ``publish``: the version becomes the CURRENT one in the graph
+6. ``publish``: the graph, too, records the version as the current one
 7. ``index``: the index file is updated
 
 Before the commit, readers see the previous version, whatever happens. If the last two steps are missing after
@@ -92,8 +92,8 @@ def register(
     name : str
         1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
     result : ReadResult, LabelGraph or Snapshot
-        What `ontology.read` or `ontology.versions.sources.read_once` returned; or any other graph, which then
-        has no definitions.
+        What `ontology.read` or `ontology.versions.sources.read_once` returned; or a label graph, which has no
+        definitions.
     source : str, optional
         Origin to record; by default the source in the reader's report.
     shrink : bool, default=False
@@ -135,18 +135,18 @@ def check_size(workspace: Workspace, name: str, n_labels: int) -> None:
     current = next((version for version in workspace.catalog.versions(name) if version.current), None)
     if current is not None and 2 * n_labels < current.n_labels:
         raise ShrinkError(
-            f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,}, less "
-            f"than half of them; its version {current.digest[:12]} stays. If this is intended, request it "
-            "with --shrink (in a job: --param shrink=true; in Python: shrink=True)"
+            f"ontology {name!r} has {counted(current.n_labels, 'label')}, and would have {n_labels:,} in the "
+            f"new version, less than half; version {current.digest[:12]} stays current. If the new version "
+            "is right, allow it with --shrink (in a job: --param shrink=true; in Python: shrink=True)"
         )
 
 
 def announce(workspace: Workspace, name: str, snapshot: Snapshot) -> None:
     """Record that `snapshot` will be registered as a version of `name` later; this is step 2 only.
 
-    Because of the record, its artifacts are not collected as garbage, and the parts of it that are already in
-    the graph are not dropped. If somebody is changing the name, nothing is recorded; the later `register`
-    records the same.
+    Because of this record, the artifacts of `snapshot` are not collected as garbage, and its parts that are
+    already in the graph are not dropped. If somebody else is changing the ontology, nothing is recorded now;
+    `register` then makes the record later.
     """
     try:
         with holding(workspace.stores, name) as lease:

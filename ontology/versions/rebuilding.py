@@ -42,8 +42,9 @@ def empty_graph(workspace: Workspace) -> list[str]:
 def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[str]:
     """Load missing versions into the graph and repair every ontology; return the digests of all versions.
 
-    Completed batches are recorded, so that an interrupted restore continues after them. Ontologies that
-    somebody is changing are skipped; `ConflictError` names them after all others have been repaired.
+    Versions are loaded in batches, and the catalog records each batch when it is loaded. If a restore is
+    interrupted, the next one leaves out the batches that are recorded. Ontologies that somebody is changing
+    are skipped; `ConflictError` names them after all others have been repaired.
     """
     busy = []
     for name in workspace.catalog.names():

@@ -93,7 +93,7 @@ def _repair_names(stores: Stores) -> list[str]:
             _log.warning("the graph of %s stays out of date: %s", name, error)
             continue
         except ServiceError as error:  # for example a full disk: the graph can still be read
-            _log.warning("the graph of %s and of the names after it may be out of date: %s", name, error)
+            _log.warning("the graph may be out of date for %s and all names sorted after it: %s", name, error)
             break
         repaired.append(name)
     return repaired

@@ -66,7 +66,7 @@ class Snapshot:
         The graph itself.
     arrays, definitions : (str, int), (str, int) or None
         The artifact with the arrays of the graph, and the artifact with the definitions of its labels, each
-        as (sha256, size in bytes); None without definitions.
+        as (sha256, size in bytes). `definitions` is None if there are no definitions.
     source : str or None
         Origin of the graph, as the catalog records it.
     reading : Reading or None

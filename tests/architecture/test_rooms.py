@@ -45,6 +45,7 @@ HOMES = {
     "alembic": {"ontology/sql/database.py"},
     "prometheus_client": {"workers/running/metrics.py"},
     "fsspec": {"ontology/store/remotefolder.py"},
+    "networkx": {"labelgrove/datasets/randomgraphs.py"},
 }
 """The only files that may import each driver."""
 

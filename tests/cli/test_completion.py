@@ -15,10 +15,11 @@ import click
 import pytest
 
 from labelgrove.cli import COMMANDS, grove
-from labelgrove.cli.options import completers
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql import quickread
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
+from labelgrove.workers.ledger.quickread import newest_jobs, schedule_names
 from tests.architecture.test_fresh_imports import DRIVERS, OPTIONAL, fresh
 
 SHELLS = ["bash", *(shell for shell in ("zsh", "fish") if shutil.which(shell))]
@@ -151,9 +152,10 @@ def test_completing_loads_no_driver_and_nothing_heavy(garden):
             main()
         except SystemExit as end:
             assert not end.code, end
+        assert "sqlalchemy" not in sys.modules
         assert {bool(typed)} or "labelgrove.cli.plot" not in sys.modules, "offered from their table"
         """
-        said = fresh(code, (*heavy, "numpy"))
+        said = fresh(code, tuple({*heavy, "numpy"} - {"sqlalchemy"}))  # workers look whether it is installed
         if typed.endswith("show "):
             assert said.startswith("plain\n")
 
@@ -292,14 +294,8 @@ def test_the_script_is_printed_for_each_shell_and_no_other(call):
 
 def test_statements_name_what_there_is(garden):
     """The completers never say that a statement is wrong; here it is said."""
-    from labelgrove.ontology.sql.quickread import read_rows
-
-    statements = [
-        cell.cell_contents
-        for completer in (completers.ontologies, completers.bundles, completers.schedules, completers.jobs())
-        for cell in completer.__closure__
-        if isinstance(cell.cell_contents, str)
-    ]
-    assert len(statements) == 4
-    for statement in statements:
-        assert read_rows(Settings.from_env().database_url, statement)
+    url = Settings.from_env().database_url
+    assert quickread.ontology_names(url, 9) == [("garden",)]
+    assert quickread.bundle_names(url, 9) == [("garden/mine",)]
+    assert schedule_names(url, 9) == [("nightly", "0 0 * * *")]
+    assert newest_jobs(url, (), 9) == newest_jobs(url, ("done", "failed"), 9) != []

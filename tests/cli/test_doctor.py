@@ -52,7 +52,7 @@ def wrong(found: dict[str, dict]) -> set[str]:
         ("GROVE_CACHE_URL", "http://u:hunter2@h", "must start with one of redis", {"cache"}),
         ("GROVE_METRICS_PORT", "many", "is not a whole number", {"settings"}),
         ("GROVE_LOG_FORMAT", "xml", "must be one of text, json", {"settings"}),
-        ("GROVE_OFFLINE", "yes", "must be 0, or 1 to use only the cache", {"settings"}),
+        ("GROVE_OFFLINE", "yes", "must be 0 or 1; 1 means: use only the cache", {"settings"}),
     ],
 )
 def test_a_variable_that_breaks_its_rule_is_a_row_and_the_rest_is_looked_at(
@@ -112,7 +112,7 @@ def test_a_store_without_anything_of_the_catalog_is_asked_about_and_the_graph_is
     empty = "this store is empty, but the catalog knows 1 ontology: "
     assert found["artifacts"]["detail"].startswith(empty) == (content is None)
     assert "is GROVE_ARTIFACTS_URL the right folder?" in found["artifacts"]["detail"]
-    assert "see the row of artifacts" in found["graph"]["detail"]
+    assert "the row `artifacts` says why" in found["graph"]["detail"]
     assert folder.exists() == (content is not None)
 
 

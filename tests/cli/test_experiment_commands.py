@@ -196,4 +196,8 @@ def test_a_trained_model_scores(call):
     Path("of.txt").write_text("moss\noak\nmoss\noak\n")
     said = call("train", "texts.txt", "of.txt", "texts.txt", "--model", "logistic", "--out", "m").stdout
     assert "4 rows of 2 probabilities: m/probabilities.npy" in said
+    Path("gaps.txt").write_text("green moss\n\nhard wood\r\n\n")
+    call("train", "texts.txt", "of.txt", "gaps.txt", "--model", "logistic", "--out", "gaps")
+    moss, _, oak, _ = np.load("gaps/probabilities.npy").argmax(axis=1)  # blank lines too
+    assert (moss, oak) == (0, 1)
     assert "4 for 20 training samples" in call("train", "train.npy", "of.txt", "test.npy", code=2).stderr

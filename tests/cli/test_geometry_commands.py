@@ -146,6 +146,7 @@ def test_summarize_assigns_every_label(call):
     "arguments",
     [
         ("simplex", "garden", "--observed", "moss,elm,oak"),
+        ("simplex", "garden", "--observed", "moss,elm,oak", "--labels", "moss,tree,oak,elm"),
         ("locus", "garden", "--observed", "moss,elm"),
         ("locus", "garden", "--observed", "moss,elm", "--labels", "leaves"),
         ("selection", "-n", "12", "--rounds", "4", "--seeds", "2"),

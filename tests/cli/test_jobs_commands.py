@@ -161,7 +161,7 @@ def test_a_version_that_was_deleted_is_not_found_and_the_others_are_named(job, c
     asked = by.format(digest=GARDEN.digest)
     said = call("jobs", "submit", "cover", "--param", f"ontology={asked}", code=4).stderr
     assert GARDEN.digest in said
-    assert ("it has " + grown.digest[:12] if "@" in asked else "(known: garden)") in said
+    assert ("only " + grown.digest[:12] if "@" in asked else "(known: garden)") in said
     assert "ingest" in said
     assert job("list") == []
 

@@ -143,7 +143,7 @@ FAULTS = {
         "score",
         ("--columns", "0,1,2"),
         "error: --columns: 0, 1, 2 look like column numbers; name the classes of the columns, in order; "
-        "if they have the order of the bundle, say --columns bundle\n",
+        "if the columns are in the order of the bundle, say --columns bundle\n",
     ),
 }
 
@@ -216,7 +216,7 @@ def test_a_column_that_names_the_rows_is_carried_to_the_answers(score):
     assert text[0] == "row,id,rank,key,name,variance,n_tied"
     assert text[2].startswith("1,001,1,")
     assert "column 0 'sample' is unknown" in score("p.csv", code=2).stderr
-    assert "no columns 'id'" in score("p.csv", "--id-column", "id", code=2).stderr
+    assert "no columns named 'id'" in score("p.csv", "--id-column", "id", code=2).stderr
     assert "--id-column: 'id' given" in score("p.npy", *IN_ORDER, "--id-column", "id", code=2).stderr
     np.savez("few.npz", indices=[[0, 1]], values=[[0.5, 0.5]])
     assert (

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from labelgrove.adapter.texttable import shown_width
 from labelgrove.cli import grove
-from labelgrove.cli.printing.texttable import laid_out, shown_width
+from labelgrove.cli.printing.texttable import laid_out
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register

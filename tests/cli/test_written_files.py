@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelgrove.cli.printing.outfile import write_file
-from labelgrove.experiments.training import train_files
 from labelgrove.ontology.errors import InputError
+from labelgrove.training import train_files
 
 
 class _Full:

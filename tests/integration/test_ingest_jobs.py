@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 import labelgrove.ontology.graph.neo4j.neo4jengine
 from labelgrove.cli import grove
+from labelgrove.datasets.randomgraphs import watts_strogatz
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import delete_ontology, register
 from labelgrove.ontology.versions.rebuilding import verify_graph

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("networkx")
 
+from labelgrove.datasets.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 
 FAMILIES = [random_tree, watts_strogatz, erdos_renyi, barabasi_albert]
 

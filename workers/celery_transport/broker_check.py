@@ -58,16 +58,16 @@ class Broker:
 def check_deployment(settings: Settings, *, mend: bool = False) -> Broker:
     """Check that the settings are fit for Celery workers; return what the broker says about itself.
 
-    A cache that does not answer is not an error. If `mend` is true, call `rename_foreign_keys` first: if
-    another program stored data under keys of this package, it renames these keys.
+    A cache that does not answer is not an error. If `mend` is true, `rename_foreign_keys` is called first: it
+    renames the keys of this package under which another program stored data.
 
     Raises
     ------
     SettingsError
         If no broker is set; if the graph is the embedded one; if the database is SQLite, but the broker is
-        not on this host; if the broker may evict messages; if data of another program has a key of this
-        package; if broker and cache are the same Redis; or if a Redis answers other hosts without a password.
-        The message names the variable to set.
+        not on this host; if the broker may evict messages; if another program stored data under a key of
+        this package; if broker and cache are the same Redis; or if a Redis answers other hosts without a
+        password. The message names the variable to set.
     ServiceError
         If the broker does not answer.
     """
@@ -192,7 +192,7 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """Return each key of this package whose type is not as expected, in a pair with a text that says so."""
+    """For each key of this package with a wrong type, return a pair: the key, and a text about its type."""
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

@@ -1,4 +1,4 @@
-"""Run the child processes of a worker in Celery's prefork pool, made to survive the death of a child."""
+"""Run the child processes of a worker in a variant of Celery's prefork pool that survives a child's death."""
 
 from __future__ import annotations
 

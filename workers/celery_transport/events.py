@@ -26,7 +26,7 @@ class Dispatcher(EventDispatcher):  # type: ignore[misc]
 
 
 class EventsWithoutRetry(Events):  # type: ignore[misc]
-    """Makes a Celery application send events by `Dispatcher`; set as the application's option ``events``."""
+    """Makes a Celery application send events by `Dispatcher`; its option ``events`` names this class."""
 
     dispatcher_cls = "labelgrove.workers.celery_transport.events:Dispatcher"
 
@@ -44,7 +44,7 @@ class Gathering(bootsteps.StartStopStep):  # type: ignore[misc]
         super().__init__(consumer, **options)
 
     def start(self, consumer: Any) -> None:
-        """Send the collected events every second, instead of whenever Celery finds that there are many."""
+        """Begin to send the collected events every second; Celery by default sends each event at once."""
         events = consumer.event_dispatcher
         events.on_send_buffered = None
         self._timer = consumer.timer.call_repeatedly(_EVENTS_S, events.flush)

@@ -38,7 +38,7 @@ _LONGEST_BODY = 4096
 
 
 class _QoS(redis.QoS):
-    """The messages that a channel has taken and not yet acknowledged; unreadable entries are dropped."""
+    """The messages that a channel has taken but not yet acknowledged; unreadable entries are dropped."""
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
         try:
@@ -57,7 +57,10 @@ class Channel(redis.Channel):
     _kept: tuple[Any, Any] | None = None
 
     def _create_client(self, asynchronous: bool = False) -> Any:
-        """Return one client for all commands of a connection pool; making one takes longer than a command."""
+        """Return the client that all commands of a connection pool share.
+
+        Creating a client takes longer than a command.
+        """
         if asynchronous:  # such a client holds a connection
             return super()._create_client(asynchronous)
         if self._kept is None or self._kept[0] is not self.pool:

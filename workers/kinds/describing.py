@@ -21,9 +21,9 @@ _ARRAY = ("array", "dtype", "shape")
 
 
 def version_fields(workspace: Workspace, result: JobResult) -> dict[str, Any]:
-    """Return a dictionary with the digest of the version that a result is about, and its ontology.
+    """Return a dictionary with the digest of a result's version, and the name of an ontology that has it.
 
-    The ontology is given by its name: the first ontology that has the version, or None if none has it.
+    The name is that of the first ontology that has the version, or None if no ontology has it.
     """
     digest = result.parameters["ontology"]
     names = [version.ontology for version in workspace.catalog.versions() if version.digest == digest]
@@ -38,7 +38,7 @@ def named_labels(graph: LabelGraph, keys: Sequence[str]) -> list[tuple[str, str]
 def labels_table(
     line: str, document: Mapping[str, Any], columns: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> Description:
-    """Return the description of a result as a table of labels; its document contains the table too."""
+    """Return a description with a table of labels; the document in the description has the table too."""
     listed = list(rows)
     labels = [dict(zip(columns, row, strict=True)) for row in listed]
     return Description(line, {**document, "labels": labels}, columns, listed)

@@ -155,7 +155,10 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def rows_of(n_labels: int, n_edges: int) -> int:
-    """Return how many nodes and relationships a version adds to the graph, including its own node."""
+    """Return how many nodes and relationships a version adds to the graph.
+
+    The nodes are those of the labels, and one for the version itself.
+    """
     return 1 + n_labels + n_edges
 
 

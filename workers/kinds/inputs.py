@@ -47,9 +47,9 @@ _opening = threading.Lock()
 
 
 def named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return the name of the requested ontology, and the requested version's digest or its beginning.
+    """Return a pair: the name of the requested ontology, and the whole or partial digest of the version.
 
-    If the request names no version, None takes the place of the digest.
+    If the request names no version, the second entry is None.
     """
     if not isinstance(asked, str):
         raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")

@@ -60,9 +60,10 @@ class Subject:
     n_labels, n_edges : int
         Numbers of labels and edges of the version, or of all versions if the request names no version.
     graph : LabelGraph, optional
-        The label graph of the version; None for all versions.
+        The label graph of the version; None if the request is about all versions.
     n_keys : mapping of str to int
-        The number of label keys in each list of the request, under the name of the parameter.
+        For each parameter of the request that lists labels or states an amount for each label: its name, and
+        the number of these labels.
     snapshot_bytes : int
         Size in bytes of the artifact with the label graph.
     """
@@ -127,7 +128,8 @@ class Work:
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Shows missing results in the graph again; called by a kind that has restored versions in the graph.
+        Writes the results that the graph lacks into it again; called by a kind that has restored versions in
+        the graph.
     """
 
     parameters: Mapping[str, Any]
@@ -208,7 +210,7 @@ class Naming:
     recompute : callable
         Opens the job again, so that its units run again; called if what the units made is gone.
     reshow : callable
-        Shows missing results in the graph again; called after a version was loaded again.
+        Writes the results that the graph lacks into it again; called after a version was loaded again.
     """
 
     workspace: Workspace
@@ -231,7 +233,7 @@ class Description:
     columns, rows : sequence of str, sequence of sequence
         A table for people, and for a .csv file.
     file : tuple, optional
-        Columns and rows for a .csv file, if that is to contain more than the table.
+        Columns and rows for a .csv file that is to contain more than the table.
     matrix : MatrixSpace, optional
         Distances for a .npy file, if the result can be written as one.
     is_document : bool
@@ -261,7 +263,8 @@ class Estimate:
     n_bytes : int
         Upper bound on the bytes of all artifacts, including those of every unit.
     graph_rows : int
-        Upper bound on the nodes and relationships in the graph when the result is shown there.
+        Upper bound on the nodes and relationships that the job writes into the graph, including those that
+        show its result.
     seconds : float or None
         Time on one core, to an order of magnitude, if all edges have length 1; distances over other lengths
         take about fifty times as long. None if the time does not follow from sizes alone.
@@ -286,9 +289,9 @@ class JobKind:
         Both are part of the keys of all jobs and units of this kind. The version rises whenever the bytes of
         a result may change.
     complete : callable
-        Given parameters, `Subject` or None -> complete parameters that are canonical JSON. The subject is
-        None if the label graph of the request was not opened. Called once for each request. Must return
-        parameters unchanged if they are complete, and raise `InputError` for wrong ones.
+        The given parameters, and a `Subject` or None -> complete parameters that are canonical JSON. The
+        second argument is None if the label graph of the request was not opened. Called once for each
+        request. Must return complete parameters unchanged, and raise `InputError` for wrong ones.
     plan : callable
         Complete parameters -> steps, without side effects. The last stage is one step, whose artifact is the
         result.
@@ -305,7 +308,7 @@ class JobKind:
         one unit of this kind at a time. Units that wait for the lock are not claimed yet; therefore they lose
         no attempt if the process is killed.
     gather : callable, optional
-        Workspace, given parameters -> parameters with the digests of artifacts in place of files; digests
+        Workspace, the given parameters -> parameters with the digests of artifacts in place of files; digests
         stay as they are. Called whenever a request is made; for a schedule, whenever the schedule is due.
     estimate : callable, optional
         Complete parameters, `Subject` -> `Estimate`.
@@ -314,11 +317,12 @@ class JobKind:
     describe : callable, optional
         Workspace, `JobResult` -> `Description`. Without it the contents of the artifact are listed.
     complete_target : callable, optional
-        Workspace, complete parameters, given target -> complete target, for kinds with `publish`. A given
-        target that names no ontology first gets the one named in the request. Raises `InputError` or
-        `NotFoundError`.
+        Workspace, complete parameters, the given target -> complete target, for kinds with `publish`. If the
+        given target names no ontology, the name of the ontology in the request is added to it before the
+        call. Raises `InputError` or `NotFoundError`.
     publish : callable, optional
-        `Naming` -> None; gives the result its name. May be called again. Without it results get no names.
+        `Naming` -> None; gives the result its name. May be called several times for one result. Without it
+        results get no names.
     """
 
     name: str

@@ -135,7 +135,7 @@ def put_outputs(
 
 
 def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs, NDArray[Any]]:
-    """Return the description of stored outputs of a model, and the outputs, shape (n_samples, n_columns).
+    """Return a pair: the description of stored outputs, and the array (n_samples, n_columns) of the outputs.
 
     Raise `InputError` if `put_outputs` did not write the artifact.
     """

@@ -47,8 +47,8 @@ _PARAMETERS = (
     *SPACE,
     Parameter(
         "n",
-        "a whole number, 1 or more: number of labels to pick; null: until no label is left to reach, or all "
-        "labels if method is uniform",
+        "a whole number, 1 or more: number of labels to pick; null: pick until no label is left to reach, "
+        "but pick all labels if method is uniform",
         None,
     ),
     Parameter("method", "active, uniform or outside", "active"),

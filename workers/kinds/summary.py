@@ -45,8 +45,8 @@ _PARAMETERS = (
     Parameter("method", "capped, neighbourhood, node or subtree", "capped"),
     Parameter(
         "cap",
-        "only for the method capped: the most labels that a supernode may hold; a number below 1 is a share "
-        "of all labels; or null",
+        "null, or (method capped only) the most labels that a supernode may contain: a number of labels or, "
+        "below 1, a share of all labels",
         None,
     ),
     Parameter("seed", "a whole number, 0 or more: seed of the draws", 0),
@@ -88,7 +88,7 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return the cap in a decimal string: a whole number of labels, or as a float, a share of all labels."""
+    """Return the cap that a decimal string states: an int is a number of labels, a float a share of them."""
     if text is None:
         return None
     return float(text) if "." in text else int(text)

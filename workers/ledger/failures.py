@@ -14,7 +14,7 @@ _SPENT = re.compile(r"\(attempt \d+ of \d+\)$")
 
 
 def defect_text(error: Exception) -> str:
-    """Return the text of an error that is a defect of the program; it begins with an exception class.
+    """Return the text of an error that is a defect of the program; the text begins with a class name.
 
     >>> defect_text(ZeroDivisionError("division by zero")), defect_text(StopIteration("end"))
     ('ZeroDivisionError: division by zero', 'Exception: StopIteration: end')

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.ledger.failures import shortened, spent_text
-from labelgrove.workers.ledger.records import in_state, read_jobs, read_units
+from labelgrove.workers.ledger.records import in_state, read_jobs, read_requested_names, read_units
 from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
 from labelgrove.workers.ledger.statements import (
@@ -236,7 +236,7 @@ class Ledger:
         return Claim(key, row.fence, row.attempts, parameters, tuple(made[unit_key] for unit_key in inputs))
 
     def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
-        """Renew the lease; return which is true: the claim is held, it is lost, or no job wants the unit."""
+        """Renew the lease; return whether the claim is held, the claim is lost, or no job wants the unit."""
         held = self._held(claim.key, claim.fence)
         renewal = unit_move("renew", lease_until=self._now() + lease_s).where(*held).returning(WANTED)
         with self._autocommitting() as connection:
@@ -420,6 +420,11 @@ class Ledger:
         with reading(self._engine) as connection:
             return read_jobs(connection, sa.and_(*conditions), limit=limit)
 
+    def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
+        """Return the names requested for the result of a job; requests to show the result are left out."""
+        with reading(self._engine) as connection:
+            return read_requested_names(connection, job_id)
+
     def unit(self, key: str) -> Unit | None:
         """Return one unit, or None if there is no such unit."""
         with reading(self._engine) as connection:
@@ -490,9 +495,9 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: if it
-        has none left, a process with a higher limit has given it back, and if the unit could not be claimed,
-        nobody would ever run it or mark it as failed.
+        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: it
+        has none left if a process with a larger `max_attempts` gave it back. If such a unit could not be
+        claimed, nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

@@ -68,7 +68,7 @@ class Publications:
         ]
 
     def delay(self, publication: Publication, reason: str) -> bool:
-        """Record why a name cannot be given yet; return whether the reason is new.
+        """Record why a result cannot get its name yet; return whether the reason is new.
 
         The request for the name stays pending.
         """

@@ -109,7 +109,7 @@ def read_jobs(
 
 
 def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Job]:
-    """Return the jobs of `rows`, completed with what other tables record about them."""
+    """Return a `Job` for each row of the job table in `rows`, with what other tables record about the job."""
     ids = [row.id for row in rows]
     units: dict[str, dict[str, int]] = {job_id: {} for job_id in ids}
     counts = (

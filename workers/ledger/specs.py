@@ -44,7 +44,9 @@ class PlannedJob:
 
 
 def canonical_json(value: Any) -> str:
-    """Return the only JSON text of `value`: sorted keys, no spaces, no floats (write decimals as strings).
+    """Return the one canonical JSON text of `value`, with sorted keys and without spaces or floats.
+
+    Decimals must be written as strings.
 
     Raises
     ------

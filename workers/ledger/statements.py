@@ -196,9 +196,10 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 
 
 def reopened(move: str, instant: Any) -> sa.Update:
-    """Return the UPDATE that makes ended units pending again, by the move of `UNIT_MOVES` called `move`.
+    """Return the UPDATE that makes ended units pending again.
 
-    They are due at once, and their attempts, artifacts and errors are forgotten.
+    `move` names the change of state, one of `UNIT_MOVES`. The units are due at once, and their attempts,
+    artifacts and errors are forgotten.
     """
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
     return unit_move(move, attempts=0, sends=0, next_send_at=instant, **nothing)
@@ -304,7 +305,8 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
     """Return two UPDATEs: one marks jobs with a failed unit as failed, one marks complete jobs as done.
 
     A job is complete when its last unit is done. If `key` is not None, only jobs with the unit `key` are
-    considered. They are marked as failed only if this unit has failed, and as done only if it is their last.
+    considered. These jobs are marked as failed only if this unit has failed, and as done only if this unit is
+    their last.
 
     Each UPDATE returns the ids of the jobs that it changes.
     """
@@ -325,7 +327,7 @@ def settling(key: str | None, instant: Any) -> tuple[sa.Update, sa.Update]:
 
 
 def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Select `column` of the last unit of the current job row; no row if that unit is not done."""
+    """Select `column` of the last unit of the job in the current row; nothing if that unit is not done."""
     return (
         sa.select(column)
         .where(_unit.key == _job.last_unit, _is(_unit.state, State.DONE))
@@ -335,7 +337,7 @@ def _last_unit(column: sa.ColumnElement[Any]) -> sa.Select[Any]:
 
 
 class _Among(FunctionElement[bool]):
-    """A condition that a column is among the rows of a query.
+    """The condition that the value of a column is among the results of a query.
 
     The condition makes the database run the query first. This is fast because the query returns few rows. The
     database's own planner might expect many rows, and not run the query first.

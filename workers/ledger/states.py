@@ -70,7 +70,7 @@ class Job:
     id : str
         The job key, 64 hexadecimal digits.
     kind, version : str, int
-        The job kind and the version of its algorithm.
+        The job kind, and the version of that kind.
     parameters : mapping
         Complete parameters of the request, defaults included.
     state : State
@@ -125,7 +125,7 @@ class Unit:
     key : str
         Digest of its computation, 64 hexadecimal digits.
     kind, version : str, int
-        The job kind that computes it.
+        The job kind that computes the unit, and the version of that kind.
     stage : int
         The unit runs after all units of lower stages of its jobs.
     state : State

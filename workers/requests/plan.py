@@ -27,7 +27,7 @@ def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = 
     This is the one place where parameters are checked and completed. The highest stage has one unit, and its
     artifact is the result of the job. The key of a unit is computed from its parameters and from the keys of
     the units of the previous stage. Therefore units with equal keys have equal inputs, and jobs can share
-    them.
+    such units.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
     The parameter ``ontology`` may be a name, a name followed by ``@`` and the beginning of a version's
     digest, or a whole digest. If the request has an ``ontology``, each parameter that is a list must contain
     label keys, and each parameter that is an object must map label keys to amounts. Files are read now and
-    stored as artifacts. Except for its files, a request with a ``snapshot``, or without an ``ontology``, is
-    used unchanged.
+    stored as artifacts. If a request has a ``snapshot`` or lacks an ``ontology``, only its files are
+    replaced, and all else in it is used unchanged.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) 
 
 
 def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the complete parameters that `given` stands for now.
+    """Return the complete parameters of the job that `given` requests now.
 
     Arguments and errors are those of `plan_request`.
     """
@@ -123,8 +123,8 @@ def _listed(
         listed = list(given)
         if amounts:
             raise InputError(
-                f"{kind}: {name} is {listed!r:.80}; give an object of decimal strings by label key, "
-                'such as {"oak": "2.5"}'
+                f"{kind}: {name} is {listed!r:.80}; give an object that maps label keys to decimal "
+                'strings, such as {"oak": "2.5"}'
             )
         if labels and not listed and declared is not None and declared.default is not None:
             raise InputError(f"{kind}: {name} is empty; give at least one label key")

@@ -47,9 +47,10 @@ def complete_target(
 
 
 def check_named(kind: JobKind, target: Mapping[str, str] | None) -> None:
-    """Raise `InputError` if a target is given for a kind whose results get no names.
+    """Raise `InputError` if a target is given for a kind of job whose results get no names.
 
-    A job with such a target would wait for its name forever.
+    `target` says under which name the result is to be published. If the kind publishes no names, the job
+    would never finish waiting for its publication.
     """
     if target is not None and kind.publish is None:
         raise InputError(

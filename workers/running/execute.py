@@ -81,9 +81,10 @@ class Recall:
         self._called = False
 
     def call(self) -> int:
-        """Give back the running units, and any claimed later; return how many the ledger has taken back.
+        """Give back the running units; return how many of them the ledger has taken back.
 
-        If the ledger does not answer, the units are free when their leases end.
+        Each unit that begins after this call is given back at once (`add`). If the ledger does not answer,
+        the units are free when their leases end.
         """
         with self._lock:
             self._called, running = True, list(self._running)
@@ -117,7 +118,7 @@ def execute_unit(
     recall: Recall | None = None,
     publish: bool = True,
 ) -> Outcome:
-    """Compute one unit, if it can be claimed, and settle the jobs that waited for it.
+    """Compute one unit if it can be claimed, and bring the jobs that contain it up to date.
 
     Parameters
     ----------
@@ -143,9 +144,9 @@ def execute_unit(
     Raises
     ------
     ServiceError
-        If the ledger does not answer when the unit begins, or is silent for longer than two leases when the
-        unit ends. The unit is then sent again when its lease has ended. If the end of the unit was already
-        committed, the next sweep does the rest.
+        If the ledger does not answer when the unit begins. Also if the unit has ended and the ledger does not
+        answer for twice the length of a lease. The unit is then sent again when its lease has ended. If the
+        end of the unit was already committed, the next sweep does the rest.
     """
     kind, jobs = _kind_and_jobs(workspace, key)
     if kind is None:
@@ -296,8 +297,8 @@ class _Heartbeat(threading.Thread):
     def tell(self, end: Callable[P, bool], *args: P.args, **kwargs: P.kwargs) -> bool:
         """Report to the ledger how the unit ended; return False if the claim is lost.
 
-        While the ledger does not answer, the report is repeated. After `_TOLD_LEASES` leases, the error of
-        the ledger is raised.
+        While the ledger does not answer, the report is repeated. After `_TOLD_LEASES` times the length of a
+        lease, the error of the ledger is raised.
         """
         until = time.monotonic() + _TOLD_LEASES * self._lease_s
         failed = False

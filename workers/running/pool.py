@@ -81,13 +81,16 @@ class Pool:
         """Run only the units of one job until `ended()` is true, without sweeping or publishing results.
 
         Use this for an answer that somebody waits for. If another process has claimed a unit of the job, this
-        method waits for the unit; the units of a killed process become free when their leases end.
+        method waits for the unit; the units of a killed process become free when their leases end. When no
+        unit of the job can run, the states of all jobs are brought up to date, as a sweep does.
         """
         while not ended():
             for key in self._ledger.claimable(job_id, limit=self.slots - len(self._running)):
                 self._start(key, publish=False)
-            if not self._running:
+            if not self._running:  # a process that was killed may have left the job before its last move
                 self._ledger.expire()
+                if self._ledger.settle():
+                    continue
             self._changed.wait(_SWEEP_S)
             self._changed.clear()
             self._collect()

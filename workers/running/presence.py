@@ -1,7 +1,7 @@
 """Report in the database which workers are alive.
 
 Each worker reports regularly, and removes its name when it ends. A killed worker removes nothing; it counts
-as alive until it has not reported for `LIVING_S` seconds. Units do not depend on this, because their leases
+as alive until `LIVING_S` seconds after its last report. Units do not depend on this, because their leases
 say who works on them. A worker also learns from its reports for how long the database was unreachable.
 """
 
@@ -102,7 +102,7 @@ class Presence:
 
 
 def living(engine: sa.Engine) -> list[Worker]:
-    """Return the workers that reported in the last `LIVING_S` seconds, by name."""
+    """Return the workers that reported in the last `LIVING_S` seconds, ordered by name."""
     silent = now() - _worker.seen_at
     query = sa.select(_worker.name, _worker.slots, silent).where(silent <= LIVING_S).order_by(_worker.name)
     with reading(engine) as connection:

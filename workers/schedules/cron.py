@@ -30,8 +30,9 @@ class Cron:
     Parameters
     ----------
     text : str
-        Minute, hour, day of the month, month, day of the week; each ``*``, a number, a name, a range, a list
-        or a step. If day of the month and day of the week are both restricted, one of them has to match.
+        Minute, hour, day of the month, month, day of the week. Each field is ``*``, a number, a name, a
+        range, a list or a step. If day of the month and day of the week are both restricted, one of them has
+        to match.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Make requests by the clock: schedules, their due times, and one firing for each due time.
+"""Make requests at set times: schedules, their due times, and one firing for each due time.
 
 A sweep reads which schedules are due and turns their requests into jobs. In one transaction it records a job
 and its *firing*, the record of what was done for one due time. A firing is recorded only if the schedule
@@ -84,8 +84,8 @@ class Schedule:
     last : Firing or None
         Its latest firing.
     damage : str or None
-        If somebody edited the row of the schedule so that it cannot be read, the reason; otherwise None. A
-        schedule with such a row requests nothing; `parameters` or `target` is empty if it could not be read.
+        Why the row of the schedule cannot be read, for example because somebody edited it; None if it can be
+        read. If it cannot, the schedule requests nothing, and `parameters` or `target` may be empty.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Timetable:
         *,
         target: Mapping[str, str] | None = None,
     ) -> None:
-        """Record a schedule; it is due for the first time at its next due time after now.
+        """Record a schedule; it is first due at the first time after now that `cron` gives.
 
         Raise `ConflictError` if the name of the schedule is taken.
         """
@@ -158,7 +158,7 @@ class Timetable:
         raise NotFoundError(f"there is no schedule {name!r}; existing schedules: {names}")
 
     def schedules(self) -> list[Schedule]:
-        """Return every schedule with its latest firing, by name."""
+        """Return every schedule with its latest firing, ordered by the names of the schedules."""
         with reading(self._engine) as connection:
             return _schedules(connection, sa.true())
 

@@ -146,8 +146,8 @@ def backup(
     Raises
     ------
     ConflictError
-        If the folder contains other files or is the artifact store itself, or another process is writing a
-        backup into it.
+        If the folder contains other files, if it is the artifact store itself, or if another process is
+        writing a backup into it.
     ArtifactError
         If artifacts are damaged, or artifacts that a version or bundle needs are missing; the message names
         each. After this and every other error, the earlier backup in the folder stays valid.
@@ -157,8 +157,9 @@ def backup(
     Notes
     -----
     The rows are read first, in one transaction, and the artifacts after them. So no artifact is missed,
-    because each was published before the row that names it. Every artifact is compared with its sha256: in
-    the folder if it is there already; in the store if it is missing or damaged in the folder.
+    because each was published before the row that names it. Every artifact is compared with its sha256.
+    The copy in the folder is compared first; if there is none, or it is damaged, the artifact in the store is
+    compared and copied.
     """
     root = Path(folder).absolute()
     _check_apart(workspace.artifacts, root)

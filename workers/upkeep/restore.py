@@ -63,9 +63,9 @@ def restore(
     Parameters
     ----------
     settings : Settings
-        The deployment to restore into, with SQLite or PostgreSQL. The backup may come from either, whichever
-        of the two this deployment uses. The database must have no rows; if it has no schema, the schema is
-        created. The artifact store may contain other artifacts.
+        The deployment to restore into, with SQLite or PostgreSQL. The backup may come from either of
+        them, even if this deployment uses the other. The database must have no rows; if it has no schema, the
+        schema is created. The artifact store may contain other artifacts.
     folder : path
         The folder given to `workers.upkeep.backup.backup`.
     progress : callable, optional
@@ -80,8 +80,8 @@ def restore(
     ConflictError
         If the database has rows; the message says which. Nothing is changed.
     MigrationError
-        If the schema of the backup is that of a newer labelgrove, or older than the schema that the empty
-        database has.
+        If the schema of the backup is that of a newer labelgrove, or is older than the schema of the empty
+        database.
     ArtifactError
         If a file of the backup is missing, truncated or edited; the database is unchanged.
     NotFoundError
@@ -152,7 +152,7 @@ def _check_empty(connection: sa.Connection, tables: Mapping[str, sa.Table], wher
     held = ", ".join(f"{count} in {name}" for name, count in counts.items() if count)
     if held:
         raise ConflictError(
-            f"database {where}: is not empty, it has rows: {held}; a backup can only be restored into an "
+            f"database {where}: is not empty; it has rows ({held}); a backup can only be restored into an "
             "empty database: name another database (GROVE_DATABASE_URL)"
         )
 

@@ -3,24 +3,25 @@
 An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
-1. Whoever publishes an artifact refers to it afterward. Publishing makes the modification time of the file
-   the current time, even if the same bytes already exist. The grace period therefore protects the artifact
-   between publication and reference.
-2. When a row is forgotten, the grace period of its artifact begins again, in the same transaction
-   (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one reference to another,
-   or that was requested again a moment ago.
+1. Whoever publishes an artifact records a reference to it afterward. Publishing makes the modification time
+   of the file the current time, even if the same bytes already exist. The grace period therefore protects the
+   artifact between publication and reference.
+2. When the row of a unit is deleted from the database, the grace period of its artifact begins again, in the
+   same transaction (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one
+   reference to another, or that was requested again a moment ago.
 3. Before each batch of deletions, every reference is read again. Just before a file is deleted, its
    modification time is compared with the beginning of the grace period. A store in a folder moves the file
    aside before the comparison: whoever publishes the artifact after that makes a new file, which stays. Other
-   stores cannot do this, and leave a gap of milliseconds between comparison and deletion. Times of files are
-   compared with the clock of the machine that collects, times of rows with the clock of the database. Clocks
-   that differ by seconds do not matter; clocks that differ by hours would shorten the grace period of a day.
+   stores cannot do this, and leave a gap of milliseconds between comparison and deletion. The times of files
+   are compared with the clock of the machine that runs the collection. The times of rows are compared with
+   the clock of the database. It does not matter if these clocks differ by seconds; if they differed by hours,
+   the grace period of a day would be shorter.
 4. While old jobs are forgotten, a lock makes submitters of jobs wait. A job that is submitted meanwhile is
    therefore either kept with all its units, or forgotten first and then recorded again.
 
 One case is not protected: a request that names an artifact by its digest, after nothing has referred to the
-artifact for longer than the grace period. Such a request has to publish the artifact again first, as
-`workers.requests.request` does with every list of labels.
+artifact for longer than the grace period. Whoever makes such a request has to publish the artifact again
+first, as `workers.requests.request` does with every list of labels.
 
 If a unit is recorded again after it was forgotten, its fence starts at zero again. This is safe, because only
 ended units without a job are forgotten: a worker would have to hang for as long as jobs are kept before its
@@ -144,8 +145,9 @@ def forget_jobs(
 ) -> int:
     """Forget jobs that ended more than `keep_s` seconds ago, and units without a job.
 
-    Return the number of forgotten jobs. A job stays if it was requested again since then, if its result has
-    the name of a bundle or is still to get its name, or if it is the last job that a schedule requested.
+    Return the number of forgotten jobs. A job stays if it was requested again within the last `keep_s`
+    seconds, if its result is a bundle with a name, if its result still waits for its name, or if it is the
+    last job that a schedule requested.
 
     Parameters
     ----------
@@ -209,7 +211,7 @@ def _forget_units(engine: sa.Engine) -> None:
 def _keep_askers_waiting(connection: sa.Connection) -> None:
     """Prevent others from recording a job until this transaction ends.
 
-    SQLite needs no lock for this, because nobody else can write anyway.
+    SQLite needs no lock for this, because nobody else can write to the database while this transaction does.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
@@ -256,9 +258,10 @@ def collect(
     Raises
     ------
     ServiceError
-        If database or store do not answer.
+        If the database or the store does not answer.
     ArtifactError
-        If the file of the static index is damaged, because nobody knows then which artifacts it names.
+        If a file of the static index is damaged, because then nobody knows which artifacts it names. In this
+        index, adapters look up bundles by name.
     """
     store, since = workspace.artifacts, time.time() - grace_s
     temporaries = _clear_temporaries(store, time.time() - TEMPORARY_S, dry_run=dry_run)
@@ -339,8 +342,8 @@ def _forget_rows(workspace: Workspace, grace_s: float) -> None:
 def tidy(workspace: Workspace, *, clock: Callable[[], float] | None = None) -> bool:
     """Forget old jobs and delete unused artifacts if this is due and no other process is doing it.
 
-    Return whether this process did it. Errors are logged, not raised, because they must not stop the sweep;
-    the next time it is due, the work is tried again.
+    Return whether this process did it. Errors are logged, not raised, because they must not stop the caller,
+    which also sends lost units again; this work is tried again when it is next due.
     """
     if not take_turn(workspace.engine, "retention", every_s=EVERY_S):
         return False

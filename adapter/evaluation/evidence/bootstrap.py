@@ -1,12 +1,13 @@
 """Paired bootstrap intervals of means, from one pass over the samples, in constant memory.
 
-A mean may look certain only because a rare sample is missing: a rule that gains a little on nearly every
-sample and loses much on a few shows no loss until one of the few occurs. So each draw weights the samples at
-random and adds one more sample. For the lower end of the interval, the added sample has the least possible
-value; for the upper end, it has the largest possible value [1]_ [2]_. If every sample has one of these two
-values, the result is the exact interval of a share [3]_. For other values between these two, no distribution
-is known, however skewed, whose mean lies outside the interval more often than stated. With many samples the
-added one matters little, and the method is nearly the Bayesian bootstrap.
+A mean may look certain only because a rare sample is missing. For example, a rule may gain a little on nearly
+every sample and lose much on a few, and no loss is seen until one of these few occurs. So each draw weights
+the samples at random and adds one more sample. For the lower end of the interval, the added sample has the
+least possible value; for the upper end, it has the largest possible value [1]_ [2]_. If every sample has one
+of these two values, the result is the exact interval of a proportion by Clopper and Pearson [3]_. Samples may
+also have other values between these two. Nobody knows a distribution of such values, however skewed, whose
+mean lies outside the interval more often than stated. With many samples the added one matters little, and the
+method is nearly the Bayesian bootstrap.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Try whether the Fréchet mean is better than the baselines at another temperature.
+"""Test whether the Fréchet mean is better than the baselines at another temperature.
 
 One half of the samples is used to choose the temperature, the other half to test it.
 """
@@ -25,7 +25,7 @@ _TIMES = 2.0 ** np.arange(-6.0, 4.5, 0.5)
 
 @dataclass(frozen=True)
 class Trial:
-    """Some of the samples, on which other temperatures are tried.
+    """Some of the samples, on which temperatures other than the adapter's are tried.
 
     Attributes
     ----------
@@ -55,15 +55,16 @@ class Trial:
     repeats: float
 
     def mended(self) -> Mended | None:
-        """Return a temperature at which the Fréchet mean is significantly better, with its errors.
+        """Return a `Mended` record with a temperature at which the Fréchet mean is significantly better.
 
-        The result is a `Mended` record, or None if no such temperature was found.
+        If no such temperature is found, return None.
 
         Every second sample is used to choose the temperature, and the others are used to test it. The Fréchet
         mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in
         `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
-        must be above 0. To be better than at the current temperature is not enough, because a low temperature
-        may only turn the Fréchet mean into argmax.
+        must be above 0. It is not enough that the Fréchet mean is better than at the current temperature: a
+        low temperature may only turn it into argmax. The samples that test it must have at least two
+        different truths, and each difference must be other than 0 in at least `FEWEST_DIFFERING` of them.
         """
         own = self.adapter.temperature
         labels = {

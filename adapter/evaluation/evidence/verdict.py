@@ -59,8 +59,8 @@ class Verdict:
         the Fréchet mean is significantly better than both.
         ``"do not use it here"``: argmax or the constant is significantly better at the current temperature,
         and no temperature tried makes the Fréchet mean significantly better than both; or one of them has the
-        smaller mean error, and argmax is no better than chance, as it is for any model whose rows or columns
-        are in a wrong order.
+        smaller mean error, and argmax is no better than chance (this happens to any model if its rows or
+        columns are in a wrong order).
         ``"no difference shown"``: there are enough samples, and the interval of a gain contains 0.
         ``"too little to tell"``: the samples are too few or too much alike, the resamples are too few, or one
         more sample could change the verdict.
@@ -89,8 +89,8 @@ class Gain:
     Attributes
     ----------
     interval : Interval
-        E[d^2], the mean squared distance to the truth, of the rule minus that of the Fréchet mean; positive
-        if the Fréchet mean is better.
+        The rule's E[d^2] minus the Fréchet mean's E[d^2]; positive if the Fréchet mean is better. E[d^2] is
+        the mean squared distance from the answers to the truth.
     n_differing : int
         Number of samples in which the rule and the Fréchet mean are not equally far from the truth.
     deviation : float
@@ -249,10 +249,10 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
 
 
 def _at_least(k: int, n: int, p: float) -> float:
-    """Return the probability of `k` or more successes in `n` trials of probability `p`.
+    """Return the probability of `k` or more successes in `n` trials of probability `p`; 1 if ``k <= n p``.
 
-    For k <= n p the result is simply 1. For a larger k each term of the sum is smaller than the one before,
-    and the sum ends where the terms become negligible.
+    If ``k <= n p``, this probability is at least 1/2, and 1 is returned in its place. For a larger k each
+    term of the sum is smaller than the one before, and the sum ends where the terms become negligible.
 
     >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
     (0.020695, 1.0)

@@ -105,7 +105,7 @@ class Ancestry:
         return rounded(self._tree.way(a, b, meet))
 
     def branch(self, level: int) -> NDArray[np.int64]:
-        """Return each vertex's branch: its ancestor at `level`; above that level, the vertex itself.
+        """Return each vertex's branch: its ancestor at `level`, or itself if it is above that level.
 
         Raises
         ------

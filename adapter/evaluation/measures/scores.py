@@ -42,8 +42,8 @@ class Scores:
         Compare the sets of ancestors of answer and truth, each including the label and excluding the root.
         All sizes are summed over the samples. Precision is the size of the intersections divided by the size
         of the answers' sets. Recall is the size of the intersections divided by the size of the truths' sets.
-        F is twice the size of the intersections divided by the size of the answers' sets plus the size of the
-        truths' sets. None if the divisor is 0.
+        F is twice the size of the intersections, divided by the sum of the sizes of the answers' sets and of
+        the truths' sets. None if the divisor is 0.
     """
 
     n: int

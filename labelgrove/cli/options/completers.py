@@ -34,38 +34,38 @@ def files(*words: str) -> Completer:
     return complete
 
 
-def _named(statement: str, *, or_files: bool = False) -> Completer:
-    """Return a completer that offers the names that an SQL statement selects, with their descriptions.
+def ontologies(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the ontologies."""
+    from labelgrove.ontology.sql.quickread import ontology_names
 
-    The first column of the statement has the names, the second their descriptions.
-    """
-
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the names that begin with the typed text."""
-        found = _beginning(incomplete, _rows(statement))
-        return [_file(incomplete), *found] if or_files else found
-
-    return complete
+    return _beginning(incomplete, _read(lambda url: [(name, "") for (name,) in ontology_names(url, _MOST)]))
 
 
-ontologies = _named(
-    f"SELECT name, '' FROM ontology WHERE current_version IS NOT NULL ORDER BY name LIMIT {_MOST}"
-)
+def bundles(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the bundles, and files."""
+    from labelgrove.ontology.sql.quickread import bundle_names
 
-bundles = _named(
-    f"SELECT ontology || '/' || name, '' FROM bundle ORDER BY ontology, name LIMIT {_MOST}", or_files=True
-)
+    found = _read(lambda url: [(name, "") for (name,) in bundle_names(url, _MOST)])
+    return [_file(incomplete), *_beginning(incomplete, found)]
 
-schedules = _named(f"SELECT name, cron FROM schedule ORDER BY name LIMIT {_MOST}")
+
+def schedules(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the schedules, each with its times."""
+    from labelgrove.workers.ledger.quickread import schedule_names
+
+    return _beginning(incomplete, _read(lambda url: schedule_names(url, _MOST)))
 
 
 def jobs(*states: str) -> Completer:
     """Return a completer that offers the newest jobs; if `states` are given, only jobs in one of them."""
-    condition = f"WHERE state IN ({', '.join(map(repr, states))})" if states else ""
-    return _named(
-        "SELECT substr(id, 1, 12), kind || ' ' || state "
-        f"FROM job {condition} ORDER BY created_at DESC LIMIT {_MOST}"
-    )
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Offer the jobs whose ids begin with the typed text."""
+        from labelgrove.workers.ledger.quickread import newest_jobs
+
+        return _beginning(incomplete, _read(lambda url: newest_jobs(url, states, _MOST)))
+
+    return complete
 
 
 def kinds(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -83,13 +83,13 @@ def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[
     return _beginning(incomplete, [(name, "") for name in ("all", "list", *NAMES)])
 
 
-def _rows(statement: str) -> list[tuple[str, str]]:
+def _read(names: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Return what `names` reads from the database at the URL of the settings; nothing after any error."""
     from labelgrove.ontology.settings import Settings
-    from labelgrove.ontology.sql.quickread import read_rows
 
     try:
         read_env_file()
-        return [(name, more) for name, more in read_rows(Settings.from_env().database_url, statement)]
+        return names(Settings.from_env().database_url)
     except Exception:
         return []
 

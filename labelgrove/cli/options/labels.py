@@ -28,7 +28,7 @@ def read_keys(source: str) -> list[str]:
     Keys from a file are returned as `LabelLines`.
     """
     from labelgrove.adapter.plainfile import decoded
-    from labelgrove.ontology.errors import InputError, NotFoundError
+    from labelgrove.ontology.errors import InputError, no_such_file
 
     in_words = False
     if source == "-":
@@ -41,7 +41,7 @@ def read_keys(source: str) -> list[str]:
             if not isinstance(error, OSError) or error.errno not in _NO_SUCH_NAME:
                 raise InputError(f"cannot read label keys from {source!r}: {error}") from error
             if "," not in source and ("/" in source or "." in source):
-                raise NotFoundError(f"{source}: there is no such file; check the path") from None
+                raise no_such_file(source) from None
             lines, in_words = source.split(","), True
     keys = [k.strip() for k in lines if k.strip() and not k.startswith("#")]
     if not keys:
@@ -51,10 +51,10 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """If a mistake in a file of labels probably caused a `BindingError` in the block, add a hint about it.
+    """Add to a `BindingError` of the block a hint about the mistake in a file that probably caused it.
 
-    Such mistakes are a header, and several labels in one line. `given` are the labels that the user gave;
-    there is a hint only if they came from a file (`LabelLines`).
+    Such mistakes are a header, and several labels in one line. `given` contains the labels that the user
+    gave; there is a hint only if they came from a file (`LabelLines`).
     """
     from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError

@@ -22,13 +22,13 @@ GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
-    """Return the parameters of a job of `kind`, each value under its name.
+    """Return a dictionary from the names of the parameters of a job of `kind` to their values.
 
     Each text in `given` is ``NAME=VALUE``. The ontology, and other parameters that the kind declares as text,
-    stay text. Paths of files become absolute, because a schedule may read the file from another folder.
-    ``@FILE`` becomes the list of label keys in the file. Any other value is parsed as JSON, except that
-    decimals stay text; if it is not JSON, it stays text. If an ontology is among the parameters, a parameter
-    that lists label keys also accepts ``key,key,...``, as other commands do.
+    stay text. Paths of files become absolute, because a schedule may submit the job from a process that runs
+    in another folder. ``@FILE`` becomes the list of label keys in the file. Any other value is parsed as
+    JSON, except that decimals stay text; if it is not JSON, it stays text. If an ontology is among the
+    parameters, a parameter that lists label keys also accepts ``key,key,...``, as other commands do.
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.kinds import find_kind

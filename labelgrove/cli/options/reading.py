@@ -64,7 +64,10 @@ _options = option_group(
 
 
 def read_source(source: str, **reading: Any) -> ReadResult:
-    """Read the hierarchy at `source`; `reading` are the values of the options that `reading_options` adds."""
+    """Read the hierarchy at `source`.
+
+    `reading` contains the value of each option that `reading_options` adds.
+    """
     from labelgrove.ontology import read
 
     return read(source, **as_reading(**reading))

@@ -20,39 +20,42 @@ if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.versions.workspace import Workspace
 
-__all__ = ["StoredSpace", "with_space"]
+__all__ = ["StoredSpace", "by_option", "labels_option", "metric_option", "with_space"]
 
 P = ParamSpec("P")
 
 R = TypeVar("R")
 
+metric_option = click.option(
+    "--metric",
+    type=click.Choice(["auto", "tree", "graph"]),
+    default="auto",
+    show_default=True,
+    help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
+    "auto: tree if the hierarchy is a tree, else graph.",
+)
+
+labels_option = click.option(
+    "--labels",
+    "allowed",
+    default="all",
+    show_default=True,
+    metavar="all|leaves|FILE|KEYS",
+    shell_complete=files("all", "leaves"),
+    help="The labels that may be an answer.",
+)
+
+by_option = click.option(
+    "--by",
+    type=click.Choice(["auto", "key", "name"]),
+    default="auto",
+    show_default=True,
+    help="Whether labels are given by key or by name. A name that several labels share is an error; "
+    "the message lists their keys.",
+)
+
 _space_options = option_group(
-    click.argument("ontology", shell_complete=ontologies),
-    click.option(
-        "--metric",
-        type=click.Choice(["auto", "tree", "graph"]),
-        default="auto",
-        show_default=True,
-        help="tree: lengths of paths over primary parents; graph: lengths of shortest paths over all edges; "
-        "auto: tree if the hierarchy is a tree, else graph.",
-    ),
-    click.option(
-        "--labels",
-        "allowed",
-        default="all",
-        show_default=True,
-        metavar="all|leaves|FILE|KEYS",
-        shell_complete=files("all", "leaves"),
-        help="The labels that may be an answer.",
-    ),
-    click.option(
-        "--by",
-        type=click.Choice(["auto", "key", "name"]),
-        default="auto",
-        show_default=True,
-        help="Whether labels are given by key or by name. A name that several labels share is an error; "
-        "the message lists their keys.",
-    ),
+    click.argument("ontology", shell_complete=ontologies), metric_option, labels_option, by_option
 )
 
 
@@ -107,8 +110,9 @@ class StoredSpace:
     ) -> str:
         """Return the digest of the result of a job on this space.
 
-        Each name in `keys` is a parameter of the job that takes labels, and its value gives the keys of the
-        labels. The other arguments and the errors are those of `cli.waiting.answering.answer`.
+        The arguments in `keys` are the parameters of the job about labels, in the form that
+        `workers.client.submit_for_ontology` takes. The other arguments and the errors are those of
+        `cli.waiting.answering.answer`.
         """
         by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
         by_list = {} if by_rule else {"labels": self.labels}

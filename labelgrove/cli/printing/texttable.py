@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from labelgrove.adapter.texttable import shown_width
 from labelgrove.cli.printing.text import escaped
 
-__all__ = ["laid_out", "shown_width", "table"]
+__all__ = ["laid_out", "table"]
 
 _NARROWEST = 20
 """The least width, in columns, to which a table is fitted; a narrower terminal counts as this wide."""
@@ -23,8 +23,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool =
     On a terminal, the table is fitted to the width: long text is cut, or wrapped in the last column if `wrap`
     is set. Elsewhere nothing is cut, so that a program that reads the output gets the whole text.
     """
-    from labelgrove.cli.printing.texttable import laid_out
-
     cells = [["" if value is None else _cell_text(value) for value in row] for row in rows]
     headers = [_cell_text(column) for column in columns]
     if not sys.stdout.isatty():
@@ -100,21 +98,6 @@ def laid_out(
     return lines
 
 
-def shown_width(text: str) -> int:
-    """Return how many columns of a terminal a text takes.
-
-    >>> shown_width("oak"), shown_width("櫟"), shown_width("e\\u0301")
-    (3, 2, 1)
-    """
-    return len(text) if text.isascii() else sum(map(_character_width, text))
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
     """Split a table that is too wide, and yield the columns of each part; every part begins with column 0."""
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
@@ -128,9 +111,9 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 
 
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
-    """Return widths of columns that fit in the terminal if possible; none is below its minimum in `least`.
+    """Return a width for each column, so that the table fits in `width` characters if possible.
 
-    The widest columns are narrowed first.
+    The widest columns are narrowed first. No column becomes narrower than its minimum width, in `least`.
     """
     if width is None:
         return list(widths)
@@ -160,7 +143,7 @@ def _head(text: str, size: int) -> str:
     """Return the longest beginning of a text that takes at most `size` columns."""
     taken = 0
     for i, character in enumerate(text):
-        taken += _character_width(character)
+        taken += shown_width(character)
         if taken > size:
             return text[:i]
     return text

@@ -40,9 +40,9 @@ def follow(
 
     If stderr is a terminal, `progress` shows a bar; otherwise, each change of the progress is printed as a
     line. By default, wait also until the result of the job has its name and is shown in the graph. With
-    ``publish=False``, return as soon as the job has ended; if this process runs the job, print no lines of
-    progress either. After Ctrl-C, `go_on` is shown as the command that continues the work, by default
-    ``grove jobs watch``.
+    ``publish=False``, return as soon as the job has ended; in that case, no lines of progress are printed if
+    there is no broker and this process runs the job. After Ctrl-C, `go_on` is shown as the command that
+    continues the work, by default ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State

@@ -18,9 +18,10 @@ __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 def refresh_stale(
     workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
 ) -> list[dict[str, Any]]:
-    """Submit the stale jobs of `ontology` again; return what was done about each, as plain values.
+    """Submit the stale jobs of `ontology` again; return a dictionary for each stale job.
 
-    Wait for the jobs if `wait` is set; submit none if `dry_run` is set.
+    The dictionary says which job was submitted in place of the stale one, or why none was; its values are
+    plain values for JSON. Wait for the jobs if `wait` is set; submit none if `dry_run` is set.
     """
     from labelgrove.workers import client
     from labelgrove.workers.refresh import refresh

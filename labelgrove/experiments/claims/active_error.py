@@ -13,8 +13,8 @@ from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import locus, sample_observed, select_classes
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 
@@ -26,7 +26,7 @@ _GIVEN = "your own"
 class Settings:
     """Settings of the experiment.
 
-    A model is trained after each number of added labels in `rounds`.
+    `rounds` are the numbers of labels that are added to the start set; a model is trained for each number.
     """
 
     n_start: int = 50
@@ -39,9 +39,10 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """Add labels to the same start set, chosen actively or at random, and train a model on all of them.
+    """Add labels, chosen actively or at random, to the same start set, and train a model on their samples.
 
-    For each type of features, `prepare` returns a function that returns the samples of a seed.
+    `prepare` returns a dictionary from each type of features to a function. The function takes a seed and
+    returns the samples of this seed.
     """
 
     claim = Claim(

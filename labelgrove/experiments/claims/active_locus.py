@@ -72,7 +72,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
 
     def measure(self, data: MetricSpace | None, settings: Settings, unit: Record) -> Record:
         """Return the size of the locus before the first round and after each round, for each method."""
-        from labelgrove.ontology.randomgraphs import random_tree
+        from labelgrove.datasets.randomgraphs import random_tree
 
         if unit["tree"] == "random" or data is None:
             space = metric_space(random_tree(settings.n_labels, seed=unit["seed"]))

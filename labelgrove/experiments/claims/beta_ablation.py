@@ -12,9 +12,9 @@ from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Tab
 from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
 from labelgrove.experiments.onglosses import LABELED_FILES, LABELED_GLOSSES, OnLabeledGlosses
 from labelgrove.experiments.ruletables import grouped
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "BetaAblation", "Settings"]
 

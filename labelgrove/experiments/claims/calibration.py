@@ -101,8 +101,8 @@ class Calibration(OnZeroShotGlosses[Settings]):
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Judge the accuracy of the Fréchet mean, and how close three temperatures are (`_closeness`).
 
-        The accuracy is compared with that of argmax in the first space, at the temperature at which the
-        Fréchet mean is the most accurate there.
+        The accuracy is compared with that of argmax only in the first of the metric spaces, and only at the
+        temperature at which the Fréchet mean is the most accurate in this space.
         """
         found = [result for _, result in results]
         spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]

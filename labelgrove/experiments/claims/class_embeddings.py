@@ -12,8 +12,8 @@ from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import ON_ALL_GLOSSES, OnGlosses, with_test_files
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "ClassEmbeddings", "Settings"]
 

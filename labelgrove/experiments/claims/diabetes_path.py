@@ -10,8 +10,8 @@ from labelgrove.datasets.ownfiles import Files
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.geometry import sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "DiabetesPath", "Settings"]
 

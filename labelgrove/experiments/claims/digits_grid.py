@@ -14,7 +14,7 @@ from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
-from labelgrove.experiments.training import fit_predict
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "DigitsGrid", "Settings"]
 

@@ -15,9 +15,9 @@ from labelgrove.experiments.experiment import Claim, Record, Summary
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.onglosses import LABELED_FILES, ON_ALL_GLOSSES, OnGlosses
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import MetricSpace, sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "PartiallyObserved", "Settings", "of_all_classes"]
 
@@ -112,7 +112,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other rules for each sampling, model and K."""
+        """Compare Loki with the other rules for each model, each K and each way of sampling."""
         models = [name for name in results[0][1] if name != "checked_rows"]
         heads = ("sampling", "model", "K")
         trials = {

@@ -116,7 +116,10 @@ class SampleComplexity(Experiment[Settings, None]):
         }
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare each error at the largest n with what the claimed rate predicts from a smaller n."""
+        """Compare the error of the answer, and the estimation error, with the claimed rate.
+
+        Each error at the largest n is compared with the error that the rate predicts from a smaller n.
+        """
         trials = grouped(results, ("d", "K", "R"))
         counts = settings.per_class
         begin = len(counts) // 3  # with fewer samples the means are barely known
@@ -180,7 +183,7 @@ class SampleComplexity(Experiment[Settings, None]):
             tables=(
                 Table(
                     f"Errors at {counts[0]} and {counts[-1]} samples a class, and the error of the answer "
-                    "that remains with the true probabilities.",
+                    "under the true probabilities.",
                     (
                         "d",
                         "K",

@@ -20,7 +20,6 @@ from labelgrove.experiments.contrast import mean
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary, Table
 from labelgrove.experiments.measuring import rule_errors
 from labelgrove.experiments.ruletables import grouped, rule_findings, rule_panel, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import (
     DegenerateSummaryWarning,
@@ -29,6 +28,7 @@ from labelgrove.ontology.geometry import (
     sample_observed,
     summarize,
 )
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "Settings", "Supernodes"]
 
@@ -161,7 +161,7 @@ class Supernodes(Experiment[Settings, Categories]):
             tables=(
                 rule_table("E[d²] between supernodes, mean over seeds.", ("summary", "K"), trials),
                 Table(
-                    "The summaries: one giant supernode makes every error small by itself.",
+                    "The summaries: if one supernode is giant, every error is small for this reason alone.",
                     ("summary", "supernodes", "largest share", "fewest observed", "nothing to train on"),
                     tuple(shapes),
                 ),

@@ -11,9 +11,9 @@ from labelgrove.experiments.contrast import judge
 from labelgrove.experiments.experiment import Claim, Experiment, Record, Summary
 from labelgrove.experiments.measuring import fitted_temperature, rule_errors, tempered
 from labelgrove.experiments.ruletables import contrasts, grouped, rule_findings, rule_table
-from labelgrove.experiments.training import fit_predict
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import sample_observed
+from labelgrove.training import fit_predict
 
 __all__ = ["EXPERIMENT", "Settings", "UnderConfident"]
 
@@ -25,8 +25,8 @@ class Settings:
     """Settings of the experiment.
 
     `sizes` are numbers K of observed positions. K = 4 stands for the corners; it is always measured, and must
-    not be listed. `regularisation` is C; at the default, 0.01, the penalty is so strong that it flattens the
-    probabilities.
+    not be listed. `regularisation` is C, the inverse strength of the penalty; at the default, 0.01, the
+    penalty is so strong that it flattens the probabilities.
     """
 
     sizes: tuple[int, ...] = (9, 20)

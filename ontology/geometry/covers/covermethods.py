@@ -27,7 +27,8 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
         ``"minimum"``: a smallest cover if one is known, otherwise a small one, see `minimum_locus_cover`.
         ``"phylogenetic"``: the source paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the
-        search, without the closed forms of ``"minimum"``, see `ontology.geometry.covers.search.search_cover`.
+        search, without the rules that ``"minimum"`` has for some kinds of spaces, see
+        `ontology.geometry.covers.search.search_cover`.
     identifying : bool, default=False
         Whether every label must be uniquely reachable; allowed only with the method ``"minimum"``.
 

@@ -1,5 +1,6 @@
-"""minimum_locus_cover: a smallest locus cover, by a rule for some kinds of spaces, otherwise by a search.
+"""minimum_locus_cover: find a smallest locus cover.
 
+For some kinds of spaces, a rule gives the cover. For all others, a search looks for it.
 `ontology.geometry.covers.checks` defines covers and checks them.
 """
 
@@ -45,31 +46,36 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Returns
     -------
     cover : Cover
-        The labels in canonical order. The cover is exact in these cases:
+        The labels in canonical order. For three kinds of spaces, a rule gives the cover:
 
-        * on a tree on which every label is allowed and no edge is very short: the vertices of degree one.
-          These are all labels without children, and the root if it has a single child. An edge below 4e-12 of
-          the diameter (1e-6 for identifying covers) is too short: it may cause ties;
-        * on a complete graph: all labels;
-        * on a space where all labels are on shortest paths between the same two labels, such as opposite
-          corners of a grid of any dimension: these two labels. The smallest identifying cover of a path is
-          its two ends. That of a grid of two dimensions is its four corners. On a grid of k > 2 dimensions, k
-          + 1 corners are an identifying cover: one corner, and the corners opposite to its k neighboring
-          corners. It is not known whether fewer corners are enough. So small grids are searched, and for
-          larger grids the status is not exact;
-        * on any other space where the search (`ontology.geometry.covers.search.search_cover`) is exact.
+        * a tree on which every label is allowed and no edge is very short. The cover consists of the vertices
+          of degree one: all labels without children, and the root if it has a single child. This cover is
+          exact. An edge shorter than 4e-12 of the diameter (1e-6 for identifying covers) is too short for the
+          rule, because it may cause ties;
+        * a complete graph. The cover consists of all labels, and it is exact;
+        * a space where all labels are on shortest paths between the same two labels, such as opposite corners
+          of a grid of any dimension. The cover consists of these two labels, and it is exact. The smallest
+          identifying cover of a path is its two ends; that of a grid of two dimensions is its four corners.
+          On a grid of k > 2 dimensions, k + 1 corners are an identifying cover: one corner, and the corners
+          opposite to its k neighboring corners. This cover is not exact, because it is not known whether
+          fewer corners are enough.
 
-        Otherwise the cover is the smallest one found, with a lower bound on the size. If the space is too
-        large for the search, the cover consists of the labels that the list above names for this kind of
-        space, and it is not proved to be the smallest. On a smaller space, it is the cover that the search
-        finds or, if they are fewer, the corners named above.
+        If no rule applies, the cover is the one that the search finds
+        (`ontology.geometry.covers.search.search_cover`), with a lower bound on the size; it is exact if the
+        search is exact. If the cover of a rule is not exact, the space is searched too, and the smaller of
+        the two covers is returned.
+
+        If the space is too large for the search, a cover with a lower bound on the size is returned in two
+        cases. If the cover of a rule is not exact, such as the k + 1 corners of a grid, this cover is
+        returned. If a tree has a very short edge and `identifying` is False, the vertices of degree one are
+        returned.
 
     Raises
     ------
     SpaceError
         If a label is not a point, if an identifying cover is requested but some labels are tied under all
-        weights (such as labels at distance 0), or if no closed form applies and the space is too large for
-        the search.
+        weights (such as labels at distance 0), or if the cover must be searched for and the space is too
+        large for the search.
 
     Examples
     --------
@@ -144,7 +150,7 @@ def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
 
 
 def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
-    """Return whether the labels are points of a box of k > 2 dimensions with corners at the given pairs.
+    """Return whether the labels are points of a box of k > 2 dimensions, and the pairs are corners of it.
 
     A distance in the box is a sum of steps along its k sides. The first pair is a corner and its opposite.
     The other k pairs each begin at a corner next to the first corner, one for each side, and end at the
@@ -197,8 +203,8 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
     """Return the neighboring corners of one corner of a grid: the far ends of the sides that begin there.
 
     `measured` contains the distances of all labels from the given corner. Each label next to this corner is
-    the first one on a side. The labels on that side are nearer to this first label than to the corner, but
-    they are not nearer to the first label of any other side.
+    the first one on a side. A label is on a side if it is nearer to the first label of that side than to the
+    corner, and if this is not true for the first label of any other side.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)
@@ -212,7 +218,8 @@ def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np
 def _is_dominated(space: MetricSpace, points: NDArray[np.int64], label: int) -> bool:
     """Return whether a comparison with nearby labels shows that every identifying cover contains `label`.
 
-    It does if some nearby label is at most as far as `label` from all labels except `label` itself.
+    Every identifying cover contains `label` if, for some nearby label z, every label except `label` itself is
+    at most as far from z as from `label`.
     """
     measured = _from_label(space, points, label)
     close = np.flatnonzero((measured > 0) & (measured <= 2 * measured[measured > 0].min()))[: 4 * _MOST_AXES]

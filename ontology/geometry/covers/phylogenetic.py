@@ -9,8 +9,9 @@ without a list of paths:
   longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
   other side of the middle. From any label, some longest path ends at one of these two. If there are longest
   paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
-* Observing another label never removes a label from the locus, so a binary search finds where to stop. It
-  starts at the first point where all labels that every cover contains are observed.
+* Observing another label never removes a label from the locus, so a binary search finds the path after
+  which the algorithm stops. Every cover contains certain labels (`ontology.geometry.covers.required`), and
+  the binary search starts at the first path after which all of these are observed.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
     rows : ndarray of shape (n_labels,), dtype=int64
         Indices among the allowed labels.
     path_ends : ndarray of int64
-        For each path that adds a label, the total number of labels that are then observed; ascending.
+        For each path that adds a label, the total number of labels observed after this path; ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))

@@ -4,12 +4,12 @@ A label y must be observed if no weights on the other labels reach it. For most 
 distances decide this, in two ways.
 
 To show that no weights reach y, labels that cannot have weight are eliminated. A label *counts* if it may
-have weight under weights that reach y; at first all other labels count. Look for a label z that is at most as
-far as y from every label that counts. Weight on a label that is strictly closer to z than to y makes z better
-than y, and weight on other labels cannot compensate for this. So the labels that are strictly closer to z no
-longer count. If in the end no label counts, no weights reach y. On a star this finds every leaf, on a tree
-every vertex of degree one, and on a graph of unit edges every label whose neighbors are all joined to each
-other.
+have weight under weights that reach y; at first all other labels count. Look for a label z for which no label
+that counts is closer to y than to z. Weight on a label that is strictly closer to z than to y makes z better
+than y, and weight on other labels cannot compensate for this. So the labels that are strictly closer to z
+than to y no longer count. If in the end no label counts, no weights reach y. On a star this finds every leaf,
+on a tree every vertex of degree one, and on a graph of unit edges every label whose neighbors are all joined
+to each other.
 
 On the other hand, if y is on a shortest path between two other labels, weights on these two reach y. If
 neither way decides, the exact locus of all other labels is computed.
@@ -83,10 +83,10 @@ def must_observe(space: MetricSpace) -> MustObserve:
     -------
     found : MustObserve
         On complete graphs and on trees with every label allowed, the result is exact, whatever their size. On
-        other spaces it is exact for at most `EXACT_LABELS` labels. For more labels it is a lower bound: the
-        labels that `far_hanging` finds on a tree, and no labels on a space that is not a tree. If a tree has
-        an edge below 4e-12 of the diameter, the ends of this edge may be tied, so the tree is treated like
-        one with only some labels allowed.
+        other spaces it is exact for at most `EXACT_LABELS` labels. For more labels it is a lower bound: on a
+        tree it contains the labels that `far_hanging` finds, and on any other space it is empty. If a tree
+        has an edge shorter than 4e-12 of the diameter, the two labels at its ends may be tied. So such a tree
+        is treated as one of the other spaces, even if every label is allowed.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def _is_between(distances: NDArray[Any], own: NDArray[Any], near: NDArray[np.int
 def _no_farther(
     distances: NDArray[Any], own: NDArray[Any], others: NDArray[np.int64], counting: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return those of `others` that are at most as far as the label y from every label in `counting`.
+    """Return each label z of `others` for which no label in `counting` is closer to the label y than to z.
 
     `own` contains the distances of all labels from y. The first labels in `counting`, which are the nearest
     to y, are compared first, because they rule out most labels.

@@ -5,8 +5,8 @@ leaves of a taxonomy are labels, these labels are often a cover already; then no
 Otherwise the search adds one label at a time. The score of a label is the number of labels that are not
 reached yet and lie on a shortest path between this label and an observed label. The search adds the label
 with the highest score; among labels with equal scores, the label farthest from the observed labels. When the
-labels are a cover, the search drops every label without which they are still a cover. At every step,
-`ontology.geometry.loci.general` decides exactly which labels are reached.
+labels are a cover, the search goes through them one by one, and drops a label if the remaining labels are
+still a cover. At every step, `ontology.geometry.loci.general` decides exactly which labels are reached.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Returns
     -------
     cover : Cover
-        The labels in canonical order; without any one of them, they are not a cover. The lower bound is the
-        number of labels that every cover contains, plus one for each of several disjoint sets: every cover
-        must contain a label of each set. The cover is exact if the labels that every cover contains are
-        themselves a cover, if its size equals the lower bound, or if all smaller sets could be tried.
+        The labels in canonical order; if any one of them is left out, the others are not a cover. The lower
+        bound is the number of labels that every cover contains, plus one for each of several disjoint sets:
+        every cover must contain a label of each set. The cover is exact if the labels that every cover
+        contains are themselves a cover, if its size equals the lower bound, or if all smaller sets could be
+        tried.
 
     Raises
     ------
@@ -186,9 +187,10 @@ class _Search:
         return np.asarray(self._distances + own == own[:, None])
 
     def drop(self, chosen: NDArray[np.int64], keep: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Drop every label without which `chosen` is still a cover, except those in `keep`.
+        """Return the cover `chosen` without labels that it does not need.
 
-        Labels are tried in canonical order.
+        The labels that are not in `keep` are tried one by one, in canonical order. A label is dropped if the
+        remaining labels are still a cover.
         """
         for label in np.setdiff1d(chosen, keep).tolist():
             rest = chosen[chosen != label]
@@ -201,8 +203,9 @@ class _Search:
     ) -> tuple[NDArray[np.int64], int]:
         """Search for a cover smaller than `chosen` by trying every set that contains the `required` labels.
 
-        The sets are tried by size, from `least` on, until there are too many sets of one size. Returns the
-        smallest cover known, and the proved lower bound on the size of any cover.
+        The sets are tried in ascending order of size, beginning with sets of `least` labels. The search ends
+        at the first size for which there are more than `_TRIALS` sets. Returns the smallest cover known, and
+        the proved lower bound on the size of any cover.
         """
         free = np.setdiff1d(self._every, required)
         while least < len(chosen) and math.comb(len(free), least - len(required)) <= _TRIALS:

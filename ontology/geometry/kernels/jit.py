@@ -33,10 +33,10 @@ class _FileEach(IndexDataCacheFile):
     The name of each file contains a digest of the signature; the file itself contains the signature and the
     code.
 
-    This replaces numba's own cache, which numbers its files and maps signatures to numbers in an index.
-    There, two processes that compile different signatures at the same time may take the same number. The
-    index of one process may then point to the code of the other. That code was compiled for other types, and
-    may read integers as floating-point numbers. Without an index, no process can read the code of another
+    This replaces numba's own cache, which numbers its files and maps signatures to numbers in an index. With
+    numba's cache, two processes that compile different signatures at the same time may take the same number.
+    The index of one process may then point to the code of the other. That code was compiled for other types,
+    and may read integers as floating-point numbers. Without an index, no process can read the code of another
     signature.
     """
 

@@ -156,7 +156,7 @@ def _multiply(_: Any, one: Any, other: Any) -> Emitter:
 
 
 def _lesser(_: Any, one: Any, other: Any) -> Emitter:
-    """Return the smaller number in each lane; where one of the two numbers is NaN, return that of `other`."""
+    """Return the smaller number in each lane, or the number in `other` if either of the two is NaN."""
 
     def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", *given), *given)

@@ -6,7 +6,8 @@ rows of the matrix, in three steps:
 
 1. A row is ruled out if another row is smaller in every column. If another row is smaller in some columns and
    equal in the others, the row can be best only if all weight is on the columns where the two are equal: its
-   **face**. Other rows are not compared with such a row (`ontology.geometry.kernels.rows.rowdominance`).
+   **face**. The remaining rows are the rivals. Every row that is not ruled out is compared only with them
+   (`ontology.geometry.kernels.rows.rowdominance`).
 2. The rows that are best under random weights are members.
 3. For each row that is not decided yet, a linear program finds the weights that put it as far below its
    rivals as possible (`ontology.geometry.loci.proofs.marginprogram`).
@@ -101,7 +102,7 @@ def general_locus(
     tolerant : bool, optional
         Whether sums tie by the tie rule (`ontology.geometry.ties`); if not, only equal sums tie. For
         distances of a space, pass the result of `is_tolerant`. By default the tie rule applies unless all
-        `distances` are short numbers.
+        `distances` are short numbers (see Notes).
 
     Returns
     -------
@@ -208,7 +209,8 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Group equal rows into sets; return one row number per set, the set of each row, and the set sizes.
 
-    All rows of a set have the same sum. Sets are numbered in ascending order of this sum.
+    Sets are numbered in ascending order of the sum of the entries of a row, which is the same for all rows of
+    a set.
     """
     whole_row = np.dtype((np.void, matrix.dtype.itemsize * matrix.shape[1]))
     _, first, group, size = np.unique(
@@ -223,10 +225,10 @@ def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _reduced(
     rows: NDArray[Any], lifted: NDArray[Any], wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rivals, the rows that can be best only in a tie with a rival, and the faces of these rows.
+    """Return three arrays: the rivals, the rows that can be best only in a tie with a rival, and their faces.
 
-    Of the rows that can be best only in a tie, only those marked by `wanted` are returned. The face of a row
-    is the set of columns that may have weight if the row is to be best.
+    The face of such a row is the set of columns that may have weight if the row is to be best. Of these rows,
+    the function returns only those that `wanted` marks and whose face is not empty. Rivals get no face.
     """
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
@@ -245,7 +247,7 @@ def _reduced(
 
 
 class _Decision:
-    """The verdicts on distinct rows, which are given in ascending order of their sums.
+    """The verdicts on distinct rows, which are given in ascending order of the sums of their entries.
 
     In this class `row` is the number of a row among all rows, and `at` is its number among the rows that
     could be best, where rivals come first.
@@ -342,7 +344,7 @@ class _Decision:
         return proved
 
     def _settle(self, at: int, columns: NDArray[np.int64], others: NDArray[np.int64], margin: Margin) -> None:
-        """Decide by exact arithmetic about a row for which rounded weights and multipliers prove nothing."""
+        """Decide by exact arithmetic whether a row is a member; called if rounded numbers prove nothing."""
         competition = self._competition
         first_rows = np.searchsorted(others, margin.rivals)
         first_columns = np.flatnonzero(margin.weights[columns] > 0)

@@ -56,9 +56,10 @@ def locus(
         The locus, with a status. The method ``"exact"`` always has the status ``"exact"``; if distances are
         rounded, sums tie within the `tolerance` of the result. The method ``"pairs"`` has the status
         ``"exact"`` if a theorem says that the union is the whole locus: for up to two observed labels, on
-        complete graphs, and on trees with every label allowed and no edge below 4e-12 of the diameter. The
-        method ``"pair-grid"`` has the status ``"exact"`` on trees with every label allowed, if edge lengths
-        are whole numbers and D is at least the diameter. In all other cases the status is ``"lower_bound"``.
+        complete graphs, and on trees with every label allowed and no edge shorter than 4e-12 of the diameter.
+        The method ``"pair-grid"`` has the status ``"exact"`` on trees with every label allowed, if edge
+        lengths are whole numbers and D is at least the diameter. In all other cases the status is
+        ``"lower_bound"``.
 
     Raises
     ------
@@ -72,8 +73,8 @@ def locus(
 
     Notes
     -----
-    O(n_points) on a tree with every label allowed and no edges below 1e-6 of the largest distance between
-    observed labels; keys are only looked up when they are read from the result.
+    O(n_points) on a tree with every label allowed and no edge shorter than 1e-6 of the largest distance
+    between observed labels; keys are only looked up when they are read from the result.
     `ontology.geometry.loci.pairs.pairs_locus` states the cost of the method ``"pairs"``, and
     `ontology.geometry.loci.general.general_locus` the cost on other spaces.
 

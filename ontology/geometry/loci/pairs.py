@@ -2,9 +2,9 @@
 
 For two observed labels a and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them.
 The labels that some weights on a and b reach form the lower-left convex hull of these points. The union over
-all pairs is part of the locus. It is the whole locus on trees with every label allowed and on complete graphs
-(*pairwise decomposable*), but not in general: not on the leaves of a tree, not on grids of three dimensions,
-not on graphs with cycles.
+all pairs is part of the locus. If it is the whole locus, the locus is *pairwise decomposable*. This is so on
+trees with every label allowed and on complete graphs. It is not so in general: not on the leaves of a tree,
+not on grids of three dimensions, not on graphs with cycles.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def pairs_locus(space: MetricSpace, points: NDArray[np.int64]) -> Locus:
     """Return the union of the loci of all pairs of observed labels, given as distinct point indices.
 
     The status of the result is ``"exact"`` if a theorem says that the union is the whole locus: for up to two
-    observed labels, on a complete graph, and on a tree with every label allowed and no edge below 4e-12 of
-    its diameter. (The ends of a shorter edge may be tied.) Otherwise the status is ``"lower_bound"``. A
-    witness has weight on at most two observed labels. `unique_index` contains the labels that some pair
-    reaches uniquely.
+    observed labels, on a complete graph, and on a tree with every label allowed and no edge shorter than
+    4e-12 of its diameter. (The ends of a shorter edge may be tied.) Otherwise the status is
+    ``"lower_bound"``. A witness has weight on at most two observed labels. `unique_index` contains the labels
+    that some pair reaches uniquely.
 
     Raises
     ------

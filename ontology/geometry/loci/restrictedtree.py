@@ -78,7 +78,7 @@ def nearest_at_hull(space: TreeSpace, points: NDArray[np.int64]) -> NDArray[np.i
     Notes
     -----
     O(n_points). If lengths are not whole numbers, a label is omitted only if another label is nearer by more
-    than rounding and the tie rule can explain.
+    than the rounding errors and the tolerance of the tie rule together.
     """
     try:
         from labelgrove.ontology.geometry.kernels.trees.hangingheights import hanging_heights, nearest_marked

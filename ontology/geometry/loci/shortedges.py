@@ -4,8 +4,8 @@ On a tree whose labels are all allowed the locus is the hull of the observed lab
 uniquely reachable (`ontology.geometry.loci.hull`). If distances are not short numbers
 (`ontology.geometry.paths.wholenumbers.are_short`), sums tie if they differ by at most a relative
 t = `TIE_RELATIVE`. Then both statements may be wrong at very short edges. Let R be the largest distance
-between observed labels, W the sum of the weights and S the sum of the weighted distances from a vertex x of
-the hull:
+between observed labels, W the sum of the weights and S the weighted sum of the distances from a vertex x of
+the hull to the observed labels:
 
 * A label outside the hull whose nearest hull vertex is x, at distance h, has the Fréchet variance
   ``F(x) + 2 h S + h^2 W``, where ``F(x) <= R S``. It can tie with x only if ``2 h <= t R``.
@@ -84,7 +84,7 @@ def largest_tied_difference(space: TreeSpace) -> float:
 
 
 def blurred(space: TreeSpace, points: NDArray[np.int64], reached: NDArray[np.int64]) -> Blurred | None:
-    """Return how the tie rule changes the locus from the hull of the observed labels; None if it does not.
+    """Return how the tie rule makes the locus differ from the observed labels' hull; None if it does not.
 
     Parameters
     ----------

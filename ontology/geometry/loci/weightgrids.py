@@ -34,9 +34,9 @@ def pair_grid_locus(
 ) -> Locus:
     """Return the labels that grids of weights on pairs of observed labels reach: the paper's Algorithm 2.
 
-    The status is ``"exact"`` on trees with whole lengths and every label allowed, if D is at least the
-    diameter, because the grid then misses no member. Otherwise it is ``"lower_bound"``. Witnesses are points
-    of the grid.
+    The status is ``"exact"`` on a tree if every label is allowed, edge lengths are whole numbers and D is at
+    least the diameter, because the grid then misses no member. Otherwise the status is ``"lower_bound"``.
+    Witnesses are points of the grid.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
 def _steps(largest: float) -> NDArray[np.float64]:
     """Return the weights of the grid, multiplied by D (`largest`): the whole numbers below D, and D itself.
 
-    If D is 0, a single label is allowed, and the only weight is 1.
+    If D is 0, for instance because a single label is allowed, the only weight is 1.
     """
     if largest == 0:  # a single allowed label, which gets all the weight
         return np.array([1.0])

@@ -1,10 +1,10 @@
 """Sums of edge lengths that are rounded once, at the end.
 
 Each length is split into *parts* that add up to it. The first part contains the leading binary digits, the
-second part the next ones, and so on. A part has so few digits that floats represent every sum of first parts,
-of second parts and so on exactly. So these sums do not depend on the order of their terms, and their
-differences are exact too. A distance computed from them is the exact sum of the lengths on its path, rounded
-once. Whole numbers and similar lengths need only one part.
+second part the next ones, and so on. A part has so few digits that floats can add the first parts of many
+lengths exactly, and likewise the second parts, and so on. So these sums do not depend on the order of their
+terms, and their differences are exact too. A distance computed from them is the exact sum of the lengths on
+its path, rounded once. Whole numbers and similar lengths need only one part.
 """
 
 from __future__ import annotations

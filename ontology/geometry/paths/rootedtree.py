@@ -169,11 +169,11 @@ class RootedTree:
         return values if self.in_preorder else values[self._order]
 
     def positions(self, points: Index) -> Index:
-        """Convert canonical indices to preorder positions; both are an array or a single number."""
+        """Convert an array of canonical indices, or a single one, to preorder positions."""
         return points if self.in_preorder else _entries_at(self._position, points)
 
     def points(self, positions: Index) -> Index:
-        """Convert preorder positions to canonical indices; both are an array or a single number."""
+        """Convert an array of preorder positions, or a single one, to canonical indices."""
         return positions if self.in_preorder else _entries_at(self._order, positions)
 
     @property
@@ -418,7 +418,10 @@ class _Preorder:
         return cls(parent, level, end, members) if (end[1:] <= end.take(parent[1:])).all() else None
 
     def depths(self, length: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the distance of each vertex from the root, the same as from a loop over the vertices."""
+        """Return the distance of each vertex from the root.
+
+        The result equals that of a loop over the vertices, to the last bit.
+        """
         depth = self.level.astype(np.float64)
         if length is not None:
             for some in self.members:
@@ -445,8 +448,8 @@ def _depths_in_parts(
 ) -> NDArray[np.float64]:
     """Return the depths of all vertices in parts, such that the sum of any two depths is exact.
 
-    `found` is the preorder data of the tree, if there is any. The sum of two depths is a sum of edge lengths,
-    at most two for each level of the tree.
+    `found` is the result of `_Preorder.of` for the tree. The sum of two depths is a sum of edge lengths, at
+    most two for each level of the tree.
     """
     if found is None:
         height = int(_depths_and_ends(parent, np.ones(len(parent)))[0].max())

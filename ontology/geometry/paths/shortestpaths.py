@@ -1,10 +1,10 @@
 """Shortest paths and exact eccentricities on graphs that are not trees.
 
 There are three ways to measure paths. If every edge has length 1 and numba is installed, compiled
-breadth-first searches are used. If floats represent all sums of lengths exactly, scipy's Dijkstra is used; it
-also gives the same results for edges of length 1 without numba. If floats would round sums of the lengths (as
-with 0.1), the lengths are added as whole numbers of any size (`ontology.geometry.paths.exactpaths`). Numba
-and scipy are loaded when the first path is measured.
+breadth-first searches are used. Otherwise, if floats represent all sums of lengths exactly, scipy's Dijkstra
+is used. So edges of length 1 can be measured without numba too, with the same results. If floats would round
+sums of the lengths (as with 0.1), the lengths are added as whole numbers of any size
+(`ontology.geometry.paths.exactpaths`). Numba and scipy are loaded when the first path is measured.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """Exact paths for lengths whose sums floats may round; None if floats represent all sums."""
+        """Paths in exact arithmetic; None if floats represent all sums of lengths exactly."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
@@ -203,7 +203,7 @@ class ShortestPaths:
 
     @cached_property
     def _reach(self) -> float:
-        """The largest of certain eccentricities: that of the first point of each connected component."""
+        """The largest distance from the first point of a connected component to a point of this component."""
         if self._part is None:
             return float(self.from_point(0).max())
         first = np.unique(self._part, return_index=True)[1]
@@ -282,8 +282,9 @@ def exact_diameter(from_point: Callable[[int], NDArray[Any]], among: NDArray[np.
 
     Notes
     -----
-    The eccentricity of one point after another is measured, until no upper bound on an eccentricity is above
-    the largest measured one (see `_Bounds`). Typically a few dozen points are measured, at worst all of them.
+    The eccentricities of points are measured one after the other. The search ends when no point can have an
+    eccentricity above the largest measured eccentricity, according to the upper bounds of `_Bounds`.
+    Typically a few dozen points are measured, at worst all of them.
     """
     bounds = _Bounds(from_point, among)
     open_ = np.arange(len(among))

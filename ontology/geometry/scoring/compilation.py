@@ -1,4 +1,7 @@
-"""Compilation decides when a scorer uses compiled loops, which need numba and take a while to load."""
+"""Compilation: a class that decides when a scorer uses compiled loops.
+
+Compiled loops need numba and take a while to load.
+"""
 
 from __future__ import annotations
 

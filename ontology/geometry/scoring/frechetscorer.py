@@ -82,9 +82,10 @@ class Scorer(ABC):
         """Return the result of `tied` for one row of the right shape, and check the values of the row."""
 
     def _distinct_candidates(self, top: int, candidates: ArrayLike | None) -> NDArray[np.int64] | None:
-        """Return the distinct candidates in ascending order (None: all labels), or raise `InputError`.
+        """Return the distinct candidates in ascending order, or None if `candidates` is None.
 
-        `top` must be between 1 and their number.
+        None stands for all labels. `InputError` is raised if `top` is not between 1 and the number of labels
+        that may be returned, if there are no candidates, or if one is not the index of an allowed label.
         """
         rows = None
         if candidates is not None:

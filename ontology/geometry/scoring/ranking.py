@@ -72,8 +72,8 @@ def ranked(
     """Return, for each sample, its best rows, their values and the number of labels tied with the first row.
 
     `sample`, `row` and `total` describe (sample, row) pairs and their values, sorted by sample and row; every
-    sample has at least `top` pairs. A row may represent several labels: `count` is the number of labels that
-    each pair adds to the number of tied labels; 1 by default.
+    sample has at least `top` pairs. A row may represent several labels. If a pair is tied with the first row
+    of its sample, its `count` (1 by default) is added to the number of tied labels.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)

@@ -11,18 +11,20 @@ direction of c. Then y and z have the same distance to each label observed befor
 beats y if c has weight; if c has no weight, y is still outside the locus. Second, let z be in the direction
 of the old hull. Then z is nearer to every label observed before, and y can be best only if c has all the
 weight. So the bound of c is the number of labels nearest to c, plus, for each inner vertex of the path, the
-number of labels nearest to this vertex. An inner vertex adds nothing if an allowed label in either direction
-of the path is as near to it as these labels. Computing this takes O(n_points) for all candidates together.
+number of labels that hang at this vertex and are nearest to it. But if an allowed label in the direction of c
+or of the old hull is as near to the inner vertex as they are, the vertex adds nothing to the bound. Computing
+the bounds takes O(n_points) for all candidates together.
 
 *v in the old hull.* The allowed labels nearest to v that hang at v form a class: their distances to the
 observed labels are equal. The branches of v are the parts into which the tree falls when v is removed. A
 branch is *open* to the class if all allowed labels in it are farther from v than the class is. By the same
 argument as above, weight on a label in a branch that is not open cannot bring the class into the locus. The
-class is outside the locus. So there is a mixture of allowed labels (a mean of their squared distances with
-fixed multipliers) with smaller squared distances than the class to all observed labels in open branches; a
-linear program finds one. If this mixture also has a smaller squared distance to c, the class stays outside
-when c is observed. This takes one comparison for each class and candidate. To sharpen the bound of one
-candidate, `AttachmentBounds.refine` looks for mixtures with smaller squared distances to this candidate too.
+class is outside the locus, because y is one of its labels. So there is a *mixture* of allowed labels that has
+smaller squared distances than the class to all observed labels in open branches; a linear program finds one.
+The squared distance of a mixture is the mean of the squared distances of its labels, with fixed multipliers
+as weights. If the mixture also has a smaller squared distance to c, the class stays outside when c is
+observed. This takes one comparison for each class and candidate. To sharpen the bound of one candidate,
+`AttachmentBounds.refine` looks for mixtures with smaller squared distances to this candidate too.
 """
 
 from __future__ import annotations
@@ -122,8 +124,9 @@ class AttachmentBounds:
 
     Notes
     -----
-    This takes O(n_points) time. In addition, each class that hangs at the hull takes a small linear program
-    and a comparison with each candidate; a comparison takes O(n_observed) at worst.
+    Building this object takes O(n_points) time. In addition, for each class of labels that hangs at the hull
+    (see the explanation at the top of this module), a small linear program is solved and the class is
+    compared with each candidate; a comparison takes O(n_observed) at worst.
     """
 
     def __init__(
@@ -149,8 +152,9 @@ class AttachmentBounds:
     def _counted(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
         """Collect the classes that hang at the hull, and return the first bound of each candidate.
 
-        The bound is the number of labels that hang at the path from the hull to the candidate, plus the sizes
-        of the classes for which the candidate is in an open branch.
+        The bound is the sum of two numbers, which the text at the top of this module explains: the number of
+        labels that may enter the locus at the path from the hull to the candidate; and the total size of the
+        classes at the hull for which the candidate is in an open branch.
         """
         kernels, tree = _kernels(), self._tree
         parent, length, end = tree.parent, tree.length, tree.end
@@ -222,8 +226,9 @@ class AttachmentBounds:
 
         `columns` are positions of labels, and `rows` contains the squared distances of the rivals to them.
         This function looks for a mixture of rivals with smaller squared distances than the class to all
-        `columns` that `face` marks. If it finds one, the bound of each candidate to which the mixture also
-        has a smaller squared distance falls by the size of the class. Otherwise nothing changes.
+        `columns` that `face` marks. If it does not find one, nothing changes. If it finds one, it compares
+        the mixture with the class for each candidate. If the squared distance of the mixture to a candidate
+        is smaller than that of the class, the bound of the candidate falls by the size of the class.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)

@@ -1,9 +1,9 @@
 """Upper bounds on the gain of a label on any space, by comparing labels outside the locus with rivals.
 
-Let y be a label outside the locus, and let z be a rival: an allowed label that is at least as near as y to
-every observed label. Suppose that a label c is observed next. If z is nearer to c than y is, y stays outside
-the locus: with weight on c, y is worse than z; without weight on c, nothing has changed. So observing c can
-bring y into the locus only if y is at least as near to c as z is.
+Let y be a label outside the locus. In this module, a rival of y is an allowed label z that is at least as
+near as y to every observed label. Suppose that a label c is observed next. If z is nearer to c than y is, y
+stays outside the locus: with weight on c, y is worse than z; without weight on c, nothing has changed. So
+observing c can bring y into the locus only if y is at least as near to c as z is.
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ class Limits:
     budget : float
         Upper limit of the sum of the costs of all picks; may be infinite.
     draw : numpy.random.Generator or None
-        If there are too many candidates to compare all their gains, this generator draws some of them; all
-        candidates must be allowed labels. None: all candidates are compared, however long it takes.
+        Generator that draws some of the candidates if there are too many to compare all their gains. If a
+        generator is given, every candidate must be an allowed label. None: all candidates are compared,
+        however long it takes.
     """
 
     n: int | None
@@ -121,8 +122,8 @@ def drawn(
     -------
     index, gains : list of int
         The labels in the order drawn, and their gains. Labels that cost more than the rest of the budget are
-        skipped. If `outside` is True and no label is left outside the locus, the draws continue among the
-        labels inside it if `limits.n` is a number, and end if it is None.
+        skipped. Suppose that `outside` is True and no label is left outside the locus. If `limits.n` is a
+        number, the draws continue among the labels in the locus; if `limits.n` is None, the draws end.
 
     Notes
     -----
@@ -158,7 +159,7 @@ def drawn(
 
 
 def per_cost(gain: NDArray[np.int64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return gain / cost; a gain at cost 0 is infinite, and a gain of 0 is 0 at any cost.
+    """Return gain / cost: infinity for a positive gain at cost 0, and 0 for a gain of 0 at any cost.
 
     >>> per_cost(np.array([3, 1, 0]), np.array([2.0, 0.0, 0.0])).tolist()
     [1.5, inf, 0.0]

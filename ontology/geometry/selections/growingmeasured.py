@@ -82,7 +82,7 @@ class MeasuredLocus:
     Parameters
     ----------
     space : MetricSpace
-        The space, whose allowed labels must be points.
+        The space. In a `MatrixSpace`, every allowed label must have a column in the matrix.
     points : ndarray of int64
         Point indices of the labels that are observed at the start.
     members : ndarray of int64, optional
@@ -217,8 +217,8 @@ class MeasuredLocus:
     ) -> int:
         """Return an upper bound of the total gain of any picks from `pool` within `limits`.
 
-        Call it after `pick_some`, with the gains of the picks of all its calls. `from_nothing` is True if no
-        label was observed before these picks.
+        Call this method after the last call of `pick_some`; `gains` are the gains of the picks from all those
+        calls. `from_nothing` is True if no label was observed before these picks.
         """
         total = sum(gains)
         all_count = self._drawing(limits) is None or len(pool) <= MOST_DRAWN

@@ -42,7 +42,8 @@ class Standing:
     size_before : int
         Number of labels in the locus of the observed labels, without the picks.
     left : float
-        The part of the budget that is left for labels that are not required.
+        The part of the budget that is left after paying for the required labels and for the other picks so
+        far. If all picks are found at once, the costs of the other picks are not subtracted.
     draw : mapping
         The state of the random generator.
     upper_bound : int or None
@@ -175,7 +176,10 @@ class SelectionRun:
         self._upper_bound = int(forced.gains.sum()) + free.upper_bound
 
     def _limits(self, n_picks: int) -> Limits:
-        """Return the limits for the picks that may follow the first `n_picks` picks."""
+        """Return the limits for further picks.
+
+        They are the number of picks that is left after `n_picks` picks, and the current rest of the budget.
+        """
         request = self.request
         n = None if request.n is None else request.n - n_picks
         return Limits(n, request.cost, self._left, request.rng if request.drawn else None)

@@ -42,10 +42,10 @@ class Selection:
     spent : float
         Sum of the costs of the picks; the number of picks if no costs were given.
     status : {"exact", "lower_bound"}
-        ``"exact"``: no selection within the same limits has a larger total gain. If there are no costs and no
-        budget, and the space is a complete graph or a tree with every label allowed, the first m picks are
-        the best too, for every m that is at least the number of required labels: no m labels that include the
-        required ones gain more. ``"lower_bound"``: another selection may gain more, up to `upper_bound`.
+        ``"exact"``: no selection within the same limits has a larger total gain. ``"lower_bound"``: another
+        selection may gain more, up to `upper_bound`. Suppose that there are no costs and no budget, and that
+        the space is a complete graph or a tree with every label allowed. Let m be at least the number of
+        required labels. Then no m labels that include the required ones gain more than the first m picks.
     """
 
     space: MetricSpace = field(repr=False)
@@ -122,7 +122,8 @@ def select_classes(
     space : MetricSpace
         The space of the labels.
     observed : iterable of str
-        Keys of the labels already observed, any of the points, each listed once; may be empty.
+        Keys of the labels already observed, each listed once. Any point may be observed; the list may be
+        empty.
     n : int, optional
         Number of picks. With a budget or costs there are fewer picks if no affordable label gains anything.
         None: pick until no label gains anything (with the method ``"uniform"``, until no label is left).
@@ -135,7 +136,7 @@ def select_classes(
     forbidden : iterable of str, optional
         Labels that are never picked.
     candidates : iterable of str, optional
-        Labels that may be picked, any of the points; the allowed labels by default.
+        Labels that may be picked; any points can be given. By default the allowed labels may be picked.
     method : {"active", "uniform", "outside"}, default="active"
         ``"active"`` picks the label with the largest gain next (with costs, the largest gain per cost). The
         baselines draw labels uniformly: ``"uniform"`` from all labels that are left; ``"outside"`` from the
@@ -153,9 +154,9 @@ def select_classes(
     ------
     InputError
         If `n` is smaller than 1 or than the number of required labels, or larger than the number of labels
-        that may be picked; for costs or a budget that are negative or not numbers; for costs or a budget if
-        no label is observed or required; for labels that are required and also observed or forbidden; and for
-        lists that name a label twice.
+        that may be picked; if a cost or the budget is negative or not a number; if costs or a budget are
+        given, but no label is observed or required; if a required label is also observed or forbidden; or if
+        a list names a label twice.
     UnknownLabelError
         If a key is not a point of the space.
     MissingExtraError
@@ -166,11 +167,12 @@ def select_classes(
     -----
     Ties go to the lowest canonical index, so the order in which labels are listed changes nothing.
 
-    *Trees with every label allowed*: finding the order of all picks takes O(n_points), and every prefix of it
-    is the best selection of its size. If no label is observed, the first pick is an end of a longest path
-    between two candidates, where the length is counted in labels; among all such ends, the one with the
-    lowest index is picked. This is the best start for every number of picks. If `n` is larger than the number
-    of labels that gain something, labels without gain follow in the order of their canonical indices.
+    *Trees with every label allowed*: finding the order of all picks takes O(n_points), and for every m the
+    first m picks are the best selection of m labels. If no label is observed, the first pick is an end of a
+    longest path between two candidates, where the length is counted in labels; among all such ends, the one
+    with the lowest index is picked. This is the best start for every number of picks. If `n` is larger than
+    the number of labels that gain something, labels without gain follow in the order of their canonical
+    indices.
 
     *Costs and budgets on such trees*: with whole costs, a budget, no `n`, and a table of at most 2^25 entries
     (labels times budget), dynamic programming finds the best selection. Otherwise two greedy selections are

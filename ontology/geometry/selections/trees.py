@@ -115,7 +115,7 @@ def best_purchase(
 
 
 def hung_from(tree: RootedTree, top: int) -> NDArray[np.int64]:
-    """Return the parent of each position if position `top` were the root; `top` is its own parent."""
+    """Return the parent that each position has if the tree is rooted at `top`; `top` is its own parent."""
     upwards = tree.parent
     parent = upwards.copy()
     above, v = top, int(upwards[top])

@@ -36,7 +36,8 @@ def pairwise_distances(
     Parameters
     ----------
     space : MetricSpace or LabelGraph
-        The space to measure in; a graph means shortest paths over all its edges, in both directions.
+        The space to measure in. In a `LabelGraph`, a distance is the length of a shortest path over all edges
+        in both directions.
     rows : array_like of int, optional
         Indices among the allowed labels of the space (the labels of the graph); all by default.
     cols : array_like of int, optional
@@ -65,8 +66,9 @@ def pairwise_distances(
 
     Notes
     -----
-    This needs working memory in addition to the output: on a graph of unit edges, about 64 bytes for each
-    point and binary digit of the diameter; on a tree, a few megabytes.
+    The call needs working memory in addition to the output. On a graph of unit edges, this is about 64 bytes
+    times the number of points times the number of binary digits of the diameter; on a tree, it is a few
+    megabytes.
 
     Examples
     --------

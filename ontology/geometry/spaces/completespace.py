@@ -50,7 +50,7 @@ class CompleteSpace(MetricSpace):
         return True
 
     def diameter(self) -> float:
-        """Return 1, or 0 for a single allowed label."""
+        """Return 1, or 0 if only one label is allowed."""
         return float(self.n_labels > 1)
 
     def _distances(self, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> NDArray[Any]:

@@ -122,8 +122,8 @@ class MetricSpace(ABC):
             raise InputError("out: a read-only array given; give a writable one")
         if out.shape != (len(row), len(col)) or out.dtype != self.distance_dtype:
             raise InputError(
-                f"out: {out.dtype} of shape {out.shape} given for {len(row)} rows and {len(col)} columns of "
-                f"{self.distance_dtype}; give an array of that shape and dtype"
+                f"out: {out.dtype} of shape {out.shape} given; give an array of dtype "
+                f"{self.distance_dtype} and shape ({len(row)}, {len(col)})"
             )
         self._fill(row, col, out)
         return out

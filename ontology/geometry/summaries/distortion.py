@@ -3,7 +3,7 @@
 The source is the graph that was summarized, and the quotient graph is the graph between supernodes. A path
 between two labels of the source becomes a walk between their supernodes that is not longer. Conversely, a
 path between supernodes can be extended to a path between any label of the first supernode and any label of
-the last. Inside each supernode on the path, also the first and the last, the extension adds at most the
+the last. Inside each supernode on the path, including the first and the last, the extension adds at most the
 diameter of that supernode. So, for labels u and v,
 ``quotient distance <= d(u, v) <= quotient distance + diameters of the supernodes on the path``.
 """
@@ -28,8 +28,8 @@ _PURPOSE = "measuring the distortion of a summary"
 class Distortion:
     """Bounds of the distances between labels of supernodes, in edge-length units of the source.
 
-    In both arrays, each row is for one of the supernodes from which distances are measured, and each column
-    is for one of all supernodes.
+    In both arrays, there is a row for each supernode from which distances are measured, and a column for each
+    supernode of the summary.
 
     Attributes
     ----------
@@ -82,11 +82,12 @@ def supernode_diameters(
 
     Notes
     -----
-    For any center c, no two members of a supernode are farther apart than the sum of the two largest
-    distances from c to members. So each center gives a bound, and the smallest bound is returned. A center is
-    a member, or a label with edges to two members; distances from it are measured only over edges with a
-    member at one end. Four centers are tried: the member with the smallest index; the member farthest from
-    it; the member farthest from that second one; and a label in the middle between the second and the third.
+    The bounds come from labels that are called centers here: a center is a member of the supernode, or a
+    label with edges to two members. No two members are farther apart than the sum of the two largest
+    distances from a center to members. So each center gives a bound, and the smallest bound is returned.
+    Distances from a center are measured only over edges with a member at one end. Four centers are tried for
+    each supernode: the member with the smallest index; the member farthest from it; the member farthest from
+    that second one; and a label in the middle between the second and the third.
 
     If these edges form a tree (such as a star or a path), the second and the third center are the ends of
     the tree's longest path. The length of that path is then the bound; the diameter can be smaller only if a
@@ -94,9 +95,10 @@ def supernode_diameters(
     index is the only center, and distances from it are measured in the whole graph, over paths with the
     fewest edges.
 
-    This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes, because all
-    their neighborhoods are separate parts of one graph. In addition, it takes a breadth-first search for
-    each supernode whose members are not connected; the search ends when it has found all members.
+    This takes four Dijkstra runs over at most ``2 n_edges`` edges, for any number of supernodes: the edges
+    used for one supernode form a separate part of one graph, and each run covers all parts. In addition,
+    there is a breadth-first search for each supernode whose members these edges do not connect; the search
+    ends when it has found all members.
     """
     n_supernodes = len(sizes)
     owner, length, ends = _neighborhoods(graph, assignment)
@@ -140,7 +142,7 @@ def supernode_diameters(
 def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Build a graph of separate parts: each supernode, with the outside labels next to two of its members.
+    """Build a graph of separate parts: each supernode with outside labels next to two or more of its members.
 
     The first vertices are the labels, as members of their supernodes. Then there is one vertex for each pair
     of a supernode and an outside label that has edges to at least two of its members. Returns the supernode

@@ -230,7 +230,8 @@ def summarize(
         this order, for n labels in c components, until `target` is reached. The last of these caps always
         reaches it.
     seed : int, default=0
-        From 0 to 2^63 - 1. The draws come from SplitMix64 and are the same on every platform and version.
+        From 0 to 2^63 - 1. The draws come from the generator SplitMix64, and are the same on every platform
+        and under every version of numpy and numba.
 
     Returns
     -------
@@ -240,9 +241,9 @@ def summarize(
     ------
     InputError
         If `target` is below 1, or below the number of components (for ``"subtree"``, of roots), because
-        different components are never merged; if `cap` is too small for `target`, or the packing ends above
-        `target`; if ``"subtree"`` is requested for an undirected graph; or if `cap` is given with a method
-        other than ``"capped"``.
+        different components are never merged; if `cap` is too small for `target`, or if more than `target`
+        supernodes are left after packing; if ``"subtree"`` is requested for an undirected graph; or if `cap`
+        is given with a method other than ``"capped"``.
     MissingExtraError
         If numba is not installed.
 
@@ -254,9 +255,9 @@ def summarize(
     Notes
     -----
     Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds, and each round reads all
-    entries. Consider a supernode and its neighbors before a round, and the supernodes that contain their
-    labels after it. At most one of the latter has half the cap or less, because the round would have merged
-    two such supernodes. So if ``cap >= 4 n / target``, each round halves the number of supernodes in excess
+    entries. Consider a supernode and its neighbors before a round. After the round, among the supernodes that
+    contain their labels, at most one has half the cap or less, because the round would have merged two such
+    supernodes. So if ``cap >= 4 n / target``, each round halves the number of supernodes in excess
     of the target. ``"subtree"`` takes O(n log n) time.
 
     Examples
@@ -318,7 +319,10 @@ def _kernels() -> Any:
 
 @dataclass(frozen=True)
 class _Forest:
-    """The result of a method: the sets as a union-find forest, the cap, and what was drawn and read."""
+    """What a method of `summarize` found: a union-find forest of the sets, the cap, and counts of its work.
+
+    `picks` and `scanned` are as `Summary.picks` and `Summary.entries_scanned`.
+    """
 
     above: NDArray[np.int32]
     cap: int | None = None

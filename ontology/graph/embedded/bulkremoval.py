@@ -42,9 +42,11 @@ def _patterns(name: str) -> _Patterns:
 
 
 def thin_out(name: str, execute: Callable[[str], Rows]) -> None:
-    """Remove relationships in place of a named query, from each table where it would remove more than `MANY`.
+    """Remove many relationships that a named query would otherwise remove one by one.
 
-    Relationships are removed only from results that are being dropped: their property ``version`` is empty.
+    If the query would remove more than `MANY` relationships from a table, this function removes them. It
+    leaves other tables to the query. Relationships are removed only from results that are being dropped: the
+    property ``version`` of these results is empty.
 
     Parameters
     ----------

@@ -57,9 +57,10 @@ class GraphFile:
     folder : Path
         Folder of the generations, on a local disk.
     pool_bytes : int, optional
-        Largest size of the engine's buffer pool. By default it is twice the size of the file, but at most
-        half of the memory of the machine or container, and at least 256 MiB for readers and 1 GiB for
-        writers. The engine uses only as much of it as queries need.
+        Largest size of the engine's buffer pool. By default it is twice the size of the file (for a writer,
+        the size that the file is expected to reach), or half of the memory of the machine or container if
+        that is less. The default is never below 256 MiB for a reader or 1 GiB for a writer. The engine uses
+        only as much of the pool as queries need.
     """
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
@@ -183,10 +184,8 @@ class GraphFile:
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
         """Yield a connection to the next generation; readers see that generation once the block succeeds.
 
-        Missing migrations are applied before the block starts.
-
-        `n_rows` is the number of labels and edges that the block will add; the size of the buffer pool
-        depends on it. Writers wait for each other.
+        Missing migrations are applied before the block starts. Writers wait for each other. `n_rows` is the
+        number of labels and edges that the block will add; the size of the buffer pool depends on `n_rows`.
         """
         with self._writing, self._generation(n_rows) as connection:
             yield connection
@@ -245,7 +244,7 @@ class GraphFile:
 
 
 def _memory_bytes() -> int:
-    """Return the bytes of memory of the machine, or of the container that this process runs in."""
+    """Return the bytes of memory of the machine, or of this process's container if that may use less."""
     found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in _MEMORY_LIMITS:
         with contextlib.suppress(OSError, ValueError):  # not on other systems; "max" means no limit

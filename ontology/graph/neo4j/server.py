@@ -1,4 +1,4 @@
-"""Connect to a Neo4j server, check its migrations, and translate its errors into labelgrove's."""
+"""Connect to a Neo4j server, check its migrations, and translate its errors into labelgrove's own."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Server:
     Parameters
     ----------
     url : str
-        ``bolt://user:password@host:7687`` (also ``neo4j://``, ``+s``, ``+ssc``). User and password are left
-        out for a server that does not require them.
+        ``bolt://user:password@host:7687``. In place of ``bolt``, ``neo4j`` is also allowed, and either may be
+        followed by ``+s`` or ``+ssc``. For a server that does not require user and password, leave them out.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Server:
 
     @contextmanager
     def session(self, access: str = neo4j.WRITE_ACCESS, fetch_size: int = 10_000) -> Iterator[neo4j.Session]:
-        """Yield a session of the driver; its errors are translated into labelgrove's."""
+        """Yield a session of the driver; errors of the driver are translated into labelgrove's own."""
         driver = self.reach()
         with (
             self._translated(),
@@ -155,7 +155,7 @@ class Server:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Translate the driver's errors into labelgrove's; the messages show the URL without its password."""
+        """Translate the driver's errors into labelgrove's own; messages show the URL without its password."""
         where = f"graph {self.where}"
         try:
             yield
@@ -184,7 +184,10 @@ class Server:
 
 
 def _split(url: str) -> tuple[str, tuple[str, str] | None]:
-    """Separate user and password from the URL; return the rest of the URL, and (user, password) or None."""
+    """Return two values: the URL without user and password, and the pair (user, password).
+
+    If the URL has no user, the second value is None.
+    """
     from urllib.parse import unquote, urlsplit, urlunsplit
 
     try:
@@ -214,7 +217,10 @@ def plain_rows(result: neo4j.Result) -> Iterator[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value of an answer to plain values; nodes and edges look the same for both engines."""
+    """Return a value of an answer as plain values: numbers, texts and the like, in lists and dictionaries.
+
+    Nodes, edges and paths become dictionaries of the same form as in answers of the embedded engine.
+    """
     if isinstance(value, neo4j.graph.Node):
         return {"_label": next(iter(value.labels), ""), **{k: _plain(v) for k, v in value.items()}}
     if isinstance(value, neo4j.graph.Relationship):

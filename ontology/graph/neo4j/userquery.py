@@ -17,7 +17,7 @@ __all__ = ["reached"]
 def reached(place: Mapping[str, Any], timeout_s: float, max_rows: int) -> Iterator[sandbox.Query]:
     """Connect to a server, and yield the function that answers one query, read-only, within `timeout_s`.
 
-    `place` is a mapping with one key: ``url`` of the server.
+    `place` is a mapping with one key, ``url``; its value is the URL of the server.
     """
     sandbox.limit_memory()
     fetch_size = min(max_rows + 1, sandbox.FETCHED_TOGETHER)

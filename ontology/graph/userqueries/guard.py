@@ -114,7 +114,8 @@ class Statement:
     def words(self) -> list[str]:
         """The words that an engine may read as keywords, as written.
 
-        Words in backticks are left out, and words that by their position can only be names (`_is_name`).
+        Two kinds of words are left out: those in backticks, and those that can only be names where they stand
+        (`_is_name`).
         """
         return [t.text for i, t in enumerate(self.tokens) if t.kind == "word" and not self._is_name(i)]
 
@@ -133,7 +134,7 @@ class Statement:
         return found
 
     def _is_name(self, i: int) -> bool:
-        """Return whether token `i`, a word, can only be a property, a label, a type or a map key."""
+        """Return whether token `i`, a word, can only name a property, a label, a type or a map key."""
         before, last, after = self._text(i - 2), self._text(i - 1), self._text(i + 1)
         if last == ".":
             owner = self.tokens[i - 2].kind if i >= 2 else ""
@@ -151,7 +152,7 @@ class Rule:
     Attributes
     ----------
     reason : str
-        What the statement does, for the message.
+        The part of the message that says what a statement does if it breaks the rule.
     breaks : callable
         Takes a `Statement`; returns whether it breaks the rule.
     """
@@ -185,7 +186,7 @@ def check_statement(cypher: str) -> None:
 
 
 def broken_rules(cypher: str, rules: Mapping[str, Rule] | None = None) -> list[str]:
-    """Return the names of all `rules` (by default `RULES`) that `cypher` breaks, in their order."""
+    """Return the names of the rules that `cypher` breaks, in the order of `rules` (by default `RULES`)."""
     if not isinstance(cypher, str):
         raise InputError(f"cypher: {cypher!r} is of type {type(cypher).__name__}; give a statement as text")
     statement = Statement(cypher)
@@ -300,8 +301,8 @@ def _rules() -> dict[str, Rule]:
         "second-statement": Rule("it contains more than one statement", _has_second),
         "first-keyword": Rule(f"a query must begin with one of {', '.join(_FIRST)}", _starts_badly),
         "disguised-keyword": Rule(
-            "an engine may take a word with characters outside ASCII for a forbidden keyword; "
-            "if the word is a name, put it in backticks",
+            "it contains a word with characters outside ASCII, which an engine may read as a forbidden "
+            "keyword; if the word is a name, put it in backticks",
             _is_disguised,
         ),
     }

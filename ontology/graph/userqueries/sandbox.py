@@ -128,7 +128,7 @@ def run(
         last = complaint.decode(errors="replace").strip().rpartition("\n")[2]
         raise QueryFailedError(
             f"the query ended its process with status {child.returncode}{': ' + last if last else ''}; "
-            "it may need more memory than a query may use: return less, or aggregate more"
+            "it may have needed more memory than a query is allowed: return less, or aggregate more"
         )
     reply = json.loads(answer)
     if "error" in reply:

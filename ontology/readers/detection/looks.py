@@ -6,7 +6,8 @@ first row that fits applies. Therefore rows that test bytes come before rows tha
 test for one unmistakable sign come before rows that count how many lines have a certain form. Kinds of JSON
 documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all of their text.
 
-When files of one of these kinds can be read in a format, name that format as the ``reader`` of the row.
+If you add a format in which files of one of these kinds can be read, enter its name as the ``reader`` of the
+row of that kind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Test the start of a file for signs of its kind: bytes, the beginning of its text, the form of its lines.
 
 A function that takes a `Head`, the start of a file, is a test. Every other function takes what to search for,
-and returns a test.
+and returns a test. The cells of a line are its parts between tabs, commas and semicolons.
 """
 
 from __future__ import annotations
@@ -158,7 +158,10 @@ def is_newick(head: Head) -> bool:
 
 
 def is_marked_up(head: Head) -> bool:
-    """Return whether the text has Markdown's fenced code, a ruled table, or a line that is only a link."""
+    """Return whether the text has signs of Markdown.
+
+    The signs are fenced code, a line of dashes and ``|`` as in a table, and a line that is only a link.
+    """
     return any(map(_MARKDOWN.match, head.lines))
 
 
@@ -169,7 +172,7 @@ def has_headings(head: Head) -> bool:
     also be comments. They are taken for comments in three cases:
 
     * all other lines have the same number of cells (two or more);
-    * every other line has two words, and none has a bullet;
+    * each of the other lines has two words, and none has a bullet;
     * some other lines are indented, and none has a bullet.
     """
     bulleted = any(line.lstrip()[:2] in ("- ", "* ") for line in head.records)
@@ -218,7 +221,10 @@ def _in_columns(head: Head) -> bool:
 
 
 def is_python(head: Head) -> bool:
-    """Return whether two kinds of Python statements occur, one of them ``def``, ``class`` or ``from``."""
+    """Return whether at least two kinds of Python statements occur.
+
+    One of them must be ``def``, ``class`` or ``from``.
+    """
     kinds = [
         r"(async )?def \w+\(",
         r"class \w+(\(.*\))?:",

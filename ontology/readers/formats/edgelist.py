@@ -155,10 +155,10 @@ class _Reader:
         return cells
 
     def _settle(self, cells: list[str], at: int) -> bool:
-        """Determine the layout from the first record; return False if this record is an edge.
+        """Determine the layout from the first record; return whether the caller is done with this record.
 
-        The caller must then still read the edge. Return True if the record is a header, or if the file turns
-        out not to be an edge list, which is reported.
+        The answer is False if the record is an edge: the caller must still read this edge. The answer is True
+        if the record is a header, or if the file is not an edge list, which is reported.
         """
         self.layout = read_header(cells, at, self._into, self._options)
         if self.layout is not None:
@@ -228,9 +228,9 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the excerpt of the first record for the report of its invalid weight.
+        """Return the text with which the report shows the first record, whose weight is invalid.
 
-        If the record may be a header of unknown words, the excerpt says so.
+        If the record may be a header of unknown words, the text says so.
         """
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 

@@ -106,7 +106,10 @@ def _all(*tests: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
-    """Test whether the value of `member`, or its first element if it is an array, has all of `members`."""
+    """Test whether the value of `member` is an object with all the names in `members`.
+
+    If the value is an array, its first element is tested instead.
+    """
 
     def fits(_: Any, first: Any) -> bool:
         held = first.get(member)
@@ -117,7 +120,7 @@ def _within(member: str, *members: str) -> Callable[[Any, Any], bool]:
 
 
 def _values(*kinds: type) -> Callable[[Any, Any], bool]:
-    """Test whether the document is a nonempty JSON object and all its values have one of these types."""
+    """Test whether the document is a nonempty JSON object whose values all have types among `kinds`."""
     return lambda document, _: (
         isinstance(document, dict)
         and bool(document)

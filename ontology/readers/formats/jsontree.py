@@ -128,10 +128,10 @@ class _Walk:
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
         """Return the path of names that is the key of a node; if it is taken, add ``#2``, ``#3`` ... to it.
 
-        Two nodes with the same id are one label, so that the parent may have a second list of children. If
-        the node is in the second list and has the name of a child in the first list, both are the same label.
-        `again` contains the paths of the children that have been read from the second list. It is None if the
-        parent has occurred only once.
+        Nodes with the same id are one label, so a label may have several lists of children. If a node in a
+        later list has the same name as a child in an earlier list, both nodes are one label. `again` contains
+        the paths that this method has found for earlier children in the same list. It is None for a child in
+        the first list.
         """
         step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
         path = step if parent is None else f"{parent}/{step}"

@@ -229,7 +229,7 @@ def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Opti
 
 
 def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
-    """Return the direction of edges that a header states; None if it states none."""
+    """Return the direction that a header gives to the edges; None if it gives no direction."""
     if ends == ("first", "second"):
         return None
     if ends[1] == "neighbor":

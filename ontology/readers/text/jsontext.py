@@ -182,7 +182,10 @@ class _Parser:
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
-        """Return the position of the container's next value; in an object, read the member's name first."""
+        """Return the position of the next value in `container`.
+
+        If `container` is an object, first read the name of the member that has this value.
+        """
         if not isinstance(container, JsonObject):
             return at
         if self._text[at : at + 1] != '"':

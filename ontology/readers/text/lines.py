@@ -40,7 +40,7 @@ class Lines:
     recorder : Recorder
         Records the defects in the file's bytes and text.
     longest : int
-        Length in bytes of the longest line that is read.
+        Maximum length of a line in bytes; a longer line counts as unreadable.
     """
 
     def __init__(self, path: Path, recorder: Recorder, longest: int = LONGEST_LINE) -> None:

@@ -11,10 +11,10 @@ from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.adapter.engines import arrays as module
 from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.engines.tables import TreeTable, decide, table_of
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 
 TREE = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 
@@ -146,7 +146,7 @@ def test_what_is_no_array_of_the_right_shape_is_refused():
 def test_too_many_numbers_are_refused(monkeypatch):
     monkeypatch.setattr(module, "MAX_VALUES", 9)
     arrays = ArrayAdapter(Adapter.from_graph(TREE, ["oak", "moss"]))
-    with pytest.raises(InputError, match="2 rows x 5 labels exceed 9 numbers; pass at most 1 rows"):
+    with pytest.raises(InputError, match="2 rows x 5 labels make more than 9 numbers; pass at most 1 rows"):
         arrays.decision_function(strict.ones((2, 2)))
 
 

@@ -305,7 +305,7 @@ def test_truth_outside_the_allowed_labels_is_named_by_row():
     adapter = Adapter.from_graph(HAND, OBSERVED, labels="leaves")
     with pytest.raises(
         UnknownLabelError,
-        match=r"2 of 5 rows are outside .*\(known, but not allowed answers\): row 0 'a', row 3 'a'; leave",
+        match=r"2 of 5 rows have a known label that is not among .*: row 0 'a', row 3 'a'; leave",
     ):
         evaluate(adapter, P, ["a", "d", "b", "a", "c"])
 

@@ -60,7 +60,7 @@ WRONG = {
     "truth that is no answer": (
         lambda: evaluate(model(labels="leaves"), P, TRUTH),
         UnknownLabelError,
-        r"1 of 3 rows is outside the 3 allowed labels \(known, but not allowed answers\): row 0 'a'",
+        r"1 of 3 rows has a known label that is not among the 3 allowed labels: row 0 'a'",
     ),
     "no truth at all": (lambda: run(P, None), InputError, r"truth: None given; give the key"),
     "truth as a number": (lambda: run(P, 3), InputError, r"truth: 3 given; give the key"),

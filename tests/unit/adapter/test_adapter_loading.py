@@ -240,6 +240,16 @@ def test_a_redis_that_does_not_answer_is_a_service_error():
 # --- offline ------------------------------------------------------------------------------------------------
 
 
+def test_a_damaged_copy_of_an_index_document_is_written_again_while_online(remote):
+    publish(remote, OLD)
+    ask = {"uri": "plants/mine", "artifacts_url": remote.where}
+    assert open_bundle(**ask).digest == OLD.digest
+    (kept,) = Path(os.environ["GROVE_HOME"]).rglob("index/plants.json")
+    kept.write_text("{")
+    assert open_bundle(**ask).digest == OLD.digest
+    assert open_bundle(**ask, offline=True).digest == OLD.digest
+
+
 def test_offline_a_name_means_what_it_meant_when_it_was_last_asked(remote, tmp_path, monkeypatch):
     publish(remote, OLD)
     ask = {"uri": "plants/mine", "artifacts_url": remote.where}

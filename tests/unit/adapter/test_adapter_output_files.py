@@ -131,7 +131,10 @@ WRONG = {
     ),
     "one axis": (_arrays("p.npy", p=np.arange(3.0)), r"shape \(3,\) given; give two axes"),
     "text": (_arrays("p.npy", p=np.array([["a", "b"]])), "dtype <U1 given; give real numbers"),
-    "no array of two axes": (_arrays("p.npz", a=np.arange(3.0)), r"0 arrays of two axes among 'a'"),
+    "no array of two axes": (
+        _arrays("p.npz", a=np.arange(3.0)),
+        r"0 arrays of two axes, expected one; the file contains 'a'",
+    ),
     "two of them": (_arrays("p.safetensors", a=P, b=P), r"2 arrays of two axes.*array=.*--array NAME"),
     "an array by columns": (_arrays("p.npz", a=np.asfortranarray(P)), r"stored column by column"),
     "half an archive": (_cut(_arrays("p.npz", a=P), 700), r"p\.npz: not a \.npz file"),
@@ -253,7 +256,7 @@ def test_a_column_of_ids_that_is_not_there_is_refused(ending, tmp_path):
     with pytest.raises(InputError, match="id_column"):
         OutputFile(written(tmp_path, ending), id_column="sample")
     (tmp_path / "twice.csv").write_text("id,oak,id\n1,2,3\n")
-    with pytest.raises(InputError, match="has 2 columns 'id'"):
+    with pytest.raises(InputError, match="has 2 columns named 'id'"):
         OutputFile(tmp_path / "twice.csv", id_column="id")
 
 

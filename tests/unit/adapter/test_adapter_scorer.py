@@ -174,7 +174,7 @@ def test_decision_function_refuses_what_does_not_fit(monkeypatch):
     monkeypatch.setattr(scorer_module, "MAX_VALUES", 20)
     adapter = Adapter.from_graph(TREE, ["oak", "moss"])
     assert adapter.decision_function(np.ones((4, 2))).shape == (4, 5)
-    with pytest.raises(InputError, match="5 rows x 5 labels exceed 20 numbers; pass at most 4 rows"):
+    with pytest.raises(InputError, match="5 rows x 5 labels make more than 20 numbers; pass at most 4 rows"):
         adapter.decision_function(np.ones((5, 2)))
     assert adapter.decision_function(np.ones((5, 2)), candidates=["oak"]).shape == (5, 1)
 

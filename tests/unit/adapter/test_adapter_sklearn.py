@@ -26,10 +26,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from labelgrove.adapter import Adapter, build_bundle, scorer
 from labelgrove.adapter.sklearn import FrechetClassifier
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import BindingError, BundleError, InputError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 from labelgrove.ontology.store.artifacts import open_store
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant"), ("fern", "plant")]
@@ -263,12 +263,12 @@ class Counted(LogisticRegression):
             {},
             "'fern' is a label of the ontology that the bundle does not observe",
         ),
-        ([0, 1, 2, 2], {}, "classes: 0 of type int.*columns="),
+        ([0, 1, 2, 2], {}, "classes: 0 is of type int.*columns="),
         ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm"}}, "no label for 1 of 3 classes: 2"),
         ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm", 2: "oak"}}, "repeats"),
-        ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm", 2: 3}}, "classes: 3 of type int.*key or the name"),
-        ([None, "elm", "oak", "oak"], {}, "classes: None of type NoneType"),
-        ([0.5, 1.5, 2.5, 3.5], {}, "classes: 0.5 of type float"),
+        ([0, 1, 2, 2], {"columns": {0: "oak", 1: "elm", 2: 3}}, "classes: 3 is of type int.*key or the name"),
+        ([None, "elm", "oak", "oak"], {}, "classes: None is of type NoneType"),
+        ([0.5, 1.5, 2.5, 3.5], {}, "classes: 0.5 is of type float"),
     ],
 )
 def test_classes_that_are_no_labels_are_refused_before_anything_is_fitted(y, named, said):

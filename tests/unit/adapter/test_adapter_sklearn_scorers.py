@@ -19,10 +19,10 @@ from labelgrove.adapter.sklearn import (
     expected_sq_distance_scorer,
     neg_expected_sq_distance,
 )
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 
 TREE = random_tree(80, seed=2)
 GRID = LabelGraph.grid((4, 4))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.datasets.randomgraphs import random_tree
 from labelgrove.ontology.errors import BundleError, InputError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree
 
 pytestmark = pytest.mark.torch
 

@@ -323,7 +323,7 @@ def test_columns_that_would_have_to_be_guessed(case):
         ({"format": "labelgrove/binding/2"}, "upgrade with: pip install --upgrade"),
         ({"format": "elsewhere/1"}, "this file is not a binding"),
         ({"extra": 1}, "has the fields .*save the binding again"),
-        ({"by": "guess"}, "by is 'guess'.*expected auto, key, name, position"),
+        ({"by": "guess"}, r"by is 'guess' \(expected auto, key, name, position\)"),
         ({"columns": []}, "columns must be a list with an entry for each column"),
         ({"columns": [{"column": "oak"}]}, r"columns\[0\] is .*expected the fields column and key"),
         ({"columns": [{"column": "a", "key": "fern"}]}, "'fern' is unknown"),

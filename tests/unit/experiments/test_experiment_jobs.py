@@ -10,13 +10,13 @@ import pytest
 pytest.importorskip("sklearn")
 
 from labelgrove.datasets.ownfiles import Files
-from labelgrove.digests import sha256_of
 from labelgrove.experiments import load, prepared
 from labelgrove.experiments.documents import environment, identify, make_document
 from labelgrove.experiments.request import as_command
 from labelgrove.experiments.settings import changed
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.results import pack_document
+from labelgrove.ontology.store.filedigest import sha256_of
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import find_kind, kind_named
@@ -147,13 +147,15 @@ def test_an_estimate_says_how_many_units(workspace):
     [
         ({"experiment": "digits"}, "experiment is 'digits'; choose digits-grid, "),
         ({"settings": {"rows": "1"}}, "give NAME=VALUES, with a name among sizes"),
-        ({"settings": {"n_rows": "many"}}, "'many' is not int"),
+        ({"settings": {"n_rows": "many"}}, "'many' is not of type int"),
         ({"settings": ["n_rows=1"]}, "give an object with a text"),
         ({"quick": "yes"}, "quick is 'yes'; give true or false"),
         ({"probs": 1}, "probs is 1; give the path or URL of a file"),
         ({"probs": "."}, "cannot be read"),
         ({"environment": {"python": "\ud800"}}, "environment is .*leave it out"),
         ({"environment": 5}, "environment is 5; leave it out"),
+        ({"files": "x"}, "files is 'x'; leave it out"),
+        ({"files": ["x"]}, "leave it out"),
         ({"files": {"probs": "p.npy"}}, "name the files by their own parameters"),
         ({"files": {"probs": {"sha256": "ab" * 32, "ending": "/../x"}}}, "name the files by their own"),
     ],

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import socket
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -171,17 +169,25 @@ def test_data_and_files_go_when_another_job_comes(workspace, asked, reading):
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(workspace, asked, reading):
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
     shared = workspace.settings.home / "experiments"
-    here = socket.gethostname()
-    left = [shared / f"{here}-{ended.pid}-abc", shared / f"{here}-{os.getpid()}-abc"]
-    used = [shared / f"{here}-{os.getppid()}-abc", shared / f"elsewhere-{ended.pid}-abc"]
+    left, used = [shared / "left", shared / "new-left"], [shared / "used", shared / "new-used"]
     for folder in (*left, *used):
         folder.mkdir(parents=True)
         (folder / "hierarchy.csv").write_bytes(TREE)
+    os.utime(left[1], (0, 0))
+    lock = os.open(used[0], os.O_RDONLY)  # as a living process does, perhaps in another container
+    fcntl.flock(lock, fcntl.LOCK_EX)
     assert client.submit(workspace, "experiment", asked).state is State.DONE
     assert sorted(folders(workspace)) == sorted(used)
+    os.close(lock)
+
+
+def test_the_files_of_a_running_job_are_left_by_other_processes(workspace, asked, reading):
+    run_one_unit(workspace, asked)
+    (folder,) = folders(workspace)
+    prepared._sweep(folder.parent)
+    assert folders(workspace) == [folder]
+    assert (folder / "hierarchy.csv").read_bytes() == TREE
 
 
 def test_a_home_that_cannot_be_written_is_named(workspace, asked, reading):

@@ -9,8 +9,8 @@ pytest.importorskip("sklearn")
 
 from labelgrove.experiments import NAMES, load
 from labelgrove.experiments.settings import as_texts, changed, with_seeds_from
-from labelgrove.experiments.training import train_files
 from labelgrove.ontology.errors import InputError, JobFailedError
+from labelgrove.training import train_files
 from tests.experiment_runs import run
 
 

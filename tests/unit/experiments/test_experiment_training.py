@@ -8,10 +8,10 @@ pytest.importorskip("sklearn")
 from scipy.sparse import csr_matrix
 
 from labelgrove.datasets.labeled import Labeled
-from labelgrove.experiments.training import MODELS, fit_predict, make_model, observe, train_files
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.training import MODELS, fit_predict, make_model, observe, train_files
 
 SPACE = metric_space(LabelGraph.grid((1, 5)))
 KEYS = np.array(list(SPACE.keys))

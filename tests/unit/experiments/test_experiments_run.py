@@ -257,7 +257,7 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
 def test_a_folder_that_cannot_be_written_is_named(results, folder, tmp_path):
     (tmp_path / "taken").write_text("")
     content = (folder / "complete-graph" / "result.json").read_bytes()
-    with pytest.raises(InputError, match=r"taken.*name a folder that you may write"):
+    with pytest.raises(InputError, match=r"taken.*name a folder that you may write to"):
         write_result(tmp_path / "taken", content)
-    with pytest.raises(InputError, match=r"taken.*name a folder that you may write"):
+    with pytest.raises(InputError, match=r"taken.*name a folder that you may write to"):
         write_overview(tmp_path / "taken", [json.loads(content)], [1.0])

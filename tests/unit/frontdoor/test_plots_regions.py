@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("networkx")
 
+from labelgrove.datasets.randomgraphs import barabasi_albert, random_tree
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import frechet_mean, metric_space
 from labelgrove.ontology.geometry.simplexregions import exact_regions
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import barabasi_albert, random_tree
 from labelgrove.plots import paper_families, prediction_regions, region_panels
 from labelgrove.plots.figure import shortened
 from tests.unit.frontdoor.figure_texts import problems

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from labelgrove.datasets.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from labelgrove.ontology import geometry
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, WeightError
 from labelgrove.ontology.geometry import (
@@ -51,7 +52,6 @@ from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import refuse_bad_rows
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import barabasi_albert, erdos_renyi, random_tree, watts_strogatz
 from tests.oracles_locus import locus_of_rows, squared
 
 HIERARCHY = LabelGraph.from_edges([("a", "r"), ("b", "r"), ("c", "a"), ("d", "a"), ("e", "b")])

@@ -19,7 +19,7 @@ MODULES = [
     ),
     "labelgrove.ontology.lazynames",
     "labelgrove.ontology.components",
-    "labelgrove.ontology.randomgraphs",
+    "labelgrove.datasets.randomgraphs",
 ]
 
 

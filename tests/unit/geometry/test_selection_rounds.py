@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from labelgrove.datasets.randomgraphs import random_tree, watts_strogatz
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, metric_space
 from labelgrove.ontology.geometry.selections.growingmeasured import MOST_DRAWN
@@ -16,7 +17,6 @@ from labelgrove.ontology.geometry.selections.rounds import SelectionRun
 from labelgrove.ontology.geometry.selections.selection import Selection, select_classes, selection_of
 from labelgrove.ontology.geometry.spaces.points import allowed_points
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.randomgraphs import random_tree, watts_strogatz
 
 SEED = 11
 

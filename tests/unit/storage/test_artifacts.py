@@ -200,6 +200,16 @@ def test_a_damaged_index_file_is_named(local: ArtifactStore, tmp_path: Path, tex
         local.read_index("trees")
 
 
+@pytest.mark.timeout(60)
+def test_a_pipe_in_the_place_of_an_artifact_is_damage_and_not_waited_for(local: ArtifactStore) -> None:
+    path = local.local_path(local.put_bytes(b"leaves"))
+    assert path is not None
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ArtifactError, match="damaged"):
+        local.content(path.name)
+
+
 def test_foreign_files_are_not_listed(local: ArtifactStore, tmp_path: Path) -> None:
     digest = local.put_bytes(b"oak")
     for name in (".tmp-1-ab", "notes.txt", digest.upper()):

@@ -274,7 +274,7 @@ def test_a_column_id_names_the_rows_unless_it_is_a_class(workspace, asked, tmp_p
         ({"observed": None}, "nothing names the columns of .*; give observed, .*, or a bundle"),
         ({"observed": "39,05"}, "observed is '39,05'; give a list of label keys"),
         ({"observed": {"39": "1"}}, "observed is .*; give a list of label keys"),
-        ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give its name, as a string, or null"),
+        ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give a name as a string, or null"),
         ({"outputs": "p.txt"}, "ends in '.txt'"),
         ({"outputs": 7}, "outputs is 7; give the path or URL"),
         ({"model": ""}, "model is ''; give text that is not blank"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelgrove.ontology.randomgraphs import watts_strogatz
+from labelgrove.datasets.randomgraphs import watts_strogatz
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.states import State

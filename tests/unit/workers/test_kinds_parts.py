@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from labelgrove.datasets.randomgraphs import watts_strogatz
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.errors import ConflictError
 from labelgrove.ontology.geometry import locus, metric_space
-from labelgrove.ontology.randomgraphs import watts_strogatz
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.kinds import Subject, Work, find_kind, kind_named

@@ -112,7 +112,7 @@ def _columns(
     if named is None:
         raise InputError(
             f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
-            "in the order of the columns, or a bundle that was built in this order; or use a .csv or "
+            "in the order of the columns, or a bundle with observed labels in this order; or use a .csv or "
             ".parquet file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
@@ -170,7 +170,7 @@ def _as_bundle(
 def _name(asked: Mapping[str, Any], parameter: str) -> str | None:
     name = asked.get(parameter)
     if not (name is None or isinstance(name, str)):
-        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give its name, as a string, or null")
+        raise InputError(f"evaluation: {parameter} is {name!r:.80}; give a name as a string, or null")
     return name
 
 

@@ -153,7 +153,10 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield the rows in blocks; before each, call `check`, which raises an error if no job wants the work."""
+    """Yield the rows in batches, and call `check` before each batch.
+
+    `check` raises an error if no job wants the work any more.
+    """
     for start in range(0, len(rows), _ROWS):
         check()
         yield rows[start : start + _ROWS]

@@ -1,6 +1,6 @@
 """The kind `locus`: find the labels that observed labels can reach.
 
-A unit decides which labels of one part are members, or examines a part of the pairs of observed labels.
+A unit decides which of some labels are members of the locus, or it examines some pairs of observed labels.
 """
 
 from __future__ import annotations

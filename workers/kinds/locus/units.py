@@ -105,10 +105,11 @@ def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
 
 
 def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: int) -> Locus:
-    """Return the members of the locus among the labels of one part, decided block by block.
+    """Return the members of the locus among the labels of one part.
 
-    The witness of a member depends on the labels that are decided in the same block. Therefore the blocks are
-    the same for every number of parts, and a part consists of whole blocks.
+    Successive labels are decided together, in groups whose size is the parameter ``block``. The witness of a
+    member depends on the other labels of its group. Therefore the groups are the same for every number of
+    parts, and a part consists of whole groups.
     """
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)

@@ -8,13 +8,14 @@ round every row of distances is written once, in order.
 
 A vertex of degree one that is not a source is on no path between other vertices. So such vertices are
 stripped before a sweep, repeatedly, until there are none. A stripped vertex is connected to the rest by a
-single path, which ends at a remaining vertex. Its row of distances is the row of this vertex, plus the length
-of the path, its *height*.
+single path, which ends at a remaining vertex. The length of the path is the *height* of the stripped vertex.
+The row of distances of a stripped vertex is the row of that remaining vertex, plus the height.
 
-Both 512 bits and 64 one-byte distances are single values of an LLVM vector type, which LLVM maps to registers
-of the processor: one register of AVX-512, two of AVX2, four of SSE2 or NEON. With eight separate words and
-loops over 64 bytes instead, a sweep took 1.6 to 2.9 times as long, and writing the rows 3.5 to 4.5 times as
-long (20,000 vertices, 500 and 1,000 sources).
+A group of 512 bits is stored as one value of an LLVM vector type, and so is a group of 64 distances of one
+byte each. LLVM maps such a value to registers of the processor: one register of AVX-512, two of AVX2, four of
+SSE2 or NEON. In code without vectors, which used eight separate words and loops over 64 bytes, a sweep took
+1.6 to 2.9 times as long, and writing the rows took 3.5 to 4.5 times as long (20,000 vertices, 500 and 1,000
+sources).
 """
 
 from __future__ import annotations
@@ -334,10 +335,10 @@ def _write_rows(
 ) -> None:
     """Write ``out[:, first:first + width]`` from ``planes``, which contains the planes of several sweeps.
 
-    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If all columns of `out` are
-    written, its rows are contiguous in memory; they are then written 64 bytes at a time, and bypass the
-    caches if `streamed`. `address` is the address of `out`. The function takes hardly longer than filling the
-    memory of `out` does.
+    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If one call writes all columns
+    of `out`, the memory that it writes has no gaps. The call then writes whole cache lines of 64 bytes and,
+    if `streamed`, bypasses the caches. `address` is the address of `out`. The function takes hardly longer
+    than filling the memory of `out` does.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape
@@ -387,7 +388,7 @@ def fill_distances(
     """Write the number of edges between each of `rows` and each of `sources` into `out`.
 
     `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound on all distances. If it is
-    above 255, or if there are few sources, each source is searched from separately. The entry of a pair
+    above 255, or if there are few sources, a separate search starts from each source. The entry of a pair
     without a path has no meaning.
 
     With `streamed`, writes bypass the caches. This is faster if the memory of `out` was in use before. It is

@@ -27,12 +27,13 @@ def sums_from(
     targets: Integers,
     out: Integers,
 ) -> None:
-    """Write the lengths of the shortest paths from each source to each target; -1 if there is no path.
+    """Write the lengths of the shortest paths from each source to each target.
 
     The neighbors of v are ``neighbor[begin[v]:begin[v + 1]]``, and ``edge[begin[v]:begin[v + 1]]`` are the
     edges to them. `digits` (n_edges, n_digits) contains the edge lengths; the path lengths are written to
     `out` (n_sources, n_targets, n_digits). Both are whole numbers in base ``2 ** DIGIT_BITS``, most
-    significant digit first. There must be enough digits for every path length.
+    significant digit first. There must be enough digits for every path length. If there is no path, every
+    digit of the path length is -1.
     """
     # Dijkstra's algorithm, vertices in the order of rounded lengths: a vertex that is reached by a shorter
     # path after its turn gets another turn, so the final lengths are exact

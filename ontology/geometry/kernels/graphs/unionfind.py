@@ -160,10 +160,10 @@ def pack_branches(
 
     `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
     than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
-    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or after
-    a later round that merged nothing.
+    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or
+    when a round other than the first merges nothing.
     """
-    # O(n + n_edges) look-ups per round. Within the closed neighbourhood of a hub, `spare` is the smallest set
+    # O(n + n_edges) look-ups per round. Within the closed neighborhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
     # exceed it.
     n = len(begin) - 1
@@ -214,9 +214,9 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
     The pieces are returned as a union-find forest, like `above` of `merge_neighborhoods`.
 
     Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up. Each label is
-    merged with the pieces that contain its children, child after child, while the result has at most `most`
-    labels. The first child that does not fit, and the siblings after it, go into separate pieces: as many
-    adjacent siblings in each piece as fit.
+    merged with the pieces that contain its children, child after child, as long as the merged piece has at
+    most `most` labels. The first child that does not fit begins another piece. The siblings after it join
+    this piece, one after the other, and a sibling that does not fit begins the next piece.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)
@@ -248,9 +248,9 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
 
 @compiled
 def number_sets(above: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the number of each label's set, and the size of each set.
+    """Return two arrays: the index of each label's set, and the size of each set.
 
-    Sets are numbered in the order of their lowest members.
+    Sets are numbered from 0, in the order of their lowest members.
     """
     # n look-ups.
     n = len(above)

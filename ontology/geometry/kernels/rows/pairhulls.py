@@ -127,8 +127,9 @@ def pair_hulls(
 
 @compiled
 def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> None:
-    """Lower ``best[bucket, j]`` to the smallest distance in column j of the block among the bucket's labels.
+    """Write the smallest distance of each bucket's labels in column j of a block to ``best[bucket, j]``.
 
+    An entry of `best` that is smaller already is kept, so the caller first fills `best` with a large number.
     The buckets are those of column `a`, and the block is the `BLOCK` columns from `block` on.
     """
     for y in range(len(distances)):
@@ -141,10 +142,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels whose distance in some column of a block equals their bucket's entry in `best`.
+    """List the labels whose distance in some column of a block equals the matching entry of `best`.
 
-    `best` has a row for each bucket, and a column for each column of the block. The labels are written to
-    `touching`; their number is returned.
+    `best` has a row for each bucket, and a column for each column of the block; the matching entry is that of
+    the label's bucket and of the same column. The labels are written to `touching`; their number is returned.
     """
     n_touching = 0
     for y in range(len(distances)):
@@ -167,7 +168,7 @@ def _lower_hull(
     kind: NDArray[np.uint8],
     normal: NDArray[np.int64],
 ) -> None:
-    """Mark the buckets whose lowest point is on the lower-left hull; write weights that make it best.
+    """Mark the buckets whose lowest point is on the lower-left hull; write weights that make this point best.
 
     `lowest` contains the distance to b of the lowest point in each bucket of a.
     """

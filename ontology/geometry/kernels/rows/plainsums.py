@@ -171,8 +171,8 @@ def sums_of_groups(
 ) -> None:
     """Write the plain sum of each given pair of a sample and a group of labels on a tree.
 
-    All labels of a group have the same distances to the observed labels. `by` sorts the pairs by group, so
-    that the distances of each group are measured once.
+    All labels of a group have the same distances to the observed labels. `by` contains the indices of
+    the pairs, sorted by group, so that the distances of each group are measured once.
     """
     # rows (n_samples, n_observed); `by` sorts the pairs by group; depth, meet, low, high are of each group;
     # label_depth and column are of the labels in preorder; gap (n_observed - 1,) is the depth where neighbors

@@ -24,8 +24,9 @@ def nearest_by_side(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each vertex, the distances to the nearest allowed labels inside and outside its subtree.
 
-    Also returns two counts of `missing` labels, which are the allowed labels that are not in the locus yet:
-    how many are inside the subtree at the first distance, and how many are outside it at the second.
+    `missing` marks the allowed labels that are not in the locus yet. The function also returns, for each
+    vertex, how many of them are among the nearest allowed labels inside its subtree, and how many are among
+    the nearest allowed labels outside it.
     """
     # parent, length, allowed, missing (a part of the allowed labels): (n,) -> down, up: distance of the
     # nearest allowed label in the subtree, and outside it; n_down, n_up: missing labels at that distance.
@@ -81,8 +82,8 @@ def counts_along_ways(
 ) -> NDArray[np.int64]:
     """Return an upper bound on the number of labels that each vertex adds to the locus if it is observed.
 
-    Only allowed labels that are not in the locus yet are counted, and only those that branch off the path
-    from the hull to the vertex.
+    Only allowed labels that are not in the locus yet are counted, and only those in branches that leave the
+    path from the hull to the vertex.
     """
     # inside: the hull; the rest as `nearest_by_side` returns it; lengths are whole numbers -> (n,). O(n).
     # A vertex of the path counts the labels nearest to it, unless a label in a direction of the path is as

@@ -73,8 +73,8 @@ class Tables(NamedTuple):
     The observed labels, in preorder, are cut into 16 *strands* of equal length. `order` contains the columns
     of the labels and `label_depth` their depths; label i of each strand s is at index ``16 i + s`` of both.
     So the running sums of all strands are computed side by side. To fill the strands, at least one entry of 0
-    is added to both arrays after the last label; `end` is the index of the first one. The fields `low` and
-    `high` of `LIMB`, `VERTEX` and `EDGE` are indices of this kind too.
+    is added to both arrays after the last label; `end` is the index of the first added entry. The fields
+    `low` and `high` of `LIMB`, `VERTEX` and `EDGE` are indices of this kind too.
     """
 
     order: NDArray[np.uint32]

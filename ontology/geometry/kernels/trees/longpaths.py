@@ -1,4 +1,4 @@
-"""Paths on trees: lengths in edges, the longest paths outside a hull, and the best paths within a budget.
+"""Paths on trees: lengths in edges, paths that lead away from a hull, and the best paths within a budget.
 
 Vertices are positions in the preorder of `ontology.geometry.paths.rootedtree`: ``parent[v] < v`` except for
 the root, which is its own parent, and the subtree of v is ``v, ..., end[v] - 1``. A hop is one edge,
@@ -39,12 +39,12 @@ def long_paths(
     top: int,
     candidate: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of the longest paths that lead away from a hull, and each path's number of vertices.
+    """Cut the branches outside a hull into paths; return each path's end and number of vertices.
 
-    Each path begins next to the hull or next to another path. No two paths share a vertex. The longest come
-    first. `inside` marks the hull and `top` is its first vertex; `candidate` marks the vertices where a path
-    may end. `order` contains the canonical index of each position, and the ends are returned as canonical
-    indices.
+    Each path begins next to the hull or next to another path, and leads away from the hull to its end. No two
+    paths share a vertex. The longest come first. `inside` marks the hull and `top` is its first vertex;
+    `candidate` marks the vertices where a path may end. `order` contains the canonical index of each
+    position, and the ends are returned as canonical indices.
 
     Paths are followed from their ends towards the hull. Where several paths meet at a vertex, the longest one
     continues (of equally long paths, the one with the lowest end), and the others stop before this vertex.
@@ -123,9 +123,9 @@ def tree_knapsack(
 ) -> NDArray[np.int64]:
     """Return the vertices to buy so that the paths from them to the root contain the most vertices.
 
-    `inside` marks a connected set of vertices that contains the root; these do not count. `cost` is the cost
-    of each vertex, or -1 if it may not be bought. The bought vertices together may cost at most `budget`. O(n
-    * budget) time and memory.
+    `inside` marks a connected set of vertices that contains the root; the vertices of this set are not
+    counted. `cost` is the cost of each vertex, or -1 if it may not be bought. The bought vertices together
+    may cost at most `budget`. O(n * budget) time and memory.
 
     A vertex is *covered* if it is on the path from some bought vertex to the root, or marked `inside`. In the
     code, ``best[v, owed, b]`` is the largest number of covered vertices among v and the vertices after it in

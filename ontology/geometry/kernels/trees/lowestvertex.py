@@ -418,11 +418,11 @@ def find_lowest(
         Two vertices may be tied if their Fréchet variances, divided by the total weight, differ by at most
         this.
     totals : tuple of float
-        Smallest and largest total weight of a row that is scored.
+        Smallest and largest total weight that a row may have. Other rows are marked `REFUSED`.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
-        Where to write the vertices. A rival is the vertex that may be tied with the best one. Instead of it
-        there may be a mark: `CLEAR` (no rival), `CROWDED` (there may be several) or `REFUSED` (the row may be
-        invalid as weights).
+        Where to write the vertices. Here the rival of a row is a vertex that may be tied with the best
+        vertex of the row. Instead of a rival, a mark may be written: `CLEAR` (no vertex may be tied),
+        `CROWDED` (several may be tied) or `REFUSED` (the row may be invalid as weights).
 
     Notes
     -----

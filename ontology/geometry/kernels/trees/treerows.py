@@ -27,9 +27,9 @@ def fill_rows(
     Vertices are preorder positions; `depth`, `length` and `out` have the same dtype. The row of a vertex is
     computed from that of its parent. The length of the edge between them is subtracted in the columns that
     are in the vertex's subtree, and added in all other columns. For whole numbers the results are exact. The
-    length may first be added in every column. In a column where it has to be subtracted, this sum may
-    overflow an unsigned type, but it is then replaced by the difference. O(n * n_columns), plus one
-    subtraction for each pair of a column and a vertex at or above it.
+    function first adds the length in every column, and then replaces the sum by the difference in the columns
+    of the subtree. A sum that is replaced may overflow an unsigned type; this does no harm.
+    O(n * n_columns), plus one subtraction for each pair of a column and a vertex at or above it.
     """
     n = len(parent)
     n_columns = len(columns)

@@ -1,8 +1,8 @@
 """Matrix games decided in whole numbers, where floating point is not exact enough.
 
-The question is whether some mixture of the columns of a payoff matrix is at least zero in every row. The sign
-of the value of a matrix game is the answer. Each answer has a proof: such a mixture of columns, or a mixture
-of rows that is negative in every column.
+The question is whether some mixture of the columns of a payoff matrix is at least zero in every row. The
+sign of the value of the matrix game answers this: yes if the sign is 0 or 1, no if it is -1. A proof of "yes"
+is such a mixture of columns. A proof of "no" is a mixture of rows that is negative in every column.
 
 `settle` finds the sign and its proof. It solves a small part of the game exactly and adds rows and columns
 that refute the answer, until none do. `decide` is faster. It first tries mixtures that floating point
@@ -40,7 +40,7 @@ class Settled:
     Attributes
     ----------
     sign : {-1, 0, 1}
-        Sign of the value: the largest amount that some mixture of columns reaches in every row.
+        Sign of the value. The value is the largest amount that some mixture of columns reaches in every row.
     weights : ndarray of shape (n_columns,), dtype=object
         Whole numbers, none negative. If `sign` is 1, every entry of ``payoff @ weights`` is positive. If
         `sign` is 0, none is negative.
@@ -107,8 +107,8 @@ def solve_game(payoff: NDArray[Any]) -> Answer:
     A constant is added to all payoffs to make them positive. Then the simplex method maximizes ``sum(u)``
     under ``payoff.T @ u <= 1`` and ``u >= 0``, starting from the feasible point u = 0. Its table consists of
     whole numbers with a common denominator, the previous pivot; each step divides by this pivot without
-    remainder. The variable that enters the basis is the one with the most negative cost. After a step that
-    does not improve the objective it is the first one with a negative cost (Bland's rule), until a step
+    remainder. The variable with the most negative cost enters the basis. But after a step that does not
+    improve the objective, the first variable with a negative cost enters (Bland's rule), until a step
     improves the objective again. So the method cannot cycle.
 
     Examples
@@ -225,12 +225,12 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 
     1. If few rows or few columns are given, the part of the game that they form is solved exactly, and grows
        as in `settle`.
-    2. Floating point proposes mixtures, each more exact than the one before. If a proposal proves the sign,
-       it is the result; products of matrix and vector check the proof. If the sign is not 0, this nearly
-       always succeeds.
+    2. Floating point proposes mixtures, each more exact than the one before. The function multiplies
+       the payoffs by the proposed mixtures, in whole numbers. If the products prove the sign, the proposal is
+       the result. If the sign is not 0, this nearly always succeeds.
     3. When two consecutive proposals use the same rows and columns, this corner is solved exactly.
-    4. `settle` is called with the rows and columns of the last proposal. To solve a part, it first looks for
-       the corner with the simplex method in fractions of more and more bits.
+    4. `settle` is called with the rows and columns of the last proposal. To solve a part of the game,
+       `settle` first looks for the corner with the simplex method, in fractions of more and more bits.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
     method, no better bound on the number of steps is known than the number of corners; `docs/benchmarks.md`

@@ -109,7 +109,9 @@ def balanced(payoff: NDArray[Any]) -> Balanced:
 
 
 def propose(payoff: NDArray[Any]) -> Iterator[Proposal]:
-    """Solve a matrix game in floating point, more and more accurately; columns maximize, rows minimize.
+    """Solve a matrix game in floating point, more and more accurately.
+
+    One player mixes columns to maximize the payoff; the other mixes rows to minimize it.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""HiGHS, which solves the linear programs for loci.
+"""Create the solver of the linear programs for loci: HiGHS.
 
-Its results are only proposals, which are then checked in whole numbers.
+The results of HiGHS are only proposals, which are then checked in whole numbers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Systems of linear equations in whole numbers, solved exactly by digits in a prime base.
 
-Gaussian elimination in whole numbers would take n^3 products of numbers as long as determinants. Dixon's
-method is faster. It inverts the matrix modulo one prime p and finds the p-adic digits of the solution one by
-one. Each digit takes two products of a matrix and a vector of short numbers. Euclid's algorithm turns the
-digits into fractions. The primes are so small that these products can be computed exactly in float64, if a
-matrix of long numbers is first cut into pieces of a few bits.
+Gaussian elimination in whole numbers would take n^3 products of long numbers, with as many digits as
+determinants of the matrix. Dixon's method is faster. It inverts the matrix modulo one prime p and finds the
+p-adic digits of the solution one by one. Each digit takes two products of a matrix and a vector of short
+numbers. Euclid's algorithm turns the digits into fractions. The primes are so small that these products can
+be computed exactly in float64, if a matrix of long numbers is first cut into pieces of a few bits.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A corner of a matrix game consists of the rows and columns that the best mixtures use. If float64 is not exact
 enough to find the right corner, numbers with more bits are used. They cost far less than exact whole numbers,
-which become as long as determinants. The answer is rounded, so it is only a proposal.
+which would get as many digits as determinants of the payoff matrix. The answer is rounded, so it is only a
+proposal.
 """
 
 from __future__ import annotations

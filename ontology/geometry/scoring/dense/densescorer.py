@@ -1,10 +1,11 @@
 """DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
 
-Each allowed label has one row of distances. A float32 matrix product over blocks of rows serves only as a
-filter: all terms are non-negative, so its relative rounding error has a proven bound, and every row that may
-be best or tied with the best within this bound becomes a finalist. The plain sum decides among the finalists
-(see `ontology.geometry.ties`). Only a few blocks are in memory at any time, never the values of all samples
-for all labels.
+Each allowed label has one row of distances. A matrix product over blocks of rows serves only as a filter; it
+is computed in float32, or in float64 if float32 might overflow or lose too many digits. All terms of the
+product are non-negative, so its relative rounding error has a proven bound. A row becomes a finalist if, with
+rounding errors up to this bound, it may be best or tied with the best. The plain sum decides among the
+finalists (see `ontology.geometry.ties`). Only a few blocks are in memory at any time, never the values of all
+samples for all labels.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` for a wrong shape, dtype or value; `RowsOnDemand` can only have a wrong shape."""
+    """Raise `SpaceError` for a wrong shape, dtype or value; of a `RowsOnDemand`, check only the shape."""
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
         raise SpaceError(
@@ -216,7 +217,7 @@ class _Sieve:
     Parameters
     ----------
     weights : ndarray of shape (n_samples, n_observed)
-        Checked weights.
+        Weights that have passed `check_weights`.
     top : int
         Number of labels requested for each sample.
     """
@@ -286,7 +287,11 @@ class _Sieve:
         return bound
 
     def overflows(self) -> bool:
-        """Return whether there are too many pairs for memory, and a batch of fewer samples would help."""
+        """Return whether the caller should split the batch.
+
+        It should if the pairs of a sample and a label that are left would need too much memory. The result is
+        False for a batch of one sample, which cannot be split.
+        """
         if self._n_pairs <= _MOST_PAIRS:
             return False
         self._shrink()

@@ -52,7 +52,7 @@ class Observed:
 
     @cached_property
     def columns_moved(self) -> bool:
-        """Whether the columns of the weights are in another order than the preorder of their labels."""
+        """Whether the columns of the weights are in an order other than the preorder of their labels."""
         return bool((np.diff(self.by_preorder) < 0).any())
 
     @cached_property
@@ -62,7 +62,7 @@ class Observed:
 
     @cached_property
     def factors(self) -> Factors:
-        """The factors that turn weights into running sums of weights and moments."""
+        """The factors that turn weights into running weights and running moments (see `Factors`)."""
         return Factors.of(self.skeleton.label_depth)
 
     @cached_property

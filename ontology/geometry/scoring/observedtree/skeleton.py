@@ -30,8 +30,9 @@ class Factors:
     Attributes
     ----------
     block : ndarray of shape (n_blocks, 2, _BLOCK)
-        The labels in preorder, in blocks of `_BLOCK` labels. For each label there are two factors: 1 for the
-        weight, and the depth of the label for the moment. The last block is padded.
+        Two factors for each label: its weight is multiplied by 1 for the running weight, and by the depth of
+        the label for the running moment. Labels are in preorder, in blocks of `_BLOCK` labels; the last block
+        is padded.
     depth : ndarray of shape (n_blocks * _BLOCK,)
         Depth of each label, padded with zeros.
     """
@@ -87,10 +88,11 @@ class RunningMoments:
         self._factors = factors
 
     def before(self, position: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.complex128]:
-        """Return the weight (real) and moment (imaginary) of the first ``position[i]`` labels, for each i.
+        """Return sums over the first ``position[i]`` labels in preorder, for each i.
 
-        The weights are those of sample ``sample[i]``. `position` and `sample` have the same shape; labels are
-        in preorder.
+        Each sum is a complex number: its real part is the total weight of these labels in sample
+        ``sample[i]``, and its imaginary part their moment, the total of weight times depth. `position` and
+        `sample` have the same shape.
         """
         block = position >> _BLOCK_BITS
         found: NDArray[np.complex128] = self._blocks.take(sample * self._n_blocks + block)
@@ -189,10 +191,11 @@ class Skeleton:
     def descend(
         self, running: RunningMoments
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Find the best vertex of each sample, and the next best vertex on the edge where the search ended.
+        """Find, for each sample, the best vertex and the next best vertex on the same skeleton edge.
 
+        The best vertex is the one with the smallest Fréchet variance F; W is the total weight of the sample.
         The search descends the skeleton: it starts at the first node of the skeleton and ends at a node or
-        within an edge. F is the Fréchet variance, and W the total weight of the sample.
+        within an edge. Only a search that ends within an edge finds a next best vertex.
 
         Returns
         -------
@@ -249,12 +252,13 @@ class Skeleton:
         start: NDArray[np.complex128],
         end: NDArray[np.complex128],
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-        """Return, for each node, the only child that can pull the mean towards it, and the sums before it.
+        """Return, for each node, the only child that can pull the mean down to itself, and two running sums.
 
-        Suppose that the observed labels below the node are gone through in preorder, and their moments about
-        the node are added up. The sum passes half of its final value at some label; the child with this label
-        in its subtree is returned. Observed labels at the node itself come first and have no moment about it.
-        The sums before the child are the running weight and moment before the first label of the child.
+        Consider the observed labels at or below the node. The moment of a label is its weight times its
+        distance from the node. Add up these moments in preorder. At some label, the sum passes half of its
+        final value. The child that has this label in its subtree is returned. Observed labels at the node
+        itself come first, and their moments are 0. The running sums are the weight and the moment (weight
+        times depth) of all observed labels before the first one in the child's subtree.
         """
         z = self.depth[v]
         half = 0.5 * ((end - start).imag - z * (end - start).real)
@@ -274,7 +278,7 @@ class Skeleton:
         """Return the best and the next best vertex of each skeleton edge, and by how much their F / W differ.
 
         F is the Fréchet variance, and W the total weight of the sample. The lowest point of F on the edge is
-        between these two vertices, and the nearer of them is the best. The vertices are indices in `chain`.
+        between these two vertices; the best is the one nearer to this point. Vertices are indices in `chain`.
         `upper` is the node at the upper end of the edge, and `offset` the distance from this node to the
         lowest point.
         """

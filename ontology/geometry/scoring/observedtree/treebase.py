@@ -30,8 +30,9 @@ class OnTree(Scorer):
         Point indices of the observed labels, in the order of the columns of the weights. A label listed twice
         counts twice.
     compiled : bool, optional
-        Whether to search with numba; the answers are the same without it. By default numba is used if it is
-        installed, as soon as the process has loaded it or this scorer has done enough work to repay loading.
+        Whether to search with numba; the answers are the same without it. By default, if numba is installed,
+        the scorer starts to use it once the process has loaded it, or once this scorer has done enough work
+        to make loading it worthwhile.
     """
 
     compiled_module: ClassVar[str]
@@ -53,7 +54,7 @@ class OnTree(Scorer):
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a function that finds the same labels as `score`, for rows of weights not yet checked.
+        """Return a function that finds the same labels as `score` and takes rows of unchecked weights.
 
         Parameters
         ----------
@@ -65,7 +66,7 @@ class OnTree(Scorer):
         -------
         decision : callable, or None
             See `ontology.geometry.scoring.compilation.Decision`. None if this scorer does not use the
-            compiled search, or not yet.
+            compiled search, or does not use it yet.
         """
         module = self._compilation.module(0)
         return None if module is None else self._decision(module, order)

@@ -99,13 +99,15 @@ class Hanging:
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the hull vertex that each position hangs on, and the position where the path to it turns.
+    """Return, for each position, the hull vertex on which it hangs, and where the path to that vertex turns.
 
-    A path turns where it stops going up and starts going down. Consider a position below the top of the hull.
-    Let v be the hull vertex on which it hangs. The path from v to the position begins with a child c of v. In
-    preorder the position is at or after c, and no hull vertex, nor a child of one, is between the two. So all
-    hull vertices and their children are marked with their hull vertex, and each position takes the last mark
-    at or before it. Positions that are not below the top of the hull hang on the top, which is hull vertex 0.
+    A path turns at the position where it stops going up and starts going down. Consider a position below the
+    top of the hull. Let v be the hull vertex on which it hangs. The path from v to the position begins with a
+    child c of v. In preorder the position is at or after c, and between the two there is neither a hull
+    vertex nor a child of a hull vertex. So this function marks every hull vertex with itself, and every child
+    of a hull vertex, if the child is not in the hull, with that hull vertex. Then each position hangs on the
+    vertex of the last mark at or before it. Positions that are not below the top of the hull hang on the top,
+    which is hull vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])

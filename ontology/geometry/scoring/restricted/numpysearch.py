@@ -44,7 +44,7 @@ _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 
 
 class Batch(Protocol):
-    """Rows of weights whose best allowed labels are searched together."""
+    """A batch of rows of weights; it finds the best allowed labels of all rows together."""
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
         """Return the result of `find_finalists` for the rows of the batch."""
@@ -181,8 +181,9 @@ def _ahead(
 ) -> tuple[_Walk, NDArray[np.float64]]:
     """Return the next steps of `walk`, and for each step a lower bound of F / W of the allowed labels ahead.
 
-    A step moves along one edge, away from where the walk came from. Steps without any allowed label ahead are
-    left out.
+    `walk` contains walks from the lowest vertices of the samples; each walk stands at one vertex of the hull.
+    A step moves a walk along one edge, away from where the walk came from. Steps without any allowed label
+    ahead are left out.
     """
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
@@ -214,11 +215,13 @@ def _ahead(
 def _pooled(
     pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
 ) -> tuple[_Pool, NDArray[np.int64]]:
-    """Add the groups with the smallest heights at the current vertices of `walk` to the pool.
+    """Add groups of labels to the pool; return a pair: the new pool, and indices into it.
 
-    A group is dropped if other groups of its sample have smaller bounds and `top` or more labels together.
-    Returns a pair: the new pool, and indices into it. For each sample whose groups have `top` or more labels
-    together, the indices include that of its last group.
+    For each group, the pool lists its sample, an upper bound of F / W and its number of labels. The groups
+    with the smallest heights are added, up to `top` groups at each current vertex of `walk`. A group is then
+    dropped if other groups of its sample have smaller bounds, and these groups together have `top` or more
+    labels. If the groups of a sample have `top` or more labels together, the returned indices include that of
+    the sample's group with the largest bound.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

@@ -6,8 +6,8 @@ the last bit.
 
 An observed label without weight adds nothing to a sum, so labels that differ only in their distances to such
 observed labels tie. With a hundred thousand observed labels, tens of thousands of labels may tie. So if only
-few observed labels have weight in a batch, the batch is scored as if no other labels were observed, provided
-that this saves more time than the preparation for these few labels takes.
+few observed labels have weight in a batch, and if preparing a scorer for these few takes less time than it
+saves, the batch is scored as if no other labels were observed.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class RestrictedTreeScorer(OnTree):
     ) -> FrechetResult:
         """Return the result of `score`; the caller has checked everything but the values of the weights.
 
-        Each call with candidates groups them again (see `Hanging`), in O(n_points) time.
+        If `candidates` is given, the call first groups these labels (see `Hanging`), in O(n_points) time.
         """
         batches = self._decided(given, candidates, top)
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
@@ -152,7 +152,7 @@ class RestrictedTreeScorer(OnTree):
 
 
 def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`, but faster than it if most samples have only one finalist."""
+    """Return the result of `ranked_groups`, in less time if most samples have only one finalist."""
     sample, group, total = finalists
     first, label = hanging.first, hanging.label
     begin = np.searchsorted(sample, np.arange(sample[-1] + 2))

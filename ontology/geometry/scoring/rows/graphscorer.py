@@ -43,15 +43,17 @@ class GraphScorer(Scorer):
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
     compiled : bool, optional
-        Whether to search with numba; the answers are the same without it. By default numba is used if it is
-        installed, as soon as the process has loaded it or this scorer has done enough work to repay loading.
+        Whether to search with numba; the answers are the same without it. By default, if numba is installed,
+        the scorer starts to use it once the process has loaded it, or once this scorer has done enough work
+        to make loading it worthwhile.
 
     Notes
     -----
     A `DenseScorer` scores the first few hundred rows of weights. After that, the rows of distances are
-    grouped once. Grouping takes a few passes over `distances`. It needs the memory of the distinct rows, plus
-    up to a third of that memory. Without numba, a request for several labels (`top`) skips only rows that
-    equal another row. A request with candidates reads the distances of every candidate.
+    grouped once. Grouping takes a few passes over `distances`. It needs memory for a copy of the distinct
+    rows, and up to a third of that memory in addition. Without numba, a request for several labels (`top`)
+    skips a row of distances only if it equals another row. A request with candidates reads the distances of
+    every candidate.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Classes:
     Attributes
     ----------
     row : ndarray of shape (n_classes,), dtype=int64
-        The first row of each class.
+        Index of the first row of each class.
     first : ndarray of shape (n_classes + 1,), dtype=int64
         The labels of class c are ``label[first[c]:first[c + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int64

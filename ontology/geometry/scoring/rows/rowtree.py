@@ -107,7 +107,10 @@ class RowTree:
         return self.items[self.n_groups :]
 
     def most_values(self, n_samples: int) -> int:
-        """Return how many single values can be computed in the time of a matrix product with all items."""
+        """Return how many weighted sums can be computed one by one in the time of one matrix product.
+
+        The matrix product computes the sums of all items under the weights of `n_samples` samples.
+        """
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -189,9 +192,9 @@ class RowTree:
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """Return an order of the rows and, for each level, the indices in this order where its groups begin.
 
-    The first level has the smallest groups. Starting with all rows, a group is split in two, again and again,
-    until its parts are small. The two sides of a split gather around two centers, which are far from each
-    other at first and then become the means of their sides.
+    The first level has the smallest groups. All rows are one group at first; each group is split in two until
+    the groups are small. The two sides of a split gather around two centers, which are far from each other at
+    first and then become the means of their sides.
     """
     n_rows, n_observed = distances.shape
     columns = np.unique(np.linspace(0, n_observed - 1, min(n_observed, _SPLIT_COLUMNS)).astype(np.int64))
@@ -234,9 +237,10 @@ def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
 
 
 def _children(starts: list[NDArray[np.int64]], n_rows: int) -> NDArray[np.int64]:
-    """Return `RowTree.begin`: the index of the first item in each group, and last the number of all items.
+    """Return `RowTree.begin`: the index of the first item in each group, followed by the number of all items.
 
-    The indices are those in `RowTree.items`, which lists all groups, the largest first, and then the rows.
+    Items are groups and rows. Their index is their position in `RowTree.items`, which lists all groups, the
+    largest first, and after them the rows.
     """
     below = [np.arange(n_rows), *starts[:-1]]
     first = np.cumsum([len(level) for level in starts[::-1]])

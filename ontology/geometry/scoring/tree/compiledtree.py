@@ -72,8 +72,8 @@ class CompiledTree:
         several, and `REFUSED` if the row may be invalid as weights. The best vertex of a refused row is
         undefined.
 
-        `rows` are float32 or float64, C-contiguous, aligned and writable, because numba would compile the
-        loops again for every other kind of array.
+        `rows` must be float32 or float64, C-contiguous, aligned and writable. For any other kind of array,
+        numba would compile the loops again.
         """
         place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
         return place, rival, find_lowest(rows, *self._tables, place, rival)

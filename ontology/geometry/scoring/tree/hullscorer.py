@@ -30,12 +30,13 @@ _SMALLEST_LOG = -230.0  # log of a power: 1e-100 times a weight of 1e-150 is sti
 
 
 class HullScorer(DenseScorer):
-    """Scores a tree with every label allowed, for any exponent.
+    """Scores the allowed labels of a tree for any exponent, faster if every label is allowed.
 
     Parameters
     ----------
     space : TreeSpace
-        The tree. If some of its labels are not allowed, all allowed labels are scored, not only the hull.
+        The tree. If every label is allowed, usually only the hull is scored; the explanation at the top of
+        this module lists the exceptions. Otherwise all allowed labels are scored.
     observed : array_like of shape (n_observed,), dtype=int
         Point indices of the observed labels, in the order of the columns of the weights.
     beta : float
@@ -43,9 +44,9 @@ class HullScorer(DenseScorer):
 
     Notes
     -----
-    Finding the best label takes O(n_hull * n_observed) time for each sample. Ranking several labels, ranking
-    candidates and computing variances take longer: the distances of all labels are measured again for each
-    batch of about a thousand samples.
+    If only the hull is scored, finding the best label takes O(n_hull * n_observed) time for each sample.
+    Ranking several labels, ranking candidates and computing variances take longer: the distances of all
+    labels are measured again for each batch of about a thousand samples.
 
     Examples
     --------

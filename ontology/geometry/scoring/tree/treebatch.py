@@ -22,7 +22,7 @@ is so near that rounding cannot tell the two apart: more vertices may then be ti
 
 
 class TreeBatch(Protocol):
-    """Rows of weights whose best vertices are searched on a tree with every label allowed."""
+    """A batch of rows of weights; it finds the best vertex of each row on a tree with every label allowed."""
 
     def lowest(self) -> Lowest | None:
         """Return the best vertices and their rivals, as in `Lowest`.

@@ -96,7 +96,7 @@ class TreeScorer(OnTree):
         """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
-            found, total = self._neighbourhood(given[0], int(place[0]))
+            found, total = self._neighborhood(given[0], int(place[0]))
             return np.sort(self._space.tree.points(found[tied(total)]))
         found = np.concatenate([place, rival[rival >= 0]])
         total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
@@ -124,7 +124,7 @@ class TreeScorer(OnTree):
             n_tied[pair] += both
             index[pair[first]], value[pair[first]] = label[first], other[first]
         for s in np.flatnonzero(crowded).tolist():
-            found, total = self._neighbourhood(given[of.start + s], int(place[s]))
+            found, total = self._neighborhood(given[of.start + s], int(place[s]))
             among = tied(total)
             label = self._space.tree.points(found[among])
             best = np.argmin(label)
@@ -161,7 +161,7 @@ class TreeScorer(OnTree):
         np.minimum.at(nearest, parent[1:], length[1:])
         return nearest[chain]
 
-    def _neighbourhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _neighborhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return a set of vertices that contains all tied vertices, and the plain sums of the set.
 
         The vertices are positions in the tree. F is convex along paths, so the vertices whose F is below a
@@ -194,9 +194,10 @@ class TreeScorer(OnTree):
 
     @cached_property
     def _links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Each vertex's parent, the index where its children begin in a list of all children, and the list.
+        """The parent of each vertex, the index of its first child in the list of all children, and this list.
 
-        They are built when a row is crowded (see `Lowest`) for the first time.
+        The list contains the children of all vertices, vertex after vertex. The three arrays are built when a
+        row is crowded (see `Lowest`) for the first time.
         """
         parent = self._space.tree.parent
         by_parent = np.argsort(parent[1:], kind="stable") + 1

@@ -1,7 +1,4 @@
-"""Compute the sha256 of files that a run has read.
-
-A sha256 identifies the content of a file without naming its path.
-"""
+"""Compute the sha256 of files, which identifies their content without naming their path."""
 
 from __future__ import annotations
 
@@ -9,17 +6,22 @@ import hashlib
 from os.path import isdir
 from pathlib import Path
 
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, no_such_file
 
 __all__ = ["sha256_of"]
 
-_BLOCK = 1 << 20
 
-
-def sha256_of(path: Path) -> str:
+def sha256_of(path: Path, *, shown: str | None = None) -> str:
     """Return the sha256 of the content of a file or a folder.
 
     The content of a folder is that of all its files, one after the other in the order of their paths.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder.
+    shown : str, optional
+        How error messages name a file; by default by its path.
 
     Raises
     ------
@@ -33,10 +35,11 @@ def sha256_of(path: Path) -> str:
     for file in files:
         try:
             with file.open("rb") as opened:
-                while block := opened.read(_BLOCK):
-                    hashed.update(block)
+                hashlib.file_digest(opened, lambda: hashed)
         except FileNotFoundError:
-            raise NotFoundError(f"{file}: there is no such file; check the path") from None
+            raise no_such_file(shown or file) from None
         except OSError as error:
-            raise InputError(f"{file}: cannot be read ({error.strerror})") from error
+            raise InputError(
+                f"{shown or file}: cannot be read ({error.strerror}); check the file and its disk"
+            ) from error
     return hashed.hexdigest()

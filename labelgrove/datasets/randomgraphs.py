@@ -1,7 +1,9 @@
-"""Draw seeded random label graphs: the families used in the examples of prediction regions and selection.
+"""Draw random label graphs of four kinds: trees, small-world graphs, random graphs and growing graphs.
+
+The examples of prediction regions and of selection use them.
 
 Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. Networkx draws the
-graphs, with a random generator of Python's standard library that the argument `seed` initializes.
+graphs. It uses a random generator of Python's standard library, initialized with the argument `seed`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def random_tree(n: int, *, seed: int = 0) -> LabelGraph:
     Raises
     ------
     InputError
-        If `n` is below 1, or `seed` is not a whole number.
+        If `n` is below 1, or `seed` is not a whole number of 0 or more.
 
     Notes
     -----
@@ -74,8 +76,8 @@ def watts_strogatz(n: int, *, k: int = 5, p: float = 0.8, seed: int = 0) -> Labe
     Raises
     ------
     InputError
-        If `n` is not larger than `k`, `k` is below 2, `p` is not a probability, or 1,000 draws are not
-        connected.
+        If `n` is not larger than `k`, `k` is below 2, `p` is not a probability, none of 1,000 draws is
+        connected, or `seed` is not a whole number of 0 or more.
 
     Notes
     -----
@@ -116,7 +118,8 @@ def erdos_renyi(n: int, *, p: float = 0.1, seed: int = 0) -> LabelGraph:
     Raises
     ------
     InputError
-        If `p` is not a probability, or so small that 1,000 draws are not connected.
+        If `n` is below 1, `p` is not a probability, `p` is so small that none of 1,000 draws is connected, or
+        `seed` is not a whole number of 0 or more.
 
     Notes
     -----
@@ -156,7 +159,7 @@ def barabasi_albert(n: int, *, m: int = 2, seed: int = 0) -> LabelGraph:
     Raises
     ------
     InputError
-        If `m` is below 1, or `n` is not larger than `m`.
+        If `m` is below 1, `n` is not larger than `m`, or `seed` is not a whole number of 0 or more.
 
     Notes
     -----

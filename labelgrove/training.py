@@ -25,7 +25,7 @@ from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.store.wholefile import write_whole
 
-__all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "train_files"]
+__all__ = ["MODELS", "Model", "Trained", "fit_predict", "make_model", "observe", "tfidf", "train_files"]
 
 Model = Literal["5-nn", "one-vs-rest", "logistic"]
 MODELS: tuple[Model, ...] = ("5-nn", "one-vs-rest", "logistic")
@@ -34,7 +34,14 @@ _NEIGHBORS = 5
 _ITERATIONS = 60
 
 
-def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None = None) -> Any:
+def make_model(
+    model: str,
+    *,
+    regularisation: float = 10.0,
+    n_train: int | None = None,
+    max_iter: int = _ITERATIONS,
+    solver: str = "lbfgs",
+) -> Any:
     """Return an untrained scikit-learn classifier with ``predict_proba``.
 
     Parameters
@@ -44,6 +51,10 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
         Inverse strength C of the penalty of both logistic models.
     n_train : int, optional
         Number of training samples; give it if there may be fewer than the five neighbors of ``5-nn``.
+    max_iter : int, default=60
+        Number of iterations after which the training of both logistic models ends.
+    solver : str, default="lbfgs"
+        The algorithm that scikit-learn trains both logistic models with.
 
     Raises
     ------
@@ -61,7 +72,7 @@ def make_model(model: str, *, regularisation: float = 10.0, n_train: int | None 
     if model == "5-nn":
         neighbors = _NEIGHBORS if n_train is None else min(_NEIGHBORS, n_train)
         return KNeighborsClassifier(neighbors, algorithm="brute")
-    logistic = LogisticRegression(C=regularisation, max_iter=_ITERATIONS)
+    logistic = LogisticRegression(C=regularisation, max_iter=max_iter, solver=solver)
     if model == "logistic":
         return logistic
     if model == "one-vs-rest":
@@ -82,6 +93,8 @@ def fit_predict(
     regularisation: float = 10.0,
     held_out: float = 0.0,
     seed: int = 0,
+    max_iter: int = _ITERATIONS,
+    solver: str = "lbfgs",
 ) -> tuple[Predicted, Predicted | None]:
     """Train on the samples of the observed labels, and predict all test samples.
 
@@ -89,7 +102,7 @@ def fit_predict(
     ----------
     data : Labeled
     observed : collection of str
-    model, regularisation
+    model, regularisation, max_iter, solver
         As for `make_model`.
     held_out : float, default=0
         The share of the training samples with observed labels that is held out for calibration.
@@ -120,7 +133,9 @@ def fit_predict(
             f"observed: {len(np.unique(labels))} of {len(observed)} labels have training samples; "
             "a classifier needs at least two"
         )
-    fitted = make_model(model, regularisation=regularisation, n_train=len(rows))
+    fitted = make_model(
+        model, regularisation=regularisation, n_train=len(rows), max_iter=max_iter, solver=solver
+    )
     with _quietly():
         fitted.fit(_rows_of(data.train_features, rows), labels)
         probabilities = _probabilities(fitted, data.test_features)
@@ -205,7 +220,7 @@ def train_files(
     fitted = make_model(model, regularisation=regularisation, n_train=n_train)
     try:
         if isinstance(features, list):
-            features, test_features = _tfidf(features, test_features)
+            features, test_features = tfidf(features, test_features)
         with _quietly():
             fitted.fit(features, np.array(labels))
             probabilities = _probabilities(fitted, test_features).astype(np.float32)
@@ -227,10 +242,14 @@ def train_files(
     return trained
 
 
-def _tfidf(texts: list[str], test_texts: list[str]) -> tuple[Any, Any]:
+def tfidf(texts: list[str], test_texts: list[str], *, min_df: int = 1) -> tuple[Any, Any]:
+    """Return the word frequencies (tf-idf, rows of unit length) of training texts and of test texts.
+
+    A word is a column if at least `min_df` training texts contain it.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    words = TfidfVectorizer(sublinear_tf=True, min_df=min_df, stop_words="english")
     return words.fit_transform(texts), words.transform(test_texts)
 
 
@@ -256,6 +275,7 @@ def _quietly() -> Iterator[None]:
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    # On products as small as most here, several threads only wait for each other.
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)

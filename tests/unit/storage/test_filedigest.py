@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from labelgrove.digests import sha256_of
 from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.store.filedigest import sha256_of
 
 
 def test_a_digest_tells_contents_and_no_path(tmp_path):
@@ -27,3 +27,5 @@ def test_what_cannot_be_read_is_named(tmp_path):
         sha256_of(tmp_path / "nothing")
     with pytest.raises(InputError, match="cannot be read"):
         sha256_of(tmp_path / ("x" * 300))
+    with pytest.raises(InputError, match=r"^the labels: cannot be read"):
+        sha256_of(tmp_path / ("x" * 300), shown="the labels")
