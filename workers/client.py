@@ -22,7 +22,8 @@ from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Subject, find_kind, kind_named
 from labelgrove.workers.kinds.describing import describe_artifact
-from labelgrove.workers.kinds.inputs import open_graph, read_keys
+from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
+from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Job, State, Unit
@@ -46,7 +47,6 @@ __all__ = [
     "retry",
     "status",
     "submit",
-    "submit_for_ontology",
     "submit_ingest",
     "submit_rebuild",
     "wait",
@@ -101,8 +101,8 @@ def submit(
     InputError
         For an unknown kind, for parameters or a target that the kind refuses, and for results that do not fit
         into the artifact store. Nothing is recorded.
-    NotFoundError
-        For an ontology that does not exist. Nothing is recorded.
+    NotFoundError, UnknownLabelError
+        For an ontology, a version or a label that does not exist. Nothing is recorded.
     """
     known = kind_named(kind)
     check_named(known, target)
@@ -192,54 +192,6 @@ def cancel(workspace: Workspace, job_id: str) -> Job:
     return ledger.job(full_id)
 
 
-def submit_for_ontology(
-    workspace: Workspace,
-    kind: str,
-    ontology: str,
-    options: Mapping[str, Any] | None = None,
-    *,
-    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
-    version: str | None = None,
-    target: Mapping[str, str] | None = None,
-    wait: bool = True,
-    progress: Callable[[Job], None] | None = None,
-) -> Job:
-    """Submit a job on an ontology given by its name; fill in the parameters that depend on its size.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        The workspace with the ontology.
-    kind : str
-        Name of a job kind.
-    ontology : str
-        Name of the ontology.
-    options : mapping, optional
-        Parameters of the kind other than those that are filled in; decimals as strings.
-    keys : mapping of str to iterable of str, or mapping of str to str, optional
-        The value of each parameter about labels, under the name of the parameter. For a parameter that lists
-        labels, give their keys. For a parameter that states an amount for each label, such as ``costs``, give
-        a mapping from key to amount, with decimals as strings. A parameter whose value is None is left out.
-        The order of ``observed`` is kept; the order of other lists is ignored.
-    version : str, optional
-        Beginning of the digest of a version; the current one by default.
-    target, wait, progress
-        As for `submit`.
-
-    Raises
-    ------
-    NotFoundError, UnknownLabelError
-        If there is no such ontology or version, or a label is not in it; nothing is recorded.
-    InputError
-        As for `submit`, and for a label given twice.
-    """
-    asked: dict[str, Any] = {"ontology": f"{ontology}@{version or ''}".removesuffix("@"), **(options or {})}
-    for name, given in (keys or {}).items():
-        if given is not None:
-            asked[name] = given if isinstance(given, Mapping) else list(given)
-    return submit(workspace, kind, asked, target=target, wait=wait, progress=progress)
-
-
 def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> Estimate | None:
     """Return the estimated size and time of a job with complete parameters.
 
@@ -289,9 +241,7 @@ def build_bundle_job(
     metric: str = "auto",
     labels: str | Iterable[str] = "all",
     form: str = "auto",
-    version: str | None = None,
     wait: bool = True,
-    progress: Callable[[Job], None] | None = None,
 ) -> Job:
     """Submit a job that builds a bundle of an ontology and then gives it the name ``ontology/bundle``.
 
@@ -309,31 +259,26 @@ def build_bundle_job(
         The labels that may be answered.
     form : {"auto", "tree", "block"}
         As for `adapter.build_bundle`.
-    version : str, optional
-        Beginning of the digest of a version; the current one by default.
-    wait, progress
+    wait
         As for `submit`.
 
     Raises
     ------
     NotFoundError, UnknownLabelError
-        If there is no such ontology or version, or a label is not in it; nothing is recorded.
+        If there is no such ontology, or a label is not in it; nothing is recorded.
     InputError
         For a label given twice, or a name that no bundle may have; nothing is recorded.
     """
     check_name(bundle, "bundle")
-    by_rule, by_list = ({"labels": labels}, {}) if isinstance(labels, str) else ({}, {"labels": labels})
-    return submit_for_ontology(
-        workspace,
-        "bundle",
-        ontology,
-        {"metric": metric, "form": form, **by_rule},
-        keys={"observed": observed, **by_list},
-        version=version,
-        target={"ontology": ontology, "bundle": bundle},
-        wait=wait,
-        progress=progress,
-    )
+    parameters = {
+        "ontology": ontology,
+        "observed": list(observed),
+        "metric": metric,
+        "labels": labels if isinstance(labels, str) else list(labels),
+        "form": form,
+    }
+    target = {"ontology": ontology, "bundle": bundle}
+    return submit(workspace, "bundle", parameters, target=target, wait=wait)
 
 
 def submit_ingest(
@@ -397,15 +342,13 @@ def submit_ingest(
     return _submit(workspace, known, plan, completed, wait=wait, progress=progress)
 
 
-def submit_rebuild(
-    workspace: Workspace, *, wait: bool = True, progress: Callable[[Job], None] | None = None
-) -> Job:
+def submit_rebuild(workspace: Workspace, *, wait: bool = True) -> Job:
     """Submit a rebuild of the graph from the snapshots; every request is a separate job.
 
     The arguments are those of `submit`.
     """
     request = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {secrets.token_hex(8)}"
-    return submit(workspace, "rebuild-graph", {"request": request}, wait=wait, progress=progress)
+    return submit(workspace, "rebuild-graph", {"request": request}, wait=wait)
 
 
 def _submit(
@@ -434,8 +377,12 @@ def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]
         )
     artifacts = workspace.artifacts
     n_keys = {}
-    if "observed" in parameters:
-        n_keys["observed"] = len(read_keys(artifacts, parameters["observed"]))
+    for declared in kind.parameters:
+        value = parameters.get(declared.name)
+        if declared.keys and is_digest(value):
+            n_keys[declared.name] = len(read_keys(artifacts, value))
+        elif declared.amounts and is_digest(value):
+            n_keys[declared.name] = len(read_amounts(artifacts, value) or ())
     graph = open_graph(artifacts, parameters)
     size = artifacts.size(parameters["snapshot"])
     return kind.estimate(parameters, Subject.of(graph, n_keys, snapshot_bytes=size))

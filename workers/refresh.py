@@ -21,14 +21,12 @@ from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.records import ended_on_other_versions
 from labelgrove.workers.ledger.states import Job, State
-from labelgrove.workers.requests.request import plan_for_ontology, record_lost
+from labelgrove.workers.requests.request import plan_request, record_lost
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["Refreshed", "is_stale", "refresh", "stale_jobs"]
-
-_Keys = dict[str, list[str] | dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -122,8 +120,8 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
             raise InputError(f"job kind {job.kind!r} is not known here")
         moving = [target for target in named if target.get("ontology", ontology) == ontology]
         targets = tuple(moving if kind.publish is not None else ())
-        options, keys = _original_request(workspace, kind, job)
-        plan = plan_for_ontology(workspace, kind, ontology, options, keys=keys)
+        request = _original_request(workspace, kind, job) | {"ontology": ontology}
+        plan = plan_request(workspace, kind, request)
     except DEPLOYMENT_FAULTS:  # an unreachable service
         raise
     except GroveError as error:
@@ -136,8 +134,8 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
     return Refreshed(job.id, job.kind, plan.id, targets, None)
 
 
-def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> tuple[dict[str, Any], _Keys]:
-    """Return the fewest options, and the lists of labels, that would request this job on its own version.
+def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> dict[str, Any]:
+    """Return the fewest parameters that would request this job on its own version; labels are lists.
 
     The caller uses them to request a job on another version. Therefore a value that `JobKind.complete` would
     fill in is left out: for the other version, `JobKind.complete` fills in the value that fits that version.
@@ -149,7 +147,7 @@ def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> tuple[di
         )
     version, snapshot = given.pop("ontology"), given.pop("snapshot")
     files = {parameter.name for parameter in kind.parameters if parameter.file}
-    keys: _Keys = {}
+    keys: dict[str, list[str] | dict[str, str]] = {}
     for name, value in job.parameters.items():
         if (
             name in given.keys() - files
@@ -169,7 +167,7 @@ def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> tuple[di
             continue
         if same:
             given = fewer
-    return given, keys
+    return {**given, **keys}
 
 
 def _labels(workspace: Workspace, digest: str) -> list[str] | dict[str, str] | None:

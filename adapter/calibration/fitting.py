@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs
-from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme
+from labelgrove.adapter.evaluation.measures.calibrationerror import BINS
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.outputs.weights import softmax
@@ -120,7 +120,6 @@ def fit_temperature(
     columns: Iterable[str] | None = None,
     outputs: OutputKind = "logits",
     bins: int = BINS,
-    scheme: BinScheme = "width",
 ) -> TemperatureFit:
     """Return the temperature that minimizes a measure on samples on which the model was not trained.
 
@@ -142,8 +141,8 @@ def fit_temperature(
         Used only by the last two measures; as for `adapter.evaluation.evaluate`.
     columns, outputs : optional
         Without an adapter: keys of the columns, and the kind of the outputs.
-    bins, scheme : optional
-        Bins of the expected calibration error.
+    bins : int, optional
+        Number of bins of the expected calibration error, which all have the same width.
 
     Returns
     -------
@@ -193,7 +192,7 @@ def fit_temperature(
         )
 
     def measured(temperatures: list[float]) -> NDArray[np.float64]:
-        found = data.measure(temperatures, {_MEASURES[by]}, bins=bins, scheme=scheme)
+        found = data.measure(temperatures, {_MEASURES[by]}, bins=bins)
         return np.asarray(getattr(found, _MEASURES[by]))
 
     best = _solved(data) if by == "nll" else _searched(measured, _steps(data, by))

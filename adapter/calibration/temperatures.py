@@ -167,20 +167,17 @@ class LabeledOutputs:
         what: Collection[str] = ("squared_distance", "nll", "ece"),
         *,
         bins: int = BINS,
-        scheme: BinScheme = "width",
     ) -> Measured:
         """Return the measures in `what` at each temperature, and NaN for other measures.
 
         Notes
         -----
-        Reads the outputs once. If `what` contains ``"ece"`` and `scheme` is ``"mass"``, two values
-        are kept in memory for each sample with an observed truth and each temperature: the confidence, and
-        whether the model is right. They take 9 bytes.
+        Reads the outputs once.
         """
-        check_bins(bins, scheme)
+        check_bins(bins)
         n = len(temperatures)
         squared, wrong, nll = np.zeros((3, n))
-        spread = [_Bins(bins, scheme) for _ in temperatures]
+        spread = [WidthBins(bins) for _ in temperatures]
         n_observed = self.n_observed
         for of, logits in self.logits():
             column = self.column[of]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs, check_temperatures
-from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, BinScheme, Reliability
+from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, Reliability
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
@@ -119,13 +119,12 @@ def trade_off(
     space: MetricSpace | None = None,
     temperatures: Iterable[float] = TEMPERATURES,
     bins: int = BINS,
-    scheme: BinScheme = "width",
 ) -> TradeOff:
     """Return the mean squared distance E[d^2], the calibration error and the accuracy at each temperature.
 
     Parameters
     ----------
-    adapter, P, truth, space, bins, scheme
+    adapter, P, truth, space, bins
         As for `adapter.calibration.fit_temperature`.
     temperatures : iterable of float
         Temperatures; the adapter's temperature is added.
@@ -156,7 +155,7 @@ def trade_off(
     own = adapter.temperature
     listed = tuple(sorted({*check_temperatures(temperatures), own}))
     data = LabeledOutputs(P, truth, adapter=adapter, space=space, distances=True)
-    found = data.measure(listed, {"squared_distance", "ece"}, bins=bins, scheme=scheme)
+    found = data.measure(listed, {"squared_distance", "ece"}, bins=bins)
     default = listed.index(own)
 
     def smallest(values: Sequence[float]) -> int:
@@ -172,7 +171,7 @@ def trade_off(
         default=default,
         distance_best=smallest(found.squared_distance.tolist()),
         ece_best=smallest(found.ece.tolist()) if observed else None,
-        reliability=data.reliability(own, bins=bins, scheme=scheme),
+        reliability=data.reliability(own, bins=bins),
         n_samples=data.n,
         n_unobserved=data.n - data.n_observed,
         notes=() if data.n_observed < data.n else (CAVEAT,),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -187,7 +188,7 @@ def _fail(error: GroveError) -> NoReturn:
     report = getattr(error, "report", None)
     try:
         if report is None:
-            say(f"error: {masked(in_options(str(error)))}", err=True)
+            say(f"error: {masked(_by_option(in_options(str(error)), error))}", err=True)
         else:  # not the error's own message: it would repeat some of the defects
             say(report.render(), err=True)
             n = report.counts["error"]
@@ -196,6 +197,29 @@ def _fail(error: GroveError) -> NoReturn:
     except OSError:  # stderr cannot be written: only the exit code is left
         _forget(sys.stderr)
     raise SystemExit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+
+
+_BEGINNING = re.compile(r"(\w+)(?=: | is )")
+
+
+def _by_option(message: str, error: GroveError) -> str:
+    """Return a message that names an option of the failed command in place of what the option gave.
+
+    That is a Python argument or a parameter of a job, at the beginning of the message of an `InputError`.
+    ``P``, the argument for the outputs of a model, is replaced by the path of their file.
+    """
+    invoked = [
+        frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code is click.Command.invoke.__code__
+    ]
+    found = _BEGINNING.match(message)
+    if not (invoked and found and isinstance(error, InputError)):
+        return message
+    ctx: click.Context = invoked[-1].f_locals["ctx"]
+    options = [p.opts[0] for p in ctx.command.params if isinstance(p, click.Option)]
+    called = {option.strip("-").replace("-", "_"): option for option in options}
+    if "outputs" in ctx.params:
+        called["P"] = str(ctx.params["outputs"])
+    return called.get(found[1], found[1]) + message[found.end() :]
 
 
 def _not_encodable(error: UnicodeEncodeError) -> GroveError:

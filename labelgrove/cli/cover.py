@@ -14,7 +14,7 @@ from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, with_space
 from labelgrove.cli.printing.outfile import out_option, write_rows
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
+from labelgrove.cli.printing.text import emit, json_option, share
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import Cover, MustObserve
@@ -83,11 +83,12 @@ def _cover(
     stored: StoredSpace, identifying: bool, method: str
 ) -> tuple[tuple[str, ...], dict[str, Any], str]:
     from labelgrove.ontology.errors import InputError
+    from labelgrove.workers.kinds.describing import CERTAIN
 
-    if identifying and method != "minimum":
-        raise InputError(f"--identifying: needs --method minimum, not {method}")
     document = stored.document() | {"method": method, "identifying": identifying}
     if method == "must":
+        if identifying:
+            raise InputError("--identifying: does not apply to --method must; leave out one of the two")
         needed = _needed(stored)
         document |= {"status": needed.status, "size": len(needed.keys)}
         return needed.keys, document, CERTAIN[needed.status]

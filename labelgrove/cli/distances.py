@@ -11,7 +11,7 @@ import click
 from labelgrove.cli.options.completers import files
 from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, with_space
-from labelgrove.cli.printing.outfile import array_file, write_file
+from labelgrove.cli.printing.outfile import array_file, write_axes
 from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import emit, json_option, note, say
 from labelgrove.cli.printing.texttable import table
@@ -87,10 +87,7 @@ def distances(stored: StoredSpace, columns: str, rows: str | None, out: Path | N
     )
     note(summary)
     if out is not None:
-        for what, keys in (("rows", row_keys), ("columns", column_keys)):
-            beside = out.with_suffix(f".{what}.txt")
-            write_file(beside, ("\n".join(keys) + "\n").encode(), f"the keys of the {what}")
-        note(f"wrote the distances to {out}")
+        write_axes(out, row_keys, column_keys)
     elif matrix.size <= _MOST_SHOWN:
         document |= {"rows": row_keys, "columns": column_keys, "distances": matrix.tolist()}
     if as_json:
@@ -108,7 +105,7 @@ def _stored(stored: StoredSpace, title: str, columns: tuple[str, ...]) -> NDArra
 
     from labelgrove.workers.kinds.distances import read_distances
 
-    digest = stored.answer(title, "distances", {}, columns=columns)
+    digest = stored.answer(title, "distances", {"columns": columns})
     found = read_distances(stored.workspace.artifacts, digest, stored.graph)
     matrix, places = found.distances(), found.point_index(columns)
     return matrix if (np.diff(places) == 1).all() else matrix[:, places]

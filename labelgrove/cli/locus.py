@@ -12,7 +12,7 @@ from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, with_space
 from labelgrove.cli.printing.outfile import out_option, write_rows
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import CERTAIN, emit, json_option, share
+from labelgrove.cli.printing.text import emit, json_option, share
 
 if TYPE_CHECKING:
     from labelgrove.ontology.geometry import Locus
@@ -55,6 +55,7 @@ def locus(
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.ontology.geometry import frechet_mean_set
+    from labelgrove.workers.kinds.describing import CERTAIN
 
     keys = stored.keys(observed, "observed label")
     found = _locus(stored, keys, method)
@@ -107,5 +108,6 @@ def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exac
     """Return the locus of some labels: the result of an earlier job if there is one, else of a new job."""
     from labelgrove.workers.kinds.locus.file import read_locus
 
-    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", {"method": method}, observed=keys)
+    options = {"method": method, "observed": keys}
+    digest = stored.answer(f"locus of {len(keys):,} labels", "locus", options)
     return read_locus(stored.workspace.artifacts, digest, stored.graph)

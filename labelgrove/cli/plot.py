@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelgrove.cli.locus import stored_locus
 from labelgrove.cli.options.completers import files, ontologies
 from labelgrove.cli.options.labels import KEYS
 from labelgrove.cli.options.storedspace import StoredSpace, labels_option, metric_option, with_space
@@ -187,12 +188,10 @@ def _sizes(
 def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
     """Draw the hierarchy of ONTOLOGY, with different marks for observed, reached and other labels."""
     from labelgrove import plots
-    from labelgrove.ontology import geometry
 
     keys = stored.keys(observed, "observed label")
     space = stored.space
-    with Progress(f"locus of {len(keys):,} labels").shown():
-        found = geometry.locus(space, keys)
+    found = stored_locus(stored, keys)
     figure = plots.locus_hierarchy(
         stored.graph,
         space.point_index(keys),

@@ -9,7 +9,7 @@ import click
 
 from labelgrove.cli.options.completers import jobs
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.cli.printing.outfile import array_file, write_file, write_rows
+from labelgrove.cli.printing.outfile import array_file, write_axes, write_file, write_rows
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
@@ -92,7 +92,4 @@ def _write_matrix(space: MatrixSpace, out: Path) -> None:
     matrix = space.distances()
     with array_file(out, matrix.dtype, matrix.shape) as written:
         written[:] = matrix
-    for what, keys in (("rows", space.keys), ("columns", space.points)):
-        beside = out.with_suffix(f".{what}.txt")
-        write_file(beside, ("\n".join(keys) + "\n").encode(), f"the keys of the {what}")
-    note(f"wrote the distances to {out}")
+    write_axes(out, space.keys, space.points)

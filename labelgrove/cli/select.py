@@ -123,7 +123,7 @@ def select(
     wanted, unwanted = stored.keys(required), stored.keys(forbidden)
     among = None if candidates is None else stored.keys(candidates)
     prices = read_costs(stored, costs)
-    checked_request(  # checked here too, so that errors name these options
+    checked_request(  # a unit checks this too, but a job that cannot be run would be recorded first
         stored.space,
         keys,
         n,
@@ -138,12 +138,17 @@ def select(
     digest = stored.answer(
         "selection",
         "selection",
-        {"n": n, "method": method, "seed": seed, "budget": None if budget is None else repr(budget)},
-        observed=keys or None,
-        costs=None if prices is None else {key: repr(price) for key, price in prices.items()},
-        required=wanted or None,
-        forbidden=unwanted or None,
-        candidates=among,
+        {
+            "n": n,
+            "method": method,
+            "seed": seed,
+            "budget": None if budget is None else repr(budget),
+            "observed": keys or None,
+            "costs": None if prices is None else {key: repr(price) for key, price in prices.items()},
+            "required": wanted or None,
+            "forbidden": unwanted or None,
+            "candidates": among,
+        },
     )
     found = read_selection(stored.workspace.artifacts, digest, stored.graph)
     picks = [

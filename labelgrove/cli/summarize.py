@@ -60,13 +60,14 @@ def summarize(
 
     ontology, version = name_and_version(ontology)
     graph = open_version(workspace.artifacts, workspace.catalog.version(ontology, version))
-    options = {
+    parameters = {
+        "ontology": f"{ontology}@{graph.digest}",
         "target": target,
         "method": method,
         "seed": 0 if method == "subtree" else seed,  # this method draws nothing
         "cap": None if cap is None else repr(cap),
     }
-    digest = answer(workspace, f"summarize {ontology}", "summary", ontology, options, version=graph.digest)
+    digest = answer(workspace, f"summarize {ontology}", "summary", parameters)
     found = read_summary(workspace.artifacts, digest, graph)
     if found.doubt is not None:
         note(f"warning: {found.doubt}")

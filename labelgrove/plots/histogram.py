@@ -16,7 +16,7 @@ __all__ = ["error_histogram"]
 _BARS_WIDTH = 0.84
 
 
-def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: str = "hops") -> Figure:
+def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     """Draw the distribution of distances to the true label, in one panel for each setting.
 
     Parameters
@@ -24,8 +24,6 @@ def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: st
     settings : mapping of title to (mapping of rule to array_like of shape (n_distances,))
         For each rule, the number of samples whose answer is at distance 0, 1, 2, ... from the true label. The
         first setting decides which color each rule has.
-    unit : str, default="hops"
-        The unit of the distances; the legend shows the mean squared distance in the square of this unit.
 
     Returns
     -------
@@ -61,10 +59,10 @@ def error_histogram(settings: Mapping[str, Mapping[str, ArrayLike]], *, unit: st
                 100 * share,
                 width,
                 color=colors.get(rule, PALETTE[-1]),
-                label=f"{rule}: E[d²] = {share @ places**2:.1f} {unit}²",
+                label=f"{rule}: E[d²] = {share @ places**2:.1f} hops²",
             )
         ax.set_title(title, fontsize=11)
-        ax.set_xlabel(f"distance to the true label ({unit})")
+        ax.set_xlabel("distance to the true label (hops)")
         ax.set_ylabel("share of test samples (%)")
         ax.set_xticks(places if longest <= 16 else places[::2])
         ax.set_xlim(-0.6, longest + 0.6)

@@ -23,7 +23,6 @@ def selection_curves(
     *,
     n_start: int,
     n_labels: int,
-    title: str = "Labels that can be answered, round by round",
 ) -> Figure:
     """Draw the size of the locus after each round, as the mean over seeds and its range.
 
@@ -36,8 +35,6 @@ def selection_curves(
         The number of labels observed before the first round; each round adds one.
     n_labels : int
         The number of labels that may be answers, drawn as a line that no curve can exceed.
-    title : str
-        The title of the figure.
 
     Returns
     -------
@@ -58,7 +55,7 @@ def selection_curves(
             raise InputError(f"sizes: {method!r} has shape {curve.shape}; give (n_seeds, n_rounds + 1)")
         if not ((curve >= 0) & (curve <= n_labels)).all():
             raise InputError(f"sizes: {method!r} has values outside 0..{n_labels}, the number of labels")
-    figure, (ax,) = panels(1, width=7.6, height=4.8, title=title)
+    figure, (ax,) = panels(1, width=7.6, height=4.8, title="Labels that can be answered, round by round")
     ax.axhline(n_labels, color="#bbbbbb", linewidth=1, zorder=1)
     ax.text(
         1.0,

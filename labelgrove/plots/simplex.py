@@ -54,7 +54,6 @@ def prediction_regions(
     observed: Sequence[str],
     *,
     name: Callable[[str], str] = str,
-    title: str = "The answer to each probability vector",
     resolution: int = 700,
 ) -> Figure:
     """Draw the prediction regions of argmax and of the Fréchet mean on the 3-class simplex, side by side.
@@ -67,8 +66,6 @@ def prediction_regions(
         The labels of the classifier, at the lower left, lower right and upper corner.
     name : callable, default=str
         Turns a key into the text to write.
-    title : str
-        The title of the figure.
     resolution : int, default=700
         The number of pixels along the lower side. The color of every pixel is that of its Fréchet mean; the
         exact boundaries are drawn over the pixels.
@@ -92,7 +89,7 @@ def prediction_regions(
     shows the first one in canonical order and the number of the others. A label that is an answer only on a
     line or at a point, tied with its neighbors, has no region; the line or point is drawn black.
     """
-    figure, axes = panels(2, width=11.6, height=5.9, title=title)
+    figure, axes = panels(2, width=11.6, height=5.9, title="The answer to each probability vector")
     figure.supxlabel(_CAPTION, fontsize=9.5, color=INK)
     complete = CompleteSpace(observed)  # unit distances between all labels: the Fréchet mean is argmax
     drawn = []

@@ -74,7 +74,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ontology list": (READS, ""),
     "ontology show": (READS, "garden"),
     "ontology validate": (NEITHER, "garden.csv"),
-    "plot locus": (READS, "garden --observed oak --out {out}/locus.png"),
+    "plot locus": (WRITES, "garden --observed oak --out {out}/locus.png"),
     "plot selection": (NEITHER, "-n 5 --rounds 1 --seeds 1 --out {out}/selection.png"),
     "plot simplex": (READS, "garden --observed oak,elm,moss --out {out}/simplex.png"),
     "quickstart": (WRITES, "--out {out}/quickstart"),

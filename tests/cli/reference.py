@@ -35,13 +35,14 @@ CSV file in a spreadsheet, write it with `--spreadsheet-safe`. This option puts 
 begins with one of these characters or its wide form, with a tab or with a line end. It leaves numbers and all
 other text unchanged.
 
-`locus`, `cover`, `select`, `summarize`, `distances` and `experiment` are jobs like those of `jobs submit`.
-The command submits a job and waits for it. Ctrl-C leaves the job in the ledger, and a repeated question is
-answered from there at once. The next sweep shows the result in the graph (experiments are not shown there);
-`grove worker` sweeps, and so does a command that waits for a job of `jobs submit`. These commands record a
-job, so they need write access to the database and the artifact store. The following are not jobs, and the
-command computes them itself: `locus --method pair-grid` and `grid`, `cover --method must`, `sample`, `plot`,
-and distances that are at most 10,000 or for which `--rows` is given.
+`locus`, `plot locus`, `cover`, `select`, `summarize`, `distances` and `experiment` are jobs like those of
+`jobs submit`. The command submits a job and waits for it. Ctrl-C leaves the job in the ledger, and a
+repeated question is answered from there at once. The next sweep shows the result in the graph (experiments
+are not shown there); `grove worker` sweeps, and so does a command that waits for a job of `jobs submit`.
+These commands record a job, so they need write access to the database and the artifact store. The following
+are not jobs, and the command computes them itself: `locus --method pair-grid` and `grid`,
+`cover --method must`, `sample`, the other commands of `plot`, and distances that are at most 10,000 or for
+which `--rows` is given.
 
 | exit code | meaning |
 |---|---|

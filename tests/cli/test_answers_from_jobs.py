@@ -16,6 +16,7 @@ QUESTIONS = {
     "pairs": ("locus", "garden", "--observed", "elm,moss", "--method", "pairs"),
     "cover": ("cover", "garden", "--identifying"),
     "check": ("cover", "garden", "--observed", "elm,moss"),
+    "plot": ("plot", "locus", "garden", "--observed", "elm,moss", "--out", "locus.png"),
     "select": ("select", "garden", "--observed", "moss", "--budget", "2.5", "--required", "elm"),
     "summarize": ("summarize", "garden", "--target", "3", "--method", "node", "--seed", "1"),
     "summarize alike": ("summarize", "garden", "--target", "2", "--method", "subtree", "--seed", "5"),
@@ -35,7 +36,8 @@ def jobs(call):
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_same_question_again_is_answered_from_the_ledger(name, garden, monkeypatch):
-    first = garden(*QUESTIONS[name], "--json")
+    question = QUESTIONS[name] if name == "plot" else (*QUESTIONS[name], "--json")
+    first = garden(*question)
     (job,) = jobs(garden)
     assert (job["state"], job["units"]) == ("done", {"done": 1})
     (unit,) = json.loads(garden("jobs", "logs", job["id"], "--json").stdout)
@@ -44,7 +46,7 @@ def test_the_same_question_again_is_answered_from_the_ledger(name, garden, monke
         raise AssertionError("it was computed already")
 
     monkeypatch.setattr("labelgrove.workers.running.pool.execute_unit", computed)
-    again = garden(*QUESTIONS[name], "--json")
+    again = garden(*question)
     assert (again.stdout, again.stderr) == (first.stdout, first.stderr)
     assert json.loads(garden("jobs", "logs", job["id"], "--json").stdout) == [unit]
     assert len(jobs(garden)) == 1

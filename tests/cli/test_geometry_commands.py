@@ -82,7 +82,25 @@ def test_cover_finds_checks_and_names_what_is_needed(call):
     for method in ("phylogenetic", "small"):
         leaves = call("cover", "garden", "--labels", "leaves", "--method", method, "--json")
         assert document(leaves)["size"] == 3
-    assert "--identifying" in call("cover", "garden", "--identifying", "--method", "small", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "beginning"),
+    [
+        ("cover garden --identifying --method small", "--identifying is True; needs the method minimum"),
+        ("cover garden --identifying --method must", "--identifying: does not apply to --method must"),
+        ("select garden --observed elm -n 9", "-n: 9 given; pick 1 to 5"),
+        ("select garden --observed elm --required elm", "--required: 'elm' is already observed"),
+        ("select garden --observed elm --budget -1", "--budget: -1.0"),
+        ("sample garden -n 7", "-n: "),
+        ("summarize garden --target 2 --cap 1.5", "--cap is '1.5'; give a whole number"),
+        ("jobs submit summary --param ontology=garden --param target=0", "summary: target is 0; "),
+    ],
+)
+def test_an_error_names_the_option_that_is_wrong_and_no_job_is_recorded(call, words, beginning):
+    before = document(call("jobs", "list", "--json"))
+    assert call(*words.split(), code=2).stderr.startswith(f"error: {beginning}")
+    assert document(call("jobs", "list", "--json")) == before
 
 
 def test_few_labels_are_all_printed_and_many_by_example(call):

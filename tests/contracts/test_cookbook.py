@@ -110,7 +110,7 @@ def evaluated(workspace: Workspace, model: str, truth: list[str], n_wrong: int) 
 
 def ask(workspace: Workspace, kind: str, options: dict[str, Any] | None = None, **keys: Any) -> str:
     """Run a job to its end, in this process, and return its id."""
-    job = client.submit_for_ontology(workspace, kind, "plants", options, keys=keys)
+    job = client.submit(workspace, kind, {"ontology": "plants", **(options or {}), **keys})
     assert (job.state, job.error, job.publishing) == (State.DONE, None, False)
     return job.id
 

@@ -24,6 +24,7 @@ CHECKOUT = Path(__file__).parents[2]
 GARDEN = LabelGraph.from_edges(
     [("tree", "plant"), ("oak", "tree"), ("sycamore", "tree"), ("moss", "plant")], names={"oak": "Oak"}
 )
+AHEAD = ["tree", "moss"]  # not in the order of the alphabet
 LONGEST = ["sycamore", "plant"]  # the second of two as long as one another comes later in the alphabet
 LINKS = "MATCH (j:Job {kind: 'longest-keys'})-[:PRODUCED]->(s:Selection)-[p:PICKS]->(l:Label)"
 
@@ -33,13 +34,14 @@ MODULE = '''
     import numpy as np
 
     from labelgrove.workers.kinds import Description, Estimate, JobKind, Product, Step
-    from labelgrove.workers.kinds.inputs import read_graph
+    from labelgrove.workers.kinds.inputs import read_graph, read_keys
     from labelgrove.workers.kinds.parameters import CONTENT, Parameter, Parameters
 
     PARAMETERS = (
         *CONTENT,
         Parameter("n", "a whole number, 1 or more: how many"),
         Parameter("shares", "a whole number from 1, by size beside an ontology", 1),
+        Parameter("ahead", "labels that come first, in this order", None, keys=True, ordered=True),
     )
 
 
@@ -50,6 +52,7 @@ MODULE = '''
         found.digests("ontology", "snapshot")
         found.whole("n", 1)
         found.whole("shares", 1)
+        found.digests("ahead", optional=True)
         return found
 
 
@@ -65,6 +68,9 @@ MODULE = '''
             index = np.concatenate([work.artifacts.open_arrays(part)[0]["index"] for part in work.inputs])
         lengths = np.array([len(key) for key in graph.keys.take(index)])
         best = index[np.lexsort((index, -lengths))][: work.parameters["n"]]
+        if work.inputs:
+            ahead = read_keys(work.artifacts, work.parameters["ahead"])
+            best = np.concatenate([graph.keys.indices(ahead), best])
         return Product({"index": best.astype(np.int64)}, {"format": "longest-keys/1"})
 
 
@@ -87,6 +93,11 @@ MODULE = '''
         return Description(f"{len(rows)} long keys", {"keys": list(keys)}, ("place", "key"), rows)
 
 
+    def estimate(parameters, subject):
+        rows = 1 + parameters["n"] + subject.n_keys.get("ahead", 0)
+        return Estimate(parameters["shares"] + 1, 10_000, rows)
+
+
     KIND = JobKind(
         name="longest-keys",
         version=1,
@@ -95,7 +106,7 @@ MODULE = '''
         execute=execute,
         parameters=PARAMETERS,
         queue="long",
-        estimate=lambda parameters, subject: Estimate(parameters["shares"] + 1, 10_000, 1 + parameters["n"]),
+        estimate=estimate,
         show=show,
         describe=describe,
     )
@@ -150,7 +161,8 @@ def grove(settings: Settings, site: Path | None, *commands: tuple[str, ...]) -> 
 def is_planned_run_shown_and_printed(settings: Settings, site: Path) -> None:
     with Workspace.open(settings) as workspace:
         register(workspace, "garden", GARDEN)
-    asking = ("jobs", "submit", "longest-keys", "--param", "ontology=garden", "--param", "n=2", "--json")
+    options = ("--param", "ontology=garden", "--param", "n=2", "--param", f"ahead={','.join(AHEAD)}")
+    asking = ("jobs", "submit", "longest-keys", *options, "--json")
 
     listed, said, asked = map(
         json.loads, grove(settings, site, ("jobs", "kinds", "--json"), (*asking, "--estimate"), asking)
@@ -158,19 +170,19 @@ def is_planned_run_shown_and_printed(settings: Settings, site: Path) -> None:
     (kind,) = (kind for kind in listed if kind["kind"] == "longest-keys")
     assert (kind["queue"], kind["named"]) == ("long", False)
     names = [parameter["name"] for parameter in kind["parameters"]]
-    assert names == ["ontology", "snapshot", "n", "shares"]
-    assert (said["units"], said["graph_rows"]) == (3, 3)
+    assert names == ["ontology", "snapshot", "n", "shares", "ahead"]
+    assert (said["units"], said["graph_rows"]) == (3, 5)
     assert (asked["state"], asked["error"], asked["units"]) == ("done", None, {"done": 3})
     assert asked["parameters"]["shares"] == 2
 
     showing = ("jobs", "result", asked["id"])
     table, document = grove(settings, site, showing, (*showing, "--json"))
-    assert table.split()[-4:] == ["1", LONGEST[0], "2", LONGEST[1]]
+    assert table.split()[-8:] == ["1", AHEAD[0], "2", AHEAD[1], "3", LONGEST[0], "4", LONGEST[1]]
     assert json.loads(document) == {
         "job": asked["id"],
         "kind": "longest-keys",
         "sha256": asked["result_sha256"],
-        "keys": LONGEST,
+        "keys": AHEAD + LONGEST,
     }
 
     with Workspace.open(settings) as workspace:
@@ -178,11 +190,13 @@ def is_planned_run_shown_and_printed(settings: Settings, site: Path) -> None:
             f"{LINKS} RETURN s.objective, p.round, p.gain, l.key ORDER BY p.round"
         ).rows
         assert client.status(workspace, asked["id"]).finished
-    assert [tuple(row) for row in rows] == [("length", 1, 8, LONGEST[0]), ("length", 2, 5, LONGEST[1])]
+    assert [tuple(row) for row in rows] == [
+        ("length", place, len(key), key) for place, key in enumerate(AHEAD + LONGEST, start=1)
+    ]
 
     # where the package is not installed, the artifact is listed
     (plain,) = grove(settings, None, (*showing, "--json"))
-    assert json.loads(plain)["arrays"] == [{"array": "index", "dtype": "int64", "shape": [2]}]
+    assert json.loads(plain)["arrays"] == [{"array": "index", "dtype": "int64", "shape": [4]}]
 
 
 def test_on_the_embedded_graph(tmp_path: Path, site: Path) -> None:

@@ -36,7 +36,7 @@ def workspace(tmp_path: Path, neo4j_clean_url: str) -> Iterator[Workspace]:
 
 
 def picked(workspace: Workspace, n: int) -> Job:
-    job = client.submit_for_ontology(workspace, "selection", "tree", {"n": n})
+    job = client.submit(workspace, "selection", {"ontology": "tree", "n": n})
     assert (job.state, job.error, job.publishing) == (State.DONE, None, False)
     return job
 

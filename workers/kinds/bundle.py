@@ -33,7 +33,7 @@ __all__ = ["BUNDLE"]
 _FORMS = ("auto", "tree", "block")
 _PARAMETERS = (
     *SPACE,
-    Parameter("observed", "label keys, in the order of a model's columns", keys=True),
+    Parameter("observed", "label keys, in the order of a model's columns", keys=True, ordered=True),
     Parameter(
         "form",
         "auto, tree or block: a tree bundle stores a tree, a block bundle all distances to observed labels",

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.kind import JobResult
 
-__all__ = ["describe_artifact", "facts", "labels_table", "named_labels", "places", "version_fields"]
+__all__ = [
+    "CERTAIN",
+    "describe_artifact",
+    "facts",
+    "labels_table",
+    "named_labels",
+    "places",
+    "version_fields",
+]
+
+CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
+"""The text for people for each status of a result."""
 
 _ARRAY = ("array", "dtype", "shape")
 

@@ -39,6 +39,8 @@ class Parameter:
         Its value when left out; `REQUIRED` if it has to be given.
     keys : bool
         Whether it is a list of label keys of the requested ontology.
+    ordered : bool
+        Whether the order of the list matters; lists of other parameters are sorted.
     words : sequence of str
         Words that may be given in place of a list of label keys.
     filled : bool
@@ -58,6 +60,7 @@ class Parameter:
     values: str
     default: Any = REQUIRED
     keys: bool = False
+    ordered: bool = False
     words: Sequence[str] = ()
     filled: bool = False
     text: bool = False

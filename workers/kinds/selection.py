@@ -60,7 +60,7 @@ _PARAMETERS = (
         None,
         amounts=True,
     ),
-    Parameter("observed", "keys of the labels that are observed already", None, keys=True),
+    Parameter("observed", "keys of the labels that are observed already", None, keys=True, ordered=True),
     Parameter("required", "keys of labels that must be picked; they are picked first", None, keys=True),
     Parameter("forbidden", "keys of labels never to pick", None, keys=True),
     Parameter("candidates", "keys of the labels to pick from; null for all", None, keys=True),

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.ledger import Ledger
 
-__all__ = ["complete_request", "plan_for_ontology", "plan_request", "record_lost"]
-
-_Keys = Mapping[str, Iterable[str] | Mapping[str, str] | None]
+__all__ = ["complete_request", "plan_request", "record_lost"]
 
 
 def plan_request(workspace: Workspace, kind: JobKind, given: Mapping[str, Any]) -> PlannedJob:
@@ -56,16 +54,6 @@ def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, An
     return kind.complete(*_resolved(workspace, kind, given))
 
 
-def plan_for_ontology(
-    workspace: Workspace, kind: JobKind, ontology: str, options: Mapping[str, Any], *, keys: _Keys
-) -> PlannedJob:
-    """Plan a job on the current version of an ontology; store nothing but the lists of labels in `keys`.
-
-    Arguments are those of `workers.client.submit_for_ontology`.
-    """
-    return plan_job(kind, *_resolved_for_ontology(workspace, kind, ontology, options, keys, None))
-
-
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
@@ -78,33 +66,20 @@ def _resolved(
     if "ontology" not in given or "snapshot" in given:
         return given, None
     ontology, version = named_version(workspace, given["ontology"])
-    keys = {name: value for name, value in given.items() if isinstance(value, list | tuple | dict)}
-    options = {name: value for name, value in given.items() if name not in {"ontology", *keys}}
-    return _resolved_for_ontology(workspace, kind, ontology, options, keys, version)
-
-
-def _resolved_for_ontology(
-    workspace: Workspace,
-    kind: JobKind,
-    ontology: str,
-    options: Mapping[str, Any],
-    keys: _Keys,
-    version: str | None,
-) -> tuple[dict[str, Any], Subject]:
     found = workspace.catalog.version(ontology, version)
     graph = open_version(workspace.artifacts, found)
     declared = {parameter.name: parameter for parameter in kind.parameters}
-    wanted: dict[str, Iterable[str] | Mapping[str, Any]] = {
-        name: read_keys(workspace.artifacts, value)
-        for name, value in options.items()
-        if name in declared and declared[name].keys and is_digest(value)
-    }
-    wanted |= {name: given for name, given in keys.items() if given is not None}
-    listed = {name: _listed(kind.name, name, given, declared.get(name)) for name, given in wanted.items()}
-    stored = {name: _stored(workspace, graph.keys, name, given) for name, given in listed.items()}
-    subject = Subject.of(graph, {name: len(given) for name, given in listed.items()})
-    content = {"ontology": found.digest, "snapshot": found.snapshot_sha256}
-    return {**content, **options, **stored}, subject
+    resolved = {**given, "ontology": found.digest, "snapshot": found.snapshot_sha256}
+    n_keys = {}
+    for name, value in given.items():
+        parameter = declared.get(name)
+        if parameter is not None and parameter.keys and is_digest(value):
+            value = read_keys(workspace.artifacts, value)
+        if isinstance(value, list | tuple | dict):
+            labels = _listed(kind.name, name, value, parameter)
+            resolved[name] = _stored(workspace, graph.keys, name, labels, parameter)
+            n_keys[name] = len(labels)
+    return resolved, Subject.of(graph, n_keys)
 
 
 def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
@@ -140,7 +115,13 @@ def _listed(
     return given
 
 
-def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] | Mapping[str, Any]) -> str:
+def _stored(
+    workspace: Workspace,
+    known: Keys,
+    name: str,
+    given: Iterable[str] | Mapping[str, Any],
+    declared: Parameter | None,
+) -> str:
     """Check the labels of one parameter, store them, and return the digest of the artifact."""
     listed = list(given)
     index = known.indices(listed)
@@ -149,6 +130,8 @@ def _stored(workspace: Workspace, known: Keys, name: str, given: Iterable[str] |
         raise InputError(f"{name}: {repeated[:5]!r} are given more than once; name each label once")
     if isinstance(given, Mapping):
         content: Any = given
+    elif declared is not None and declared.ordered:
+        content = listed
     else:
-        content = listed if name == "observed" else known.take(sorted(index.tolist()))
+        content = known.take(sorted(index.tolist()))
     return workspace.artifacts.put_bytes(canonical_json(content).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ _IN_BUNDLE_ORDER = "bundle"
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add to a command the arguments BUNDLE and OUTPUTS, and the options that say how to read the outputs."""
-    return _options(_naming_options(command))
+    return _options(command)
 
 
 _options = option_group(
@@ -70,29 +69,6 @@ _options = option_group(
         "called id or the index that pandas wrote, unless that column is a class.",
     ),
 )
-
-
-def _naming_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Rewrite error messages of a command so that they name its options instead of Python arguments.
-
-    If a message begins with the name of an argument, this name is replaced by the option that gave the
-    argument. ``P``, the argument for the outputs, is replaced by the path of their file.
-    """
-    from labelgrove.ontology.errors import InputError
-
-    @functools.wraps(command)
-    def run(*args: Any, outputs: Path, **kwargs: Any) -> Any:
-        try:
-            return command(*args, outputs=outputs, **kwargs)
-        except InputError as error:
-            argument, colon, said = str(error).partition(": ")
-            called = {p.name: p.opts[0] for p in click.get_current_context().command.params}
-            called["P"] = str(outputs)
-            if colon and argument in called:
-                error.args = (f"{called[argument]}: {said}",)
-            raise
-
-    return run
 
 
 def load_model(

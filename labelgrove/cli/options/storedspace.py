@@ -101,30 +101,15 @@ class StoredSpace:
         labels = allowed if allowed in ("all", "leaves") else find(read_keys(allowed), "label")
         return cls(workspace, name, graph, metric, labels, metric_space(graph, metric, labels), find)
 
-    def answer(
-        self,
-        title: str,
-        kind: str,
-        options: Mapping[str, Any],
-        **keys: Iterable[str] | Mapping[str, str] | None,
-    ) -> str:
+    def answer(self, title: str, kind: str, options: Mapping[str, Any]) -> str:
         """Return the digest of the result of a job on this space.
 
-        The arguments in `keys` are the parameters of the job about labels, in the form that
-        `workers.client.submit_for_ontology` takes. The other arguments and the errors are those of
-        `cli.waiting.answering.answer`.
+        `options` are the parameters of the job that do not name the space. The other arguments and the errors
+        are those of `cli.waiting.answering.answer`.
         """
-        by_rule = {"labels": self.labels} if isinstance(self.labels, str) else {}
-        by_list = {} if by_rule else {"labels": self.labels}
-        return answer(
-            self.workspace,
-            title,
-            kind,
-            self.ontology,
-            {"metric": self.metric, **by_rule, **options},
-            keys={**by_list, **keys},
-            version=self.graph.digest,
-        )
+        version = f"{self.ontology}@{self.graph.digest}"
+        space = {"ontology": version, "metric": self.metric, "labels": self.labels}
+        return answer(self.workspace, title, kind, {**space, **options})
 
     def keys(self, given: str | None, what: str = "label") -> tuple[str, ...]:
         """Return the keys of the labels that the value of an option names; none if the option was not given.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["array_file", "give", "out_option", "write_file", "write_rows"]
+__all__ = ["array_file", "give", "out_option", "write_axes", "write_file", "write_rows"]
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
@@ -63,6 +63,14 @@ def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iter
             os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_axes(out: Path, rows: Iterable[str], columns: Iterable[str]) -> None:
+    """Write the keys of rows and columns beside `out`, the file with distances; print what was written."""
+    for what, keys in (("rows", rows), ("columns", columns)):
+        beside = out.with_suffix(f".{what}.txt")
+        write_file(beside, ("\n".join(keys) + "\n").encode(), f"the keys of the {what}")
+    note(f"wrote the distances to {out}")
 
 
 @contextmanager

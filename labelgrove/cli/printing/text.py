@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 __all__ = [
-    "CERTAIN",
     "emit",
     "escaped",
     "in_options",
@@ -90,7 +89,3 @@ def share(part: int, whole: int) -> str:
     '1,234 of 82,115 labels (1.50 %)'
     """
     return f"{part:,} of {whole:,} labels ({100 * part / whole:.2f} %)"
-
-
-CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
-"""The text for people for each status of a result."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.cli.printing.progress import Progress
@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "answering_job"]
 
 
-def answer(
-    workspace: Workspace,
-    title: str,
-    kind: str,
-    ontology: str,
-    options: Mapping[str, Any],
-    *,
-    keys: Mapping[str, Iterable[str] | Mapping[str, str] | None] | None = None,
-    version: str | None = None,
-) -> str:
+def answer(workspace: Workspace, title: str, kind: str, parameters: Mapping[str, Any]) -> str:
     """Return the digest of the result of a job; submit the job and wait if the ledger has no result yet.
 
     The result may not be in the graph yet: the next sweep, by a worker or by a command that waits for a job,
@@ -35,20 +26,23 @@ def answer(
     workspace : Workspace
     title : str
         The title of the progress bar.
-    kind, ontology, options, keys, version
-        The arguments of `workers.client.submit_for_ontology`.
+    kind, parameters
+        The arguments of `workers.client.submit`.
 
     Raises
     ------
     InputError, JobFailedError, ServiceError
         As for `answering_job`.
     """
-    from labelgrove.workers.client import submit_for_ontology
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.workers.client import submit
 
-    def submit() -> Job:
-        return submit_for_ontology(workspace, kind, ontology, options, keys=keys, version=version, wait=False)
-
-    return result_of(answering_job(workspace, title, submit))
+    try:
+        job = answering_job(workspace, title, lambda: submit(workspace, kind, parameters, wait=False))
+    except InputError as error:  # the command does not name the kind, and has options for its parameters
+        error.args = (str(error).removeprefix(f"{kind}: "), *error.args[1:])
+        raise
+    return result_of(job)
 
 
 def answering_job(

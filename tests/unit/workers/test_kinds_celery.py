@@ -51,7 +51,7 @@ def test_every_kind_gives_the_same_bytes_embedded_and_through_celery(tmp_path, r
 
             def run(workspace=workspace):
                 jobs = [
-                    client.submit_for_ontology(workspace, kind, "small-world", options, keys=keys, wait=False)
+                    client.submit(workspace, kind, {"ontology": "small-world", **options, **keys}, wait=False)
                     for kind, options, keys in requests
                 ]
                 jobs.append(client.submit(workspace, "experiment", EXPERIMENT, wait=False))

@@ -36,7 +36,7 @@ def test_all_that_stands_in_a_result_is_named(kind, tmp_path):
     options, keys = REQUESTS[kind]
     with Workspace.open(settings_in(tmp_path)) as workspace:
         add_version(workspace, "grid", LabelGraph.grid((3, 3)))
-        job = client.submit_for_ontology(workspace, kind, "grid", options, keys=keys)
+        job = client.submit(workspace, kind, {"ontology": "grid", **options, **keys})
         arrays, metadata = workspace.artifacts.open_arrays(job.result_sha256)
     row = ROWS[metadata["format"]]
     assert {name for name in {*arrays, *metadata} - SHARED if f"`{name}`" not in row} == set()

@@ -37,7 +37,7 @@ def test_a_job_of_many_units_opens_its_snapshot_once_and_shows_it(workspace, mon
 
     snapshot = workspace.catalog.version("grid", None).snapshot_sha256
     monkeypatch.setattr(store, "open_arrays", counted)
-    job = client.submit_for_ontology(workspace, "distances", "grid", {"block": 4})
+    job = client.submit(workspace, "distances", {"ontology": "grid", "block": 4})
     assert (job.units, job.error) == ({"done": 6}, None)
     assert [row["job"] for row in workspace.graph.results()] == [job.id]
     assert opened.count(snapshot) == 1

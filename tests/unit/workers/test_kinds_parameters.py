@@ -183,7 +183,7 @@ EVERY = REQUESTS | {
     "evaluation": {**SPACE, "observed": C, "model": "m", "outputs": C, "truth": D, "n_samples": 9},
     "ingest": SPACE,
 }
-WHOLE = re.compile(r"a whole number from (\d+)(?: to (\d+))?\b")
+WHOLE = re.compile(r"a whole number(?:, (\d+) or more| from (\d+) to (\d+))\b")
 CHOICE = re.compile(r"((?:\w+, )*\w+ or \w+)(?::|$)")
 
 
@@ -209,7 +209,7 @@ def test_whole_numbers_have_the_range_that_the_manual_states():
     cases = list(described(WHOLE))
     assert len(cases) >= 13
     for kind, name, found in cases:
-        least, most = int(found[1]), found[2] and int(found[2])
+        least, most = int(found[1] or found[2]), found[3] and int(found[3])
         assert not is_refused(kind, name, least), (kind, name)
         for value in (least - 1, f"{least}", least + 0.5, True, *([most + 1] if most else [])):
             assert is_refused(kind, name, value), (kind, name, value)

@@ -48,7 +48,7 @@ def workspace(tmp_path_factory):
 
 
 def result(workspace, kind, ontology, options=None, **keys):
-    job = client.submit_for_ontology(workspace, kind, ontology, options, keys=keys)
+    job = client.submit(workspace, kind, {"ontology": ontology, **(options or {}), **keys})
     assert (job.state, job.error) == (State.DONE, None)
     return job
 
@@ -206,7 +206,7 @@ def test_units_take_about_as_long_however_large_the_request(kind, graph, options
 )
 def test_parts_that_do_not_fit_fail_the_job(workspace, ontology, options, message):
     seen = [workspace.label_graph(ontology).keys[0]]
-    job = client.submit_for_ontology(workspace, "locus", ontology, options, keys={"observed": seen})
+    job = client.submit(workspace, "locus", {"ontology": ontology, **options, "observed": seen})
     assert job.state is State.FAILED
     assert message in job.error
 

@@ -61,7 +61,7 @@ def workspace(tmp_path_factory):
 
 
 def done(workspace, kind, ontology, options=None, **keys):
-    job = client.submit_for_ontology(workspace, kind, ontology, options, keys=keys)
+    job = client.submit(workspace, kind, {"ontology": ontology, **(options or {}), **keys})
     assert (job.state, job.error) == (State.DONE, None)
     return workspace.artifacts, job.result_sha256, GRAPHS[ontology]
 
@@ -232,18 +232,18 @@ def test_lists_are_checked_before_anything_is_recorded(tmp_path):
     workspace = Workspace.open(settings_in(tmp_path))
     add_version(workspace, "tree", TREE)
     with pytest.raises(UnknownLabelError, match="'77'"):
-        client.submit_for_ontology(workspace, "selection", "tree", keys={"forbidden": ["77"]})
+        client.submit(workspace, "selection", {"ontology": "tree", "forbidden": ["77"]})
     with pytest.raises(InputError, match=r"columns: .*'05'.* more than once"):
-        client.submit_for_ontology(workspace, "distances", "tree", keys={"columns": ["05", "05"]})
+        client.submit(workspace, "distances", {"ontology": "tree", "columns": ["05", "05"]})
     with pytest.raises(InputError, match=r"costs of '05' is 1.5; give a decimal number"):
-        client.submit_for_ontology(workspace, "selection", "tree", keys={"costs": {"05": 1.5}})
+        client.submit(workspace, "selection", {"ontology": "tree", "costs": {"05": 1.5}})
     assert client.list_jobs(workspace) == []
     workspace.close()
 
 
 def test_sets_are_one_request_in_any_order_and_columns_of_a_model_are_not(workspace):
     def asked(kind, **keys):
-        return client.submit_for_ontology(workspace, kind, "tree", keys=keys, wait=False).id
+        return client.submit(workspace, kind, {"ontology": "tree", **keys}, wait=False).id
 
     assert asked("distances", columns=["05", "21"]) == asked("distances", columns=["21", "05"])
     assert asked("locus", observed=["05", "21"]) != asked("locus", observed=["21", "05"])

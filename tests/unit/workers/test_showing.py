@@ -60,7 +60,7 @@ def settings_in(home: Path, keep: int = 20) -> Settings:
 
 
 def done(workspace: Workspace, kind: str, ontology: str, options: Any = None, **keys: Any) -> Job:
-    job = client.submit_for_ontology(workspace, kind, ontology, options, keys=keys)
+    job = client.submit(workspace, kind, {"ontology": ontology, **(options or {}), **keys})
     assert (job.state, job.error, job.publishing) == (State.DONE, None, False)
     return job
 
@@ -278,7 +278,7 @@ def test_a_graph_that_refuses_does_not_end_the_sweep(
     job = picked(small, 1)
     empty_graph(small)
     restore_graph(small)
-    pending = client.submit_for_ontology(small, "selection", "tree", {"n": 2}, wait=False)
+    pending = client.submit(small, "selection", {"ontology": "tree", "n": 2}, wait=False)
     monkeypatch.setattr(showing, "_compared", set())
     sent: list[str] = []
     once = partial(sweep, small, Ledger(small.engine), lambda key, queue: sent.append(key), window=4)
@@ -459,7 +459,7 @@ def no_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def test_a_result_that_no_time_is_left_for_is_shown_later(small: Workspace, no_time: Any) -> None:
     ledger = Ledger(small.engine)
-    job = client.submit_for_ontology(small, "selection", "tree", {"n": 1}, wait=False)
+    job = client.submit(small, "selection", {"ontology": "tree", "n": 1}, wait=False)
     (key,) = ledger.units(job.id)
     assert execute_unit(key, ledger, small, out_of_time=OutOfTimeError) is Outcome.DONE
     found = client.status(small, job.id)

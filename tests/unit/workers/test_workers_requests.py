@@ -34,7 +34,7 @@ def trees(workspace):
         ("locus", {"observed": []}, "locus: observed is empty; give at least one label key"),
         ("locus", {"observed": ["oak"], "labels": []}, "locus: labels is empty; give at least one label key"),
         ("bundle", {"observed": []}, "bundle: observed is empty; give at least one label key"),
-        ("selection", {"costs": ["oak"]}, r"selection: costs is \['oak'\]; give an object of decimal str"),
+        ("selection", {"costs": ["oak"]}, r"selection: costs is \['oak'\]; give an object that maps label keys to decimal str"),
         ("selection", {"costs": {"oak": "NaN"}}, f"selection: costs of 'oak' is 'NaN'; {NOT_A_DECIMAL}"),
         ("selection", {"costs": {"oak": "-1"}}, f"selection: costs of 'oak' is '-1'; {NOT_A_DECIMAL}"),
         (

@@ -41,6 +41,7 @@ _PARAMETERS = (
         "observed",
         "label keys, in the order of the columns; a header of the outputs or a bundle can name them instead",
         keys=True,
+        ordered=True,
         filled=True,
     ),
     Parameter(

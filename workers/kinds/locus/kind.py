@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelgrove.workers.kinds.describing import labels_table, named_labels, version_fields
+from labelgrove.workers.kinds.describing import CERTAIN, labels_table, named_labels, version_fields
 from labelgrove.workers.kinds.kind import (
     HEADER_BYTES,
     OPENING_SECONDS,
@@ -37,11 +37,10 @@ _MOST_PARTS = 10_000
 _SECONDS_OF_PAIRS = 30  # of a unit, about
 _SECONDS_PER_STEP = 2e-9  # to measure from one observed label across one label or edge of length 1
 _SECONDS_PER_PAIR = {False: 3e-9, True: 4e-8}  # per label too; the second where lengths differ
-_CERTAIN = {"exact": "exact", "lower_bound": "a lower bound: there may be more"}
 
 _PARAMETERS = (
     *SPACE,
-    Parameter("observed", "label keys, in the order of a model's columns", keys=True),
+    Parameter("observed", "label keys, in the order of a model's columns", keys=True, ordered=True),
     Parameter("n_observed", "number of observed labels", filled=True),
     Parameter("method", "exact or pairs", "exact"),
     Parameter(
@@ -142,7 +141,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
     unique = set(found.unique)
     rows = [(key, name, key in unique) for key, name in named_labels(result.graph, found.members)]
     sizes = {"status": found.status, "size": len(rows), "n_unique": len(unique)}
-    line = f"{len(rows):,} labels are reached, {len(unique):,} of them uniquely, {_CERTAIN[found.status]}"
+    line = f"{len(rows):,} labels are reached, {len(unique):,} of them uniquely, {CERTAIN[found.status]}"
     return labels_table(line, version_fields(workspace, result) | sizes, ("key", "name", "unique"), rows)
 
 
