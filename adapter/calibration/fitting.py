@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs
-from labelgrove.adapter.evaluation.evidence.verdict import softmax
 from labelgrove.adapter.evaluation.measures.calibrationerror import BINS
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
+from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.geometry import MetricSpace

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.evaluation.evidence.verdict import softmax
 from labelgrove.adapter.evaluation.measures.calibrationerror import (
     BINS,
     BinScheme,
@@ -27,6 +26,7 @@ from labelgrove.adapter.evaluation.truths import (
 from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream
+from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, UnknownLabelError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs, check_temperatures
-from labelgrove.adapter.evaluation.evidence.verdict import softmax
 from labelgrove.adapter.evaluation.measures.calibrationerror import BINS, Reliability
 from labelgrove.adapter.outputs.rowblocks import OutputStream
+from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.adapter.texttable import Table
 from labelgrove.ontology.errors import InputError

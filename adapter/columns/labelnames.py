@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labelgrove.adapter.columns.bindingfile import By
 from labelgrove.ontology.errors import BindingError, InputError, counted
+from labelgrove.ontology.keys import is_name_of
 from labelgrove.ontology.spelling import close_words, listed_close
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = [
     "LabelNames",
     "describe_graph",
     "describe_labels",
+    "describe_names",
     "describe_observed",
     "describe_points",
     "describe_unobserved",
@@ -215,6 +217,24 @@ def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
         if bundle.points[labels[0]] != text:
             what = f"is the name of a label of {of}, {bundle.points[labels[0]]!r},"
         return f"{what} that the bundle does not observe; build another bundle with it"
+
+    return elsewhere
+
+
+def describe_names(keys: Sequence[str], names: Sequence[str]) -> Elsewhere:
+    """Return a function for error messages about texts that are no keys.
+
+    If a text is the name of labels, the function says which keys they have; otherwise it returns an empty
+    text.
+    """
+    known: LabelNames | None = None
+
+    def elsewhere(text: str) -> str:
+        nonlocal known
+        if known is None:  # made only for an error: there may be many labels
+            known = LabelNames(keys, names, "name")
+        found = [keys[i] for i in known.meant(text)]
+        return is_name_of(found) if found else ""
 
     return elsewhere
 

@@ -36,7 +36,8 @@ from labelgrove.adapter.outputs.gate import (
 )
 from labelgrove.adapter.outputs.kinds import OutputKind
 from labelgrove.adapter.scorer import MAX_VALUES, Adapter
-from labelgrove.ontology.errors import InputError, MissingExtraError, WeightError
+from labelgrove.ontology.errors import InputError, MissingExtraError
+from labelgrove.ontology.geometry.weightfaults import at_a_limit
 
 __all__ = ["ArrayAdapter", "predict_rows"]
 
@@ -240,9 +241,7 @@ def _refuse_bad(
     block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
     refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
     # numpy adds in another order: there the sum was within the limits, here beyond them
-    raise WeightError(
-        f"P: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
-    )
+    raise at_a_limit("P", limits)
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:

@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.bundles.bundle import build_bundle
-from labelgrove.adapter.columns.labelnames import CLASS_INDICES, LabelNames, listed_faults, look_like_numbers
+from labelgrove.adapter.columns.labelnames import (
+    CLASS_INDICES,
+    LabelNames,
+    describe_names,
+    listed_faults,
+    look_like_numbers,
+)
 from labelgrove.adapter.evaluation.measures.ancestry import Ancestry
 from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError, SpaceError, UnknownLabelError, counted, first_few
 from labelgrove.ontology.geometry import MatrixSpace, MetricSpace, TreeSpace
-from labelgrove.ontology.keys import Keys, is_name_of
+from labelgrove.ontology.keys import Keys
 
 __all__ = ["LabelDistances", "listed_keys", "resolved", "truth_indices"]
 
@@ -169,13 +175,7 @@ def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: I
 
     `unknown` maps each of these truths to the first row that has it; `given` contains the truths of all rows.
     """
-    called = LabelNames(adapter.keys, adapter.names, "name")
-
-    def elsewhere(text: str) -> str:
-        keys = [adapter.keys[i] for i in called.meant(text)]
-        return is_name_of(keys) if keys else ""
-
-    known = LabelNames(points, None, "key", elsewhere=elsewhere)
+    known = LabelNames(points, None, "key", elsewhere=describe_names(adapter.keys, adapter.names))
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])
     if look_like_numbers(given, adapter.n_observed):
         return f"{said}\n{CLASS_INDICES.format(name='truth', keys='write them as in the ontology')}"

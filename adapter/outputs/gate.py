@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from labelgrove.adapter.outputs.kinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
 from labelgrove.ontology.errors import InputError, WeightError, counted, first_few
 from labelgrove.ontology.geometry.ties import TOTALS
+from labelgrove.ontology.geometry.weightfaults import (
+    NO_NAN,
+    NO_WEIGHT,
+    bad_row,
+    refuse_cells,
+    refuse_totals,
+    weight_faults,
+)
 
 __all__ = [
-    "bad_cell",
     "ragged",
     "refuse_dtype",
     "refuse_faults",
@@ -106,22 +113,6 @@ def wrong_dtype(
 # ---- cells and rows --------------------------------------------------------------------------------------
 
 
-def bad_cell(
-    name: str,
-    row: int,
-    column: int,
-    columns: tuple[str, ...],
-    held: object,
-    rule: str = "a number, not NaN, in every cell",
-    more: str = "",
-) -> WeightError:
-    """Return the error for a cell that breaks a rule; the message names its column."""
-    named = f" ({columns[column]!r})" if columns else ""
-    return WeightError(
-        f"{name}: row {row}, column {column}{named} holds {held}{more}; a row must have {rule}"
-    )
-
-
 def refuse_faults(
     kind: OutputKind,
     block: NDArray[Any],
@@ -161,50 +152,29 @@ def refuse_faults(
     """
     with np.errstate(over="ignore"):
         rows = block.astype(np.float64)
-    for bad, rule in _cell_faults(kind, rows, independent):
-        if bad.any():
-            row, column = (int(i) for i in np.argwhere(bad)[0])
-            more = _and_more(int(bad.any(axis=1).sum()) - 1, first, len(rows))
-            raise bad_cell(name, first + row, column, columns, block[row, column], rule, more)
+    refuse_cells(name, block, _cell_faults(kind, rows, independent), first, columns)
     if independent:
         return
     if kind == "probabilities":
         with np.errstate(over="ignore"):
-            total = rows.sum(axis=1)
-        empty = ~((total >= limits[0]) & (total <= limits[1]))
-        said = "sums to"
-    else:
-        total = rows.max(axis=1)
-        empty = np.isneginf(total)
-        said = "has the maximum"
-    if empty.any():
-        row = int(np.flatnonzero(empty)[0])
-        rule = "each row must give at least one label a positive weight"
-        if total[row] > limits[1]:
-            rule = f"the weights of a row must sum to at most {limits[1]:g}; scale them"
-        elif kind == "probabilities" and total[row]:
-            rule = f"the weights of a row must sum to at least {limits[0]:g}; scale them"
-        others = _and_more(int(empty.sum()) - 1, first, len(rows))
-        raise WeightError(f"{name}: row {first + row} {said} {total[row]}{others}; {rule}")
+            refuse_totals(name, rows.sum(axis=1), limits, first)
+        return
+    largest = rows.max(axis=1)
+    if np.isneginf(largest).any():
+        raise bad_row(name, np.isneginf(largest), "has the maximum -inf", NO_WEIGHT, first)
 
 
 def _cell_faults(
     kind: OutputKind, rows: NDArray[np.float64], independent: bool
 ) -> list[tuple[NDArray[np.bool_], str]]:
     """Return, for each rule, a mask of the cells that break the rule, and the text of the rule."""
-    faults = [(np.isnan(rows), "a number, not NaN, in every cell")]
     if kind == "probabilities":
-        faults.append((np.isinf(rows), "finite numbers"))
-        faults.append((rows < 0, f"no negative number; {IF_LOGITS_OR_LOGS}"))
+        faults = weight_faults(rows, IF_LOGITS_OR_LOGS)
         if independent:
             faults.append((rows > 1, f"no probability above 1; {IF_LOGITS_OR_LOGS}"))
         return faults
+    faults = [(np.isnan(rows), NO_NAN)]
     faults.append((rows == np.inf, "finite numbers, or minus infinity where the probability is 0"))
     if kind == "log_probabilities":
         faults.append((rows > LARGEST_LOG, f"no log-probability above 0; {IF_LOGITS}"))
     return faults
-
-
-def _and_more(n: int, first: int, length: int) -> str:
-    """Return a remark on how many other rows of the block have the same fault; "" if there are none."""
-    return f" (and {n} more of rows {first} to {first + length - 1})" if n else ""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IF_LOGITS", "IF_LOGITS_OR_LOGS", "KINDS", "LARGEST_LOG", "KindSeen", "OutputKind"]
+__all__ = ["IF_LOGITS", "IF_LOGITS_OR_LOGS", "KINDS", "LARGEST_LOG", "KindSeen", "OutputKind", "absent_value"]
 
 OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 """Kind of the outputs of a model."""
@@ -28,6 +28,11 @@ IF_LOGITS_OR_LOGS = (
 """Advice for numbers that cannot be weights."""
 
 _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a note
+
+
+def absent_value(kind: str) -> float:
+    """Return the output that stands for probability 0, in columns that a sparse row does not list."""
+    return 0.0 if kind == "probabilities" else -np.inf
 
 
 class KindSeen:

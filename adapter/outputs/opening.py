@@ -5,15 +5,20 @@ Sparse outputs are loaded at once. Dense outputs stay in the file, and are read 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from labelgrove.adapter.outputs.outputfiles import OutputFile, without_names
-from labelgrove.adapter.outputs.rows import SparseOutputs
-from labelgrove.adapter.outputs.sparsefiles import read_sparse
+from numpy.typing import NDArray
 
-__all__ = ["open_outputs"]
+from labelgrove.adapter.outputs.gate import rows_at_once
+from labelgrove.adapter.outputs.kinds import absent_value
+from labelgrove.adapter.outputs.outputfiles import OutputFile, without_names
+from labelgrove.adapter.outputs.rows import SparseOutputs, rows_of
+from labelgrove.adapter.outputs.sparsefiles import read_sparse
+from labelgrove.ontology.errors import WeightError
+
+__all__ = ["dense_blocks", "open_outputs"]
 
 
 def open_outputs(
@@ -48,3 +53,30 @@ def open_outputs(
     if id_column is not None:
         raise without_names(path, id_column)
     return found
+
+
+def dense_blocks(path: Path, outputs: Any, columns: Sequence[str], kind: str) -> Iterator[NDArray[Any]]:
+    """Yield all rows of sparse outputs as dense arrays, a few rows at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The file that the outputs come from, for messages.
+    outputs : SparseOutputs or scipy.sparse matrix
+        The result of `open_outputs`.
+    columns : sequence of str
+        Keys of the columns of the model.
+    kind : str
+        Kind of the outputs.
+
+    Raises
+    ------
+    WeightError
+        For outputs of a wrong shape, and for a row that lists a column twice or one that does not exist.
+    """
+    try:
+        rows, step = rows_of(outputs, len(columns), tuple(columns)), rows_at_once(len(columns))
+        for start in range(0, len(rows), step):
+            yield rows.part(slice(start, min(start + step, len(rows))), None, absent_value(kind))
+    except WeightError as error:  # its message begins with P, the argument of an adapter
+        raise WeightError(f"{path}: {str(error).removeprefix('P: ')}") from None

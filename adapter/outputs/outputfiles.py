@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.arrayfiles import FAULTS, load_npy, npy_header
-from labelgrove.adapter.outputs.gate import bad_cell, ragged, refuse_dtype, wrong_axes, wrong_dtype
+from labelgrove.adapter.outputs.gate import ragged, refuse_dtype, wrong_axes, wrong_dtype
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -37,6 +37,7 @@ from labelgrove.ontology.errors import (
     first_few,
     no_such_file,
 )
+from labelgrove.ontology.geometry.weightfaults import bad_cell
 from labelgrove.ontology.store.safetensors_file import read_safetensors
 
 __all__ = ["FORMATS", "OutputFile", "is_number", "without_names"]

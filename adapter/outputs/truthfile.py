@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from labelgrove.adapter.columns.bindingfile import By
 from labelgrove.adapter.columns.labelnames import (
     CLASS_INDICES,
     LabelNames,
+    describe_names,
     describe_points,
     header_hint,
     listed_faults,
@@ -25,7 +26,7 @@ from labelgrove.ontology.errors import BindingError, InputError, UnknownLabelErr
 if TYPE_CHECKING:
     from labelgrove.adapter.bundles.bundle import Bundle
 
-__all__ = ["read_truth", "read_truth_keys"]
+__all__ = ["read_exact_keys", "read_truth", "read_truth_keys"]
 
 _HEADERS = ("truth", "label", "y")
 """Names that the header of a ``.csv`` file may give the column of labels, in upper or lower case."""
@@ -83,6 +84,34 @@ def read_truth_keys(
         For a file that is not in one of these forms, and for a number of labels other than `n_rows`.
     """
     known = LabelNames(bundle.points, bundle.names, by, describe_points(bundle))
+    found = _known_keys(path, known, bundle.points, by, bundle.n_observed, points)
+    if n_rows not in (None, len(found)):
+        raise wrong_length(len(found), n_rows, name=str(path))
+    return found
+
+
+def read_exact_keys(path: Path, keys: Sequence[str], names: Sequence[str], n_observed: int) -> list[str]:
+    """Read one label per sample, given by key; `keys` and `names` are those of all labels.
+
+    The file is read as by `read_truth_keys` with ``by="key"``, and the errors are the same. `n_observed` is
+    the number of observed labels; it is needed only to recognize class indices in the message of an error.
+    """
+    known = LabelNames(keys, None, "key", elsewhere=describe_names(keys, names))
+    return _known_keys(path, known, keys, "key", n_observed)
+
+
+def _known_keys(
+    path: Path,
+    known: LabelNames,
+    label_keys: Sequence[str],
+    by: By,
+    n_observed: int,
+    points: Container[str] = (),
+) -> list[str]:
+    """Return the keys of the labels that a file lists; `known` finds labels by their index in `label_keys`.
+
+    The other parameters and the errors are those of `read_truth_keys`.
+    """
     listed = _entries(path, known)
     keys: dict[str, str] = {}
     ambiguous, unknown = [], []
@@ -90,7 +119,7 @@ def read_truth_keys(
         if text in keys:
             continue
         labels = known.meant(text)
-        keys[text] = bundle.points[labels[0]] if len(labels) == 1 else text
+        keys[text] = label_keys[labels[0]] if len(labels) == 1 else text
         if len(labels) > 1:
             ambiguous.append((line, text))
         elif not labels and text not in points:
@@ -100,9 +129,7 @@ def read_truth_keys(
         said = listed_faults(str(path), known, by, faults)
         if ambiguous:
             raise BindingError(said)
-        raise UnknownLabelError("\n".join([said, *_advice(path, bundle, listed, unknown, len(keys))]))
-    if n_rows not in (None, len(listed)):
-        raise wrong_length(len(listed), n_rows, name=str(path))
+        raise UnknownLabelError("\n".join([said, *_advice(path, n_observed, listed, unknown, len(keys))]))
     return [keys[text] for _, text in listed]
 
 
@@ -172,10 +199,10 @@ def _place(path: Path, line: int) -> str:
 
 
 def _advice(
-    path: Path, bundle: Bundle, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
+    path: Path, n_observed: int, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
     """Return a list with advice about the likely reason for unknown labels; empty if no reason is found."""
-    if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), bundle.n_observed):
+    if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), n_observed):
         written = "write them as in the ontology"
         return [CLASS_INDICES.format(name="truth", keys=written)]
     if path.suffix != ".npy" and unknown == listed[:1]:

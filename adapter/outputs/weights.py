@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
-from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind, absent_value
 from labelgrove.adapter.outputs.rows import OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry.ties import are_weights
+from labelgrove.ontology.geometry.ties import TOTALS, are_weights
+from labelgrove.ontology.geometry.weightfaults import at_a_limit
 
-__all__ = ["OutputReader", "as_logits"]
+__all__ = ["OutputReader", "as_logits", "softmax"]
 
 
 class OutputReader:
@@ -53,7 +54,7 @@ class OutputReader:
                 "--outputs log_probabilities)"
             )
         self.kind, self.temperature, self.n_columns = kind, float(temperature), n_columns
-        self.absent = 0.0 if kind == "probabilities" else -np.inf
+        self.absent = absent_value(kind)
 
     def rows(self, P: Any, columns: tuple[str, ...] = ()) -> OutputRows:
         """Return outputs as rows whose values are not yet checked; see `adapter.outputs.rows.rows_of`."""
@@ -133,10 +134,7 @@ class OutputReader:
             independent=independent,
         )
         # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
-        return WeightError(
-            f"{rows.name}: the weights of a row sum to about the smallest or largest number allowed; scale "
-            "them"
-        )
+        return at_a_limit(rows.name, TOTALS)
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.kind != "probabilities":
@@ -149,12 +147,7 @@ class OutputReader:
         largest = part.max(axis=1, keepdims=True)
         if not self._are_logs(largest):
             return None
-        with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
-            part -= largest
-            part /= self.temperature
-        np.exp(part, out=part)
-        part /= part.sum(axis=1, keepdims=True)
-        return part
+        return _softmax_in_place(part, largest, self.temperature)
 
     def _are_logs(self, largest: NDArray[np.float64]) -> bool:
         """Check rows of logits or log-probabilities; `largest` has the largest number of each row.
@@ -186,6 +179,26 @@ class OutputReader:
         part += 1.0
         part *= 0.5
         return part
+
+
+def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Divide the logits by `temperature`, and return the softmax of each row.
+
+    A logit of minus infinity gives a probability of 0.
+    """
+    return _softmax_in_place(logits.copy("K"), logits.max(axis=1, keepdims=True), temperature)
+
+
+def _softmax_in_place(
+    rows: NDArray[np.float64], largest: NDArray[np.float64], temperature: float
+) -> NDArray[np.float64]:
+    """Replace each row by its `softmax`, and return the rows; `largest` has the maximum of each row."""
+    with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
+        rows -= largest
+        rows /= temperature
+    np.exp(rows, out=rows)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return rows
 
 
 def as_logits(

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelgrove.ontology.errors import InputError, WeightError, first_few
+from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.arguments import given_array
+from labelgrove.ontology.geometry.weightfaults import at_a_limit, refuse_cells, refuse_totals, weight_faults
 
 __all__ = [
     "TIE_RELATIVE",
@@ -84,7 +85,7 @@ def check_weights(weights: ArrayLike, n_observed: int) -> NDArray[np.float64]:
     WeightError
         If the shape is wrong, if values are not real numbers, or if a row breaks a rule: it must not contain
         NaN, infinity or a negative value, must not be all zero, and must have a sum within 1e-150..1e150. The
-        message lists the first rows that break a rule.
+        message names the first cell or row that breaks a rule.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
     rows = given.astype(np.float64, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum(axis=1)
-    refuse_bad_rows(rows, total)
+    refuse_bad_rows(given, total)
     return rows
 
 
@@ -118,8 +119,13 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
     """Raise `WeightError` if rows break a rule of `check_weights`; messages number the rows from `first`."""
-    if not are_weights(rows, total):
-        raise WeightError(_complaint(rows.astype(np.float64), first))
+    if are_weights(rows, total):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        held = rows.astype(np.float64)
+        refuse_cells("weights", rows, weight_faults(held), first)
+        refuse_totals("weights", held.sum(axis=1), TOTALS, first)
+    raise at_a_limit("weights", TOTALS)  # `total` was added in another order, and rounded beyond a limit
 
 
 def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
@@ -130,28 +136,6 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
     """
     fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
     return bool(fair.all() and rows.min(initial=0) >= 0)
-
-
-def _row_faults(rows: NDArray[np.float64]) -> tuple[tuple[str, NDArray[Any]], ...]:
-    """Return a pair for each rule of `check_weights`: text on how rows break it, and which rows break it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = rows.sum(axis=1)
-    return (
-        ("contain NaN or infinity", ~np.all(np.isfinite(rows), axis=1)),
-        ("contain a negative value", np.any(rows < 0, axis=1)),
-        ("are all zero", ~np.any(rows != 0, axis=1)),
-        ("sum to less than 1e-150; scale them", total < TOTALS[0]),
-        ("sum to more than 1e150; scale them", total > TOTALS[1]),
-    )
-
-
-def _complaint(rows: NDArray[np.float64], first: int) -> str:
-    reason, bad = next(fault for fault in _row_faults(rows) if fault[1].any())
-    found = (np.flatnonzero(bad) + first).tolist()
-    return (
-        f"weights: {len(found)} rows {reason} (rows {first_few(found)}); "
-        "a row must have finite, non-negative numbers, at least one of them positive"
-    )
 
 
 def check_beta(beta: float) -> float:

@@ -18,6 +18,8 @@ from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.workers import client
+from labelgrove.workers.kinds.evaluation.file import read_evaluation
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 COLUMNS = ["oak", "elm", "moss"]
@@ -123,6 +125,32 @@ def test_a_report_names_labels_where_their_ontology_is_at_hand(call):
     assert "Quercus" not in Path("r.html").read_text(encoding="utf-8")
     said = call("evaluate", "plants.safetensors", *words, "--ontology", "nothing").stderr
     assert "labels are shown by key because their names cannot be read: " in said
+
+
+def test_a_job_reads_files_as_the_command_does(call):
+    """Both take sparse outputs, leave out a column that names rows, and find the truth by the header."""
+    with Workspace.open() as workspace:
+        register(workspace, "garden", GRAPH)
+    call("bundle", "build", "garden", "mine", "--observed", ",".join(COLUMNS))
+    P, truth = np.load("p.npy"), Path("truth.txt").read_text().split()
+    np.savez("p.npz", indices=np.argsort(P), values=np.sort(P))
+    rows = [",".join(map(repr, [i, *row])) for i, row in enumerate(P.tolist())]
+    Path("p.csv").write_text("\n".join(["id," + ",".join(COLUMNS), *rows]))
+    Path("truth.csv").write_text("\n".join(["id,truth", *(f"{i},{key}" for i, key in enumerate(truth))]))
+
+    def found(outputs, labels, *columns):
+        said = call("evaluate", "garden/mine", outputs, labels, *columns, "--resamples", "50", "--json")
+        with Workspace.open() as workspace:
+            asked = {"ontology": "garden", "bundle": "mine", "model": "m", "resamples": 50}
+            job = client.submit(workspace, "evaluation", asked | {"outputs": outputs, "truth": labels})
+            assert job.error is None
+            document = read_evaluation(workspace.artifacts, job.result_sha256)
+        shared = json.loads(said.stdout)
+        assert {name: document[name] for name in shared} == shared
+        return document["inputs"]
+
+    expected = found("p.npy", "truth.txt", *MODEL)
+    assert found("p.npz", "truth.csv", *MODEL) == found("p.csv", "truth.csv") == expected
 
 
 def test_options_reach_the_evaluation(call):

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.store.artifacts import ArtifactStore
+    from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.kind import Work
 
 __all__ = [
     "counted_points",
+    "named_version",
     "open_graph",
     "open_version",
     "read_amounts",
@@ -42,6 +44,21 @@ _latest: list[LabelGraph] = []
 """The label graph requested last. It stays open between the request, the units and the result of a job."""
 
 _opening = threading.Lock()
+
+
+def named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
+    """Return a pair: the name of the requested ontology, and the whole or partial digest of the version.
+
+    If the request names no version, the second entry is None.
+    """
+    if not isinstance(asked, str):
+        raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
+    if is_digest(asked):
+        for version in workspace.catalog.versions():
+            if version.digest == asked:
+                return version.ontology, asked
+    name, at, digest = asked.partition("@")
+    return name, digest if at else None
 
 
 def open_graph(artifacts: ArtifactStore, parameters: Mapping[str, Any]) -> LabelGraph:

@@ -7,7 +7,7 @@ same precision give the same artifact, and therefore the same job.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,7 +22,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.workers.ledger.specs import canonical_json
 
 if TYPE_CHECKING:
-    from labelgrove.adapter.outputs.outputfiles import OutputFile
+    from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = ["OUTPUTS_FORMAT", "StoredOutputs", "local_file", "put_outputs", "put_truth", "stored_outputs"]
@@ -74,7 +74,14 @@ def local_file(location: str) -> Iterator[Path]:
 
 
 def put_outputs(
-    artifacts: ArtifactStore, location: str, array: str | None = None, id_column: str | None = None
+    artifacts: ArtifactStore,
+    location: str,
+    graph: LabelGraph,
+    observed: Sequence[str] | None,
+    *,
+    emits: str = "probabilities",
+    array: str | None = None,
+    id_column: str | None = None,
 ) -> StoredOutputs:
     """Publish the outputs of a model.
 
@@ -82,26 +89,49 @@ def put_outputs(
     ----------
     artifacts : ArtifactStore
     location : str
-        Path or URL of a file that `adapter.outputs.outputfiles.OutputFile` can read; it is read a few rows at
-        a time. Until this function returns, a copy of the outputs is in the folder of temporary files, and
-        takes about as much space there as the artifact takes in the store.
+        Path or URL of a file that `adapter.outputs.opening.open_outputs` can read; dense outputs are read a
+        few rows at a time, and sparse outputs are stored as dense ones. Until this function returns, a copy
+        of the outputs is in the folder of temporary files, and takes about as much space there as the
+        artifact takes in the store.
+    graph : LabelGraph
+        The version with the labels.
+    observed : sequence of str or None
+        Keys of the observed labels; None if only a header of the file can name them.
+    emits : str
+        The kind of the outputs. It decides the number that sparse outputs stand for where they list nothing.
     array : str, optional
         The name of the array to take from a file with several arrays.
     id_column : str, optional
-        The column with the names of the rows; it is not part of the outputs.
+        The column with the names of the rows; it is not part of the outputs. By default it is found as by
+        `OutputFile`.
 
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As for `local_file` and `OutputFile`.
+        As for `local_file` and `open_outputs`. Also an `InputError` for sparse outputs that are damaged, or
+        if `observed` is None.
     """
+    from labelgrove.adapter.outputs.opening import dense_blocks, open_outputs
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 
+    keys = [] if observed is None else list(observed)
+    labels: Container[str] = graph.keys  # a header alone names columns by key
+    if observed is not None:
+        labels = {*keys, *graph.names.take(graph.keys.indices(keys, lambda: graph.names))}
     with local_file(location) as path:
-        file = OutputFile(path, array=array, id_column=id_column)
-        with _in_one_piece(file) as rows:
+        found = open_outputs(path, array=array, id_column=id_column, labels=labels, keys=keys)
+        if isinstance(found, OutputFile):
+            blocks, n_columns, columns = found.blocks(_ROWS), found.n_columns, found.columns
+        else:
+            if not keys:
+                raise InputError(
+                    f"{path}: sparse outputs do not say how many columns the model has; give observed, the "
+                    "label keys in the order of the columns, or a bundle that was built in this order"
+                )
+            blocks, n_columns, columns = dense_blocks(path, found, keys, emits), len(keys), None
+        with _in_one_piece(path, blocks, n_columns) as rows:
             digest = artifacts.put_arrays({"outputs": rows}, {"format": OUTPUTS_FORMAT})
-        return StoredOutputs(digest, len(rows), rows.shape[1], file.columns)
+        return StoredOutputs(digest, len(rows), n_columns, columns)
 
 
 def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs, NDArray[Any]]:
@@ -123,20 +153,20 @@ def stored_outputs(artifacts: ArtifactStore, digest: str) -> tuple[StoredOutputs
     return StoredOutputs(digest, *rows.shape), rows
 
 
-def put_truth(artifacts: ArtifactStore, location: str) -> tuple[str, int]:
+def put_truth(artifacts: ArtifactStore, location: str, graph: LabelGraph, n_observed: int) -> tuple[str, int]:
     """Publish the label keys of a truth file in row order; return the artifact's digest and the key count.
 
-    Errors are those of `local_file` and `adapter.outputs.truthfile.read_truth`.
+    Errors are those of `local_file` and `adapter.outputs.truthfile.read_exact_keys`.
     """
-    from labelgrove.adapter.outputs.truthfile import read_truth
+    from labelgrove.adapter.outputs.truthfile import read_exact_keys
 
     with local_file(location) as path:
-        keys = read_truth(path)
+        keys = read_exact_keys(path, graph.keys, graph.names, n_observed)
     return artifacts.put_bytes(canonical_json(keys).encode()), len(keys)
 
 
 @contextmanager
-def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
+def _in_one_piece(path: Path, blocks: Iterable[NDArray[Any]], n_columns: int) -> Iterator[NDArray[Any]]:
     """Yield all rows of a file as one array: the memory map of a copy that is deleted after the block.
 
     The caller computes the digest of the rows from the copy, because nobody changes the copy meanwhile. The
@@ -144,11 +174,11 @@ def _in_one_piece(file: OutputFile) -> Iterator[NDArray[Any]]:
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0
-        for block in file.blocks(_ROWS):
+        for block in blocks:
             dtype = block.dtype
             copy.write(np.ascontiguousarray(block).data)
             n_rows += len(block)
         copy.flush()
         if not n_rows:
-            raise InputError(f"{file.path}: contains no rows; give a row of numbers for each sample")
-        yield np.memmap(copy, dtype, "r", shape=(n_rows, file.n_columns))
+            raise InputError(f"{path}: contains no rows; give a row of numbers for each sample")
+        yield np.memmap(copy, dtype, "r", shape=(n_rows, n_columns))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.workers.kinds import JobKind, Subject
-from labelgrove.workers.kinds.inputs import open_version, read_keys
+from labelgrove.workers.kinds.inputs import named_version, open_version, read_keys
 from labelgrove.workers.kinds.parameters import Parameter, decimal_text, is_digest
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json
 from labelgrove.workers.requests.plan import plan_job
@@ -65,7 +65,7 @@ def _resolved(
         given = kind.gather(workspace, given)
     if "ontology" not in given or "snapshot" in given:
         return given, None
-    ontology, version = _named_version(workspace, given["ontology"])
+    ontology, version = named_version(workspace, given["ontology"])
     found = workspace.catalog.version(ontology, version)
     graph = open_version(workspace.artifacts, found)
     declared = {parameter.name: parameter for parameter in kind.parameters}
@@ -87,21 +87,6 @@ def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
     result = ledger.job(job_id).result_sha256
     if result is not None and not workspace.artifacts.is_whole(result):
         ledger.recompute(job_id)
-
-
-def _named_version(workspace: Workspace, asked: Any) -> tuple[str, str | None]:
-    """Return a pair: the name of the requested ontology, and the whole or partial digest of the version.
-
-    If the request names no version, the second entry is None.
-    """
-    if not isinstance(asked, str):
-        raise InputError(f"ontology is {asked!r}; give a name, name@version or a digest, as a string")
-    if is_digest(asked):
-        for version in workspace.catalog.versions():
-            if version.digest == asked:
-                return version.ontology, asked
-    name, at, digest = asked.partition("@")
-    return name, digest if at else None
 
 
 def _listed(

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.evaluation.evidence.bootstrap import PairedBootstrap
 from labelgrove.adapter.evaluation.evidence.extremes import Extremes
-from labelgrove.adapter.evaluation.evidence.verdict import FEWEST_DIFFERING, Mended, softmax
+from labelgrove.adapter.evaluation.evidence.verdict import FEWEST_DIFFERING, Mended
 from labelgrove.adapter.evaluation.truths import LabelDistances
+from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
 
 __all__ = ["Trial"]

@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 
-import numpy as np
-from numpy.typing import NDArray
-
 from labelgrove.adapter.evaluation.evidence.bootstrap import Interval
 from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.ontology.errors import counted
@@ -29,7 +26,6 @@ __all__ = [
     "applied",
     "judged",
     "no_better_than_chance",
-    "softmax",
 ]
 
 USE, CALIBRATE, REFUSE, UNDECIDED, THIN = (
@@ -389,18 +385,6 @@ def applied(outputs: str, temperature: float) -> str:
         f"to answer at temperature {temperature:.4g}: {given}outputs={kind!r}, temperature={temperature:.6g} "
         f"(grove: --outputs {kind} --temperature {temperature:.6g})"
     )
-
-
-def softmax(logits: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Divide the logits by `temperature`, and return the softmax of each row.
-
-    A logit of minus infinity gives a probability of 0.
-    """
-    with np.errstate(over="ignore"):
-        rows: NDArray[np.float64] = (logits - logits.max(axis=1, keepdims=True)) / temperature
-    np.exp(rows, out=rows)
-    rows /= rows.sum(axis=1, keepdims=True)
-    return rows
 
 
 def _confidence(sure: Reliability) -> str:

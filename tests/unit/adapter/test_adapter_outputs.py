@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from labelgrove.adapter import Adapter, SparseOutputs, evaluate
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.outputs import gate
+from labelgrove.adapter.outputs import weights as outputs_as_weights
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.ontology.errors import BindingError, InputError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -28,6 +29,19 @@ def softmax(rows, temperature=1.0):
     rows = np.asarray(rows, dtype=np.longdouble) / temperature
     rows = np.exp(rows - rows.max(axis=1, keepdims=True))
     return (rows / rows.sum(axis=1, keepdims=True)).astype(np.float64)
+
+
+@pytest.mark.parametrize("temperature", [0.25, 1.0, 3.0])
+def test_calibration_and_scoring_have_the_same_softmax_to_the_last_bit(temperature):
+    logits = np.random.default_rng(1).normal(0, 30, (50, 300))
+    logits[:, 1::7] = -np.inf
+    given = logits.copy()
+    found = outputs_as_weights.softmax(logits, temperature)
+    reader = outputs_as_weights.OutputReader("logits", temperature, 300)
+    ((_, weights),) = reader.chunks(reader.rows(logits))
+    assert found.tobytes() == weights.tobytes()
+    assert np.array_equal(logits, given)
+    assert found == pytest.approx(softmax(logits, temperature))
 
 
 @pytest.mark.parametrize("temperature", [0.25, 1.0, 3.0])

@@ -48,6 +48,7 @@ from labelgrove.ontology.geometry.scoring.dense.euclideanscorer import Euclidean
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
+from labelgrove.ontology.geometry.ties import refuse_bad_rows
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import locus_of_rows, squared
@@ -307,18 +308,23 @@ def test_indices_and_outputs_are_checked(space: MetricSpace) -> None:
         ([["1", "2"]], "dtype <U1"),
         ([[1j, 1]], "complex"),
         (np.ma.masked_array([[1.0, 2.0]], [[0, 1]]), "masked"),
-        ([[-1, 2]], "negative"),
-        ([[np.nan, 1]], "NaN or infinity"),
-        ([[np.inf, 1]], "NaN or infinity"),
-        ([[0, 0]], "all zero"),
-        ([[1e300, 1e300]], "more than 1e150"),
-        ([[1e-300, 0]], "less than 1e-150"),
+        ([[-1, 2]], "row 0, column 0 holds -1; a row must have no negative number"),
+        ([[1, 2], [0, np.nan], [np.nan, 0]], "row 1, column 1 holds nan (and 1 more of rows 0 to 2); a row"),
+        ([[np.inf, 1]], "row 0, column 0 holds inf; a row must have finite numbers"),
+        ([[0, 0]], "row 0 sums to 0.0; each row must give at least one label a positive weight"),
+        ([[1e300, 1e300]], "row 0 sums to 2e+300; the weights of a row must sum to at most 1e+150"),
+        ([[1e-300, 0]], "row 0 sums to 1e-300; the weights of a row must sum to at least 1e-150"),
     ],
     ids=repr,
 )
 def test_weights_are_checked(kind: str, weights: Any, words: str) -> None:
     refused(lambda: frechet_mean(SPACES[kind], ["a", "b"], weights), WeightError, "weights: ", words)
     refused(lambda: frechet_mean(SPACES[kind], ["a", "b"], weights, beta=1), WeightError, "weights: ", words)
+
+
+def test_a_sum_that_is_beyond_a_limit_in_another_order_is_refused() -> None:
+    rows, above = np.array([[5e149, 5e149]]), np.nextafter(1e150, np.inf)
+    refused(lambda: refuse_bad_rows(rows, np.array([above])), WeightError, "a sum from 1e-150 to 1e+150")
 
 
 @pytest.mark.parametrize("bad", [*NO_WHOLE, 0, -1, 7, 10**30], ids=repr)

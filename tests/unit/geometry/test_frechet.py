@@ -192,9 +192,9 @@ TREE = metric_space(LabelGraph.from_edges([("a", "r"), ("b", "r")]))
 GRID = metric_space(LabelGraph.grid((3, 3)))
 BAD_WEIGHTS = [
     ([[1.0, np.nan]], "NaN"),
-    ([[1.0, 1.0], [np.inf, 1.0]], r"rows 1"),
+    ([[1.0, 1.0], [np.inf, 1.0]], "row 1, column 0 holds inf"),
     ([[1.0, -0.5]], "negative"),
-    ([[0.0, 0.0]], "all zero"),
+    ([[0.0, 0.0]], "row 0 sums to 0.0"),
     ([[1e-200, 0.0]], "scale"),
     ([[1e200, 0.0]], "scale"),
     ([[1e308, 1e308]], "scale"),

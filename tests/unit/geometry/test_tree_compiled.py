@@ -217,7 +217,7 @@ def test_a_bad_number_anywhere_is_refused_as_numpy_refuses_it(column: int, bad: 
         with pytest.raises(WeightError) as found:
             compiled.score(rows)
         assert str(found.value) == str(expected.value)
-        assert "2 rows" in str(found.value)
+        assert f"row 9, column {column} holds {rows[9, column]} (and 1 more of rows 0 to " in str(found.value)
 
 
 def test_rows_of_zeros_and_sums_near_the_limits() -> None:
@@ -227,7 +227,7 @@ def test_rows_of_zeros_and_sums_near_the_limits() -> None:
     rows = drawn_rows(267, 12)
     rows[5] = 0
     assert decide(rows) is None
-    with pytest.raises(WeightError, match=r"1 rows are all zero \(rows 5\)"):
+    with pytest.raises(WeightError, match=r"row 5 sums to 0.0; each row must give"):
         compiled.score(rows)
     for total in (1.5e-150, 9e149):  # within the limits, though too near them for the compiled search
         rows = drawn_rows(267, 13)

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+import scipy.sparse
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.ontology import LabelGraph, geometry
-from labelgrove.ontology.errors import InputError, NotFoundError
+from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError, WeightError
 from labelgrove.ontology.results import read_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -220,6 +221,49 @@ def test_a_refresh_evaluates_the_same_outputs_on_the_current_version(tmp_path, a
     assert renewed["n_labels"] == document["n_labels"] + 1
 
 
+def test_sparse_outputs_are_the_request_of_the_dense_ones(workspace, asked, tmp_path):
+    logits, _ = drawn("tree")
+    dense = logits.astype(np.float64)
+    dense[np.arange(N), dense.argmin(axis=1)] = -np.inf
+    np.save(tmp_path / "dense.npy", dense)
+    expected = planned(workspace, asked(outputs=str(tmp_path / "dense.npy")))
+    order = dense.argsort(axis=1)[:, 1:]
+    np.savez(tmp_path / "p.npz", indices=order, values=np.take_along_axis(dense, order, axis=1))
+    assert planned(workspace, asked(outputs=str(tmp_path / "p.npz"))) == expected
+    chances = np.exp(dense)
+    np.save(tmp_path / "dense.npy", chances)
+    scipy.sparse.save_npz(tmp_path / "scipy.npz", scipy.sparse.csr_array(chances))
+    found, expected = (
+        planned(workspace, asked(outputs=str(tmp_path / name), emits="probabilities"))
+        for name in ("scipy.npz", "dense.npy")
+    )
+    assert found == expected
+
+
+def test_a_column_id_names_the_rows_unless_it_is_a_class(workspace, asked, tmp_path):
+    with Workspace.open(settings_in(tmp_path / "home")) as own:
+        names = {"oak": "Quercus", "b": "id"}
+        add_version(own, "named", LabelGraph.from_edges([("oak", "a"), ("b", "a"), ("c", "a")], names=names))
+        (tmp_path / "p.csv").write_text("id,oak,c\n0,0.5,0.5\n1,0.25,0.75\n")
+        (tmp_path / "truth.csv").write_text("id,truth\n0,a\n1,c\n")
+        request = {
+            "ontology": "named",
+            "model": "m",
+            "outputs": str(tmp_path / "p.csv"),
+            "truth": str(tmp_path / "truth.csv"),
+        }
+        found = planned(own, request)
+        (tmp_path / "plain.csv").write_text("oak,c\n0.5,0.5\n0.25,0.75\n")
+        (tmp_path / "truth.txt").write_text("a\nc\n")
+        plain = {"outputs": str(tmp_path / "plain.csv"), "truth": str(tmp_path / "truth.txt")}
+        assert found == planned(own, request | plain) == planned(own, request | {"observed": ["oak", "c"]})
+        with pytest.raises(InputError, match=r"names the columns \(id, oak, c, ...\)"):
+            planned(own, request | {"observed": ["oak", "c", "b"]})
+        (tmp_path / "truth.csv").write_text("a\nQuercus\n")
+        with pytest.raises(UnknownLabelError, match=r"truth.csv:2 'Quercus' is the name of 'oak'"):
+            planned(own, request)
+
+
 # ---- what is refused -----------------------------------------------------------------------------------
 
 
@@ -306,8 +350,12 @@ def test_a_header_that_agrees_and_a_column_of_ids_change_no_request(workspace, a
 def test_a_truth_or_cell_that_breaks_a_rule_fails_the_job_and_is_named(workspace, asked, tmp_path):
     request = asked()
     lines = (tmp_path / "truth.txt").read_text().split()
-    (tmp_path / "truth.txt").write_text("\n".join([*lines[:7], "nobody", *lines[8:]]))
-    job = client.submit(workspace, "evaluation", request)
+    lines[7] = "nobody"
+    (tmp_path / "truth.txt").write_text("\n".join(lines))
+    with pytest.raises(UnknownLabelError, match=r"truth.txt:8 'nobody' is unknown"):
+        client.submit(workspace, "evaluation", request)
+    truth = workspace.artifacts.put_bytes(json.dumps(lines).encode())
+    job = client.submit(workspace, "evaluation", request | {"truth": truth})
     assert job.state is State.FAILED
     assert "row 7 'nobody'" in job.error
     logits, _ = drawn("tree")
@@ -317,6 +365,21 @@ def test_a_truth_or_cell_that_breaks_a_rule_fails_the_job_and_is_named(workspace
     job = client.submit(workspace, "evaluation", request)
     assert job.state is State.FAILED
     assert "row 70" in job.error
+
+
+def test_damaged_sparse_outputs_and_unnamed_ones_are_refused_by_their_path(workspace, asked, tmp_path):
+    request = asked(outputs=str(tmp_path / "p.npz"))
+    np.savez(tmp_path / "p.npz", indices=[[0, 0]], values=[[0.5, 0.5]])
+    with pytest.raises(WeightError, match=r"p\.npz: row 0 lists a column twice"):
+        client.submit(workspace, "evaluation", request)
+    np.savez(tmp_path / "p.npz", indices=[[0, 4]], values=[[0.5, 0.5]])
+    with pytest.raises(WeightError, match=r"p\.npz: row 0 lists column 4; a column must be within 0\.\.3"):
+        client.submit(workspace, "evaluation", request)
+    with pytest.raises(InputError, match=r"id_column: 'row' given for .*p\.npz, whose columns have no names"):
+        client.submit(workspace, "evaluation", request | {"id_column": "row"})
+    del request["observed"]
+    with pytest.raises(InputError, match=r"p\.npz: sparse outputs do not say how many columns"):
+        client.submit(workspace, "evaluation", request)
 
 
 def test_an_artifact_of_another_kind_is_no_output(workspace, asked):

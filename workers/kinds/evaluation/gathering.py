@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import InputError, NotFoundError, first_few
-from labelgrove.workers.kinds.inputs import read_keys
+from labelgrove.workers.kinds.inputs import named_version, open_version, read_keys
 from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.kinds.requestfiles import StoredOutputs, put_outputs, put_truth, stored_outputs
 
 if TYPE_CHECKING:
+    from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.store.artifacts import ArtifactStore
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -25,7 +26,7 @@ def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
 
     What the request leaves out is taken from the bundle that it names, or from the header of its outputs.
     """
-    if "snapshot" in given:  # a complete request names only digests
+    if "ontology" not in given or "snapshot" in given:  # a complete request names only digests
         return dict(given)
     asked = dict(given)
     name, array, id_column = (_name(asked, parameter) for parameter in LOOKED_UP)
@@ -34,13 +35,17 @@ def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
     classes: Sequence[str] | None = None
     if name is not None:
         asked, classes = _as_bundle(workspace, asked, name)
+    version = workspace.catalog.version(*named_version(workspace, asked["ontology"]))
+    graph = open_version(workspace.artifacts, version)
+    observed = _observed(workspace.artifacts, asked)
     if asked.get("outputs") is not None:
-        outputs = _stored(workspace.artifacts, asked, array, id_column)
-        observed = _columns(outputs, asked, _observed(workspace.artifacts, asked), classes)
+        known = classes if observed is None else observed
+        outputs = _stored(workspace.artifacts, asked, graph, known, array=array, id_column=id_column)
+        observed = _columns(outputs, asked, observed, classes)
         asked |= {"outputs": outputs.sha256, "n_samples": outputs.n_samples, "observed": observed}
     for truth in ("truth", "train_truth"):
         if asked.get(truth) is not None:
-            asked[truth], n = _labeled(workspace.artifacts, asked, truth)
+            asked[truth], n = _labeled(workspace.artifacts, asked, truth, graph, len(observed or ()))
             if truth == "truth" and n != asked.get("n_samples", n):
                 raise InputError(
                     f"evaluation: truth is {given[truth]!r} with {n} labels, for {asked['n_samples']} rows "
@@ -50,21 +55,28 @@ def gather(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(
-    artifacts: ArtifactStore, asked: Mapping[str, Any], array: str | None, id_column: str | None
+    artifacts: ArtifactStore,
+    asked: Mapping[str, Any],
+    graph: LabelGraph,
+    observed: Sequence[str] | None,
+    **named: str | None,
 ) -> StoredOutputs:
     if is_digest(asked["outputs"]):
         return stored_outputs(artifacts, asked["outputs"])[0]
-    return put_outputs(artifacts, _location(asked, "outputs"), array, id_column)
+    emits = asked.get("emits", "probabilities")
+    return put_outputs(artifacts, _location(asked, "outputs"), graph, observed, emits=emits, **named)
 
 
-def _labeled(artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str) -> tuple[str, int]:
+def _labeled(
+    artifacts: ArtifactStore, asked: Mapping[str, Any], truth: str, graph: LabelGraph, n_observed: int
+) -> tuple[str, int]:
     """Return the digest of the artifact with the true labels, and their number.
 
     If the request names a file instead of an artifact, the file is published first.
     """
     if is_digest(asked[truth]):
         return asked[truth], len(read_keys(artifacts, asked[truth]))
-    return put_truth(artifacts, _location(asked, truth))
+    return put_truth(artifacts, _location(asked, truth), graph, n_observed)
 
 
 def _observed(artifacts: ArtifactStore, asked: Mapping[str, Any]) -> Sequence[str] | None:

@@ -132,7 +132,7 @@ class GraphScorer(Scorer):
             rows = np.ascontiguousarray(rows)
             with np.errstate(over="ignore", invalid="ignore"):
                 total = rows.sum(axis=1, dtype=np.float64)
-            refuse_bad_rows(rows, total, of.start)
+            refuse_bad_rows(given[of], total, of.start)
             pairs = None
             if tree is not None and compiled is not None:
                 pairs = compiled.find(tree, tree.shares(rows, total), wanted)

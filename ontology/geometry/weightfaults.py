@@ -1,0 +1,104 @@
+"""The rules that weights must obey, and the error message of each rule.
+
+Weights that are given to a scorer and outputs of a model are checked by the same rules, so a mistake gives
+the same message for both. Each message begins with the name of the argument or file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import WeightError
+
+__all__ = [
+    "NO_NAN",
+    "NO_WEIGHT",
+    "at_a_limit",
+    "bad_cell",
+    "bad_row",
+    "refuse_cells",
+    "refuse_totals",
+    "weight_faults",
+]
+
+NO_NAN = "a number, not NaN, in every cell"
+NO_WEIGHT = "each row must give at least one label a positive weight"
+
+Faults = Sequence[tuple[NDArray[np.bool_], str]]
+"""Pairs of a mask of the cells that break a rule, and the text of the rule."""
+
+
+def weight_faults(rows: NDArray[np.float64], advice: str = "") -> list[tuple[NDArray[np.bool_], str]]:
+    """Return, for each rule of a weight, a mask of the cells that break the rule, and the text of the rule.
+
+    `advice` is added to the rule about negative numbers.
+    """
+    negative = f"no negative number{'; ' if advice else ''}{advice}"
+    return [(np.isnan(rows), NO_NAN), (np.isinf(rows), "finite numbers"), (rows < 0, negative)]
+
+
+def refuse_cells(
+    name: str, block: NDArray[Any], faults: Faults, first: int = 0, columns: tuple[str, ...] = ()
+) -> None:
+    """Raise `WeightError` for the first cell that breaks the first rule that is broken.
+
+    `first` is the number that messages give to row 0 of the block; `columns` contains the keys of the
+    columns.
+    """
+    for bad, rule in faults:
+        if bad.any():
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            more = _and_more(np.any(bad, axis=1), first)
+            raise bad_cell(name, first + row, column, columns, block[row, column], rule, more)
+
+
+def refuse_totals(name: str, total: NDArray[np.float64], limits: tuple[float, float], first: int = 0) -> None:
+    """Raise `WeightError` for the first row whose sum is not within the limits; `total` has the sums."""
+    bad = ~((total >= limits[0]) & (total <= limits[1]))
+    if not bad.any():
+        return
+    found, rule = total[bad][0], NO_WEIGHT
+    if found > limits[1]:
+        rule = f"the weights of a row must sum to at most {limits[1]:g}; scale them"
+    elif found:
+        rule = f"the weights of a row must sum to at least {limits[0]:g}; scale them"
+    raise bad_row(name, bad, f"sums to {found}", rule, first)
+
+
+def bad_cell(
+    name: str,
+    row: int,
+    column: int,
+    columns: tuple[str, ...],
+    held: object,
+    rule: str = NO_NAN,
+    more: str = "",
+) -> WeightError:
+    """Return the error for a cell that breaks a rule; the message names its column."""
+    named = f" ({columns[column]!r})" if columns else ""
+    return WeightError(
+        f"{name}: row {row}, column {column}{named} holds {held}{more}; a row must have {rule}"
+    )
+
+
+def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int = 0) -> WeightError:
+    """Return the error for the first of the rows in `bad`; `said` is what the message says about this row."""
+    row = first + int(np.flatnonzero(bad)[0])
+    return WeightError(f"{name}: row {row} {said}{_and_more(bad, first)}; {rule}")
+
+
+def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
+    """Return the error for a row whose sum is within the limits or beyond one, depending on rounding."""
+    return WeightError(
+        f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
+    )
+
+
+def _and_more(bad: NDArray[np.bool_], first: int) -> str:
+    """Return a remark on how many rows but the first have the same fault; "" if there are none."""
+    n = int(bad.sum()) - 1
+    return f" (and {n} more of rows {first} to {first + len(bad) - 1})" if n else ""
