@@ -203,7 +203,7 @@ class ClassAnswers:
     bundle : Bundle
         Label space and observed labels.
     feeds : ndarray of shape (n_classes,), dtype=int64
-        For each class, the number of the observed label that gets the outputs of the class.
+        For each class of the classifier, the index of the observed label that it is matched with.
     reading : dict
         Keyword arguments for the adapter.
     address : tuple of address and artifacts_url, optional
@@ -212,7 +212,8 @@ class ClassAnswers:
     space : MetricSpace, optional
         Measures distances between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
-        The classes, in canonical order, if they themselves are the labels.
+        The value of `classes`, in canonical order, if the classifier's own classes are the labels of the
+        bundle; by default `classes` contains the keys of the labels.
     """
 
     def __init__(

@@ -89,7 +89,7 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
 
 
 def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    """Raise `InputError` if the lengths break the rules of `length_fault`; the message names the pair."""
+    """Raise `InputError` if edge lengths break the rules of `length_fault`; the message names the edge."""
     fault = length_fault(weight)
     if fault is not None:
         i, what = fault

@@ -67,12 +67,12 @@ def publish_results(
     *,
     out_of_time: OutOfTime = (),
 ) -> None:
-    """Give the results of done jobs (by default all) their requested names, and show them in the graph.
+    """Publish results of done jobs, by default of all: under the requested names, and in the graph.
 
-    A publication that a temporary fault prevents is tried again by the next sweep. One that cannot succeed is
-    closed with its error. Results of a kind that is unknown here are left to a worker that knows it. If
-    this call takes too long, an exception of the type `out_of_time` is raised inside it. The exception is
-    passed on to the caller, and the publication that it interrupts stays open.
+    If a temporary fault prevents a publication, the next sweep tries it again. A publication that cannot
+    succeed is closed with its error. Results of a kind that is unknown here are left to a worker that knows
+    it. If this call takes too long, an exception of the type `out_of_time` is raised inside it. The exception
+    is passed on to the caller, and the publication that it interrupts stays open.
     """
     publications = Publications(workspace.engine)
     waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]
@@ -136,7 +136,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Write results that the graph should contain but lacks into it again; return the ids of their jobs.
+    """Write again into the graph the results that it should contain but lacks; return the ids of their jobs.
 
     Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
     is as for `publish_results`.

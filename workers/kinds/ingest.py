@@ -111,7 +111,10 @@ def _complete_target(
 
 
 def _named(target: Mapping[str, str]) -> str:
-    """Return the ontology name in a target; raise `InputError` for a wrong name or any other target."""
+    """Return the name of the ontology in a target.
+
+    `InputError` is raised for an invalid name, and if the target has another field than ``ontology``.
+    """
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give only ontology=NAME")
     return check_name(target["ontology"])

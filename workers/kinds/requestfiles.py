@@ -125,8 +125,8 @@ def put_outputs(
         else:
             if not keys:
                 raise InputError(
-                    f"{path}: sparse outputs do not say how many columns the model has; give observed, the "
-                    "label keys in the order of the columns, or a bundle that was built in this order"
+                    f"{path}: sparse outputs do not say how many columns the model has; give the keys of "
+                    "the columns, in order, as observed, or give a bundle that was built in this order"
                 )
             blocks, n_columns, columns = dense_blocks(path, found, keys, emits), len(keys), None
         with _in_one_piece(path, blocks, n_columns) as rows:

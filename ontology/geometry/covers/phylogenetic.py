@@ -87,14 +87,18 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order in which Algorithm 1 observes the allowed labels; there must be at least two.
+    """Return the order in which Algorithm 1 of the source paper observes the allowed labels, at least two.
+
+    The algorithm takes the longest path from each allowed label, sorts these paths, the longest first, and
+    observes both ends of one path after another.
 
     Returns
     -------
     rows : ndarray of shape (n_labels,), dtype=int64
         Indices among the allowed labels.
     path_ends : ndarray of int64
-        For each path that adds a label, the total number of labels observed after this path; ascending.
+        How many labels are observed when a path has been dealt with, for each path with an end that was not
+        observed before; ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))

@@ -324,11 +324,11 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield the lowest common ancestor of each source with each target, one block of sources at a time.
+        """Yield the lowest common ancestors of sources and targets, one block of sources at a time.
 
         Each item is a pair: the slice of the sources in the block, and an array of shape
-        (n_block, n_targets). If depths have one part, an entry of the array is the depth of the ancestor; if
-        they have several, it is the ancestor's position.
+        (n_block, n_targets) with an entry for each ancestor. The entry is the ancestor's depth if a depth is
+        stored as one float, and its position in the tree if a depth is stored as a sum of several floats.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True

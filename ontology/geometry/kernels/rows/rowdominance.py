@@ -1,7 +1,8 @@
-"""Find the rows of distances that can be best under some weights.
+"""Compare rows of distances one by one, to leave out most of those that no weights make best.
 
-These are the rivals, and the rows that can be best only in a tie with a rival. A row *bounds* another row if
-it is smaller or equal in every column. A row is a rival if no other row bounds it.
+A row *bounds* another row if it is smaller or equal in every column. A row that no other row bounds is a
+*rival*. A bounded row can be best only in a tie with a rival; it can never be best if another row is smaller
+in every column. Whether some weights make a rival best is not decided here.
 """
 
 from __future__ import annotations

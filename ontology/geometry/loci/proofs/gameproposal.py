@@ -238,7 +238,10 @@ class _Program:
         cost: NDArray[np.float64],
         level_cost: float,
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float] | None:
-        """Solve the program; return w, t and the dual values u and level, or None if HiGHS gives up."""
+        """Solve the linear program; return None if HiGHS gives up.
+
+        Otherwise return the variables w and t, the dual values of the rows, and that of the sum of w.
+        """
         solver, constraints = self._solver, np.arange(self._n_rows + 1, dtype=np.int32)
         sides = np.append(rhs, total)
         for constraint, side in zip(constraints.tolist(), sides.tolist(), strict=True):
