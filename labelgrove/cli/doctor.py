@@ -139,14 +139,11 @@ def _environment(
 def _services(workspace: Workspace, malformed: Mapping[str, SettingsError]) -> list[Finding]:
     settings = workspace.settings
 
-    @functools.cache
-    def ready() -> list[Version] | None:
-        return None if "GROVE_DATABASE_URL" in malformed else _ready(workspace)
-
+    ready = None if "GROVE_DATABASE_URL" in malformed else _ready(workspace)
     checks: dict[str, tuple[str, Callable[[], str]]] = {
-        "artifacts": (settings.artifacts_url, lambda: _artifacts(workspace, ready())),
+        "artifacts": (settings.artifacts_url, lambda: _artifacts(workspace, ready)),
         "database": (settings.database_url, lambda: _database(workspace)),
-        "graph": (settings.graph_url, lambda: _graph(workspace, ready())),
+        "graph": (settings.graph_url, lambda: _graph(workspace, ready)),
         "cache": (settings.cache_url or "local folder", lambda: _cache(settings)),
         "workers": (settings.broker_url or "in this process", lambda: _workers(settings)),
     }

@@ -16,6 +16,8 @@ from labelgrove.ontology.labelgraph import LabelGraph
 __all__ = ["Categories", "categories", "categories_of_files"]
 
 _DIMENSIONS = 32
+_STREAM = 23
+_FEWEST = 7  # fewer have too few pairs for the edges
 _EDGES_PER_LABEL = 2.65
 _NOISE = 0.35
 _UNIFORM = 0.25
@@ -53,28 +55,14 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
     category, as in LSHTC. A document has one to four neighboring categories; its features are the mean of the
     vectors of these categories, plus noise.
     """
-    rng = np.random.default_rng((seed, 23))
-    parent = np.full(n_labels, -1, dtype=np.int64)
-    ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry per label and child: hubs occur often
-    filled = 1
-    for label in range(1, n_labels):
-        among = label if rng.random() < _UNIFORM else filled
-        drawn = int(rng.integers(among))
-        parent[label] = drawn if among == label else ends[drawn]
-        ends[filled], ends[filled + 1] = parent[label], label
-        filled += 2
-    step = rng.standard_normal((n_labels, _DIMENSIONS))
-    vectors = np.empty_like(step)
-    vectors[0] = step[0]
-    for label in range(1, n_labels):
-        vectors[label] = 0.9 * vectors[parent[label]] + 0.5 * step[label]
+    if n_labels < _FEWEST:
+        raise InputError(f"n_labels: {n_labels} given; give {_FEWEST} or more")
+    rng = np.random.default_rng((seed, _STREAM))
+    parent = _tree_with_hubs(rng, n_labels)
+    vectors = _vectors(rng, parent)
     keys = [str(i) for i in range(1, n_labels + 1)]
-    pairs = {(label, int(parent[label])) for label in range(1, n_labels)}
-    while len(pairs) < _EDGES_PER_LABEL * n_labels:
-        child = int(rng.integers(2, n_labels))
-        other = int(parent[parent[child]]) if parent[parent[child]] >= 0 else 0
-        pairs.add((child, other if rng.random() < 0.5 else int(rng.integers(child))))
-    graph = LabelGraph.from_edges([(keys[child], keys[above]) for child, above in sorted(pairs)])
+    edges = _with_more_parents(rng, parent)
+    graph = LabelGraph.from_edges([(keys[child], keys[above]) for child, above in edges])
     center = rng.integers(1, n_labels, n_documents)
     votes, features = [], np.empty((n_documents, _DIMENSIONS))
     for i, label in enumerate(center.tolist()):
@@ -113,3 +101,39 @@ def categories_of_files(files: Files) -> Categories:
             "write categories as keys of the hierarchy"
         )
     return Categories(graph, features[rows], tuple(kept[i] for i in rows.tolist()))
+
+
+def _tree_with_hubs(rng: np.random.Generator, n_labels: int) -> NDArray[np.int64]:
+    """Return the first parent of each category, which has a smaller index; -1 for the root."""
+    parent = np.full(n_labels, -1, dtype=np.int64)
+    ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry per label and child: hubs occur often
+    filled = 1
+    for label in range(1, n_labels):
+        if rng.random() < _UNIFORM:
+            parent[label] = rng.integers(label)
+        else:
+            parent[label] = ends[rng.integers(filled)]
+        ends[filled], ends[filled + 1] = parent[label], label
+        filled += 2
+    return parent
+
+
+def _vectors(rng: np.random.Generator, parent: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a vector for each category, near that of its first parent."""
+    step = rng.standard_normal((len(parent), _DIMENSIONS))
+    vectors = np.empty_like(step)
+    vectors[0] = step[0]
+    for label in range(1, len(parent)):
+        vectors[label] = 0.9 * vectors[parent[label]] + 0.5 * step[label]
+    return vectors
+
+
+def _with_more_parents(rng: np.random.Generator, parent: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return the edges of the tree and of further parents, as sorted pairs (child, parent)."""
+    n_labels = len(parent)
+    pairs = {(label, int(parent[label])) for label in range(1, n_labels)}
+    while len(pairs) < _EDGES_PER_LABEL * n_labels:
+        child = int(rng.integers(2, n_labels))
+        grandparent = max(int(parent[parent[child]]), 0)
+        pairs.add((child, grandparent if rng.random() < 0.5 else int(rng.integers(child))))
+    return sorted(pairs)

@@ -169,9 +169,9 @@ class Workspace:
         refresh_index(self.catalog, self.artifacts, name)
 
     def repair(self) -> list[str]:
-        """Make graph and index files match the catalog; see `ontology.versions.repair`.
+        """Make graph and index files match the catalog; return the names of the repaired ontologies.
 
-        This happens automatically whenever the graph is opened.
+        This happens automatically whenever the graph is opened. See `ontology.versions.repair`.
         """
         from labelgrove.ontology.versions.repair import repair
 

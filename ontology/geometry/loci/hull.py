@@ -108,6 +108,7 @@ class HullWitnesses(Witnesses):
 
     @cached_property
     def _column(self) -> NDArray[np.int64]:
+        """The columns of the observed labels, in preorder of the labels."""
         return np.argsort(self._tree.positions(self._points))
 
     @cached_property

@@ -350,7 +350,7 @@ def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None,
             begin, neighbors, target, limit, method == "neighbourhood", seed
         )
         if n_sets > target:
-            n_sets = kernels.pack_branches(begin, neighbors, above, size, n_sets, target, limit)
+            n_sets = kernels.pack_sets(begin, neighbors, above, size, n_sets, target, limit)
         if n_sets <= target:
             return _Forest(above, limit if method == "capped" else None, picks, scanned)
     enough = _limits(graph, target, None)[-1]

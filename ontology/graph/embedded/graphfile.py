@@ -70,7 +70,7 @@ class GraphFile:
         self._writing = threading.Lock()
         self._reading = threading.Lock()
         self._open: tuple[int, Database] | None = None
-        self._lacking: list[Migration] = []
+        self._missing: list[Migration] = []
         _FILES.add(self)
         _guard_forks()
 
@@ -102,7 +102,7 @@ class GraphFile:
     def _reader(self) -> Iterator[Database]:
         """Yield the open database of the newest generation; a process has one reader at a time."""
         for _ in range(_WIPES_OUTLIVED):
-            if self._missing():
+            if self._missing_migrations():
                 self.migrate()
             with self._reading:
                 self._refresh()
@@ -116,11 +116,11 @@ class GraphFile:
                 return
         raise GraphDamagedError(f"graph {self.folder} is gone; run: grove graph rebuild")
 
-    def _missing(self) -> list[Migration]:
+    def _missing_migrations(self) -> list[Migration]:
         """Return the migrations that the newest generation lacks."""
         with self._reading:
             self._refresh()
-            return self._lacking
+            return self._missing
 
     def _refresh(self) -> None:
         """Open the newest generation unless it is open already."""
@@ -129,13 +129,13 @@ class GraphFile:
         self._close_reader()
         with self.generations.reading() as held:
             if held is None:
-                self._lacking = migrations(DIALECT)
+                self._missing = migrations(DIALECT)
                 return
             pool_bytes = self._pool(held[1].stat().st_size, _READER_BYTES)
             database = open_database(held[1], read_only=True, buffer_bytes=pool_bytes)
         try:
             with connected(database) as connection:
-                self._lacking = self._check(connection)
+                self._missing = self._check(connection)
         except BaseException:
             database.close()
             raise
@@ -168,7 +168,7 @@ class GraphFile:
         rebuilt.
         """
         with self._writing:
-            missing = self._missing()
+            missing = self._missing_migrations()
             if missing:
                 with self._generation():
                     pass

@@ -445,7 +445,7 @@ LOADING = {
         NotFoundError,
         "load it once while online",
     ),
-    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 0, or 1"),
+    "offline, maybe": (with_offline, SettingsError, "GROVE_OFFLINE: 'yes' must be 0 or 1"),
     "a store that is a NUL": (loaded(artifacts_url="a\0b"), InputError, "NUL character"),
     "refreshed from memory": (
         lambda _: Adapter(BUNDLE).refresh(),

@@ -289,3 +289,11 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         run(load("digits-grid"), tmp_path, files=Files(labels=short))
     with pytest.raises(InputError, match="zero-shot: --hierarchy given; it takes --probs --columns --truth"):
         run(load("zero-shot"), tmp_path, files=Files(hierarchy=cifar.hierarchy))
+
+
+@pytest.mark.parametrize("n_labels", [0, 1, 2, 6])
+def test_too_few_categories_are_refused(n_labels):
+    """Their pairs could not give the edges, and drawing more of them would not end."""
+    with pytest.raises(InputError, match="give 7 or more"):
+        categories(n_labels, 10, 0)
+    assert categories(7, 10, 0).graph.n_labels == 7

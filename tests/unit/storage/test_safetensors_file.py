@@ -159,7 +159,7 @@ LIES: dict[str, tuple[bytes, str]] = {
         file_of({"a": entry(shape=[0, 2**62, 2**62], offsets=[0, 0])}, b""),
         "no array can have",
     ),
-    "4 TiB": (file_of({"a": entry(shape=[TEBI // 2], offsets=[0, 4 * TEBI])}), "the file has only 8"),
+    "4 TiB": (file_of({"a": entry(shape=[TEBI // 2], offsets=[0, 4 * TEBI])}), "which have only 8 bytes"),
     "gap at the start": (file_of({"a": entry(offsets=[4, 12])}, b"\0" * 12), "leaves a gap"),
     "overlap": (file_of({"a": entry(), "b": entry(offsets=[4, 12])}, b"\0" * 12), "overlaps"),
     "gap between": (file_of({"a": entry(), "b": entry(offsets=[9, 17])}, b"\0" * 17), "leaves a gap"),

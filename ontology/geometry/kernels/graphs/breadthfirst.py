@@ -365,9 +365,9 @@ def fill_distances(
     begin, neighbor, anchor, height = _strip(begin, neighbor, keep)
     sources, anchor, height = anchor[sources], anchor[rows], height[rows]
     n, n_planes = len(begin) - 1, bound.bit_length()
-    seen, ahead = _lines(n * 8), _lines(n * 8)
+    seen, ahead = _aligned(n * 8), _aligned(n * 8)
     n_sweeps = min(-(-len(sources) // _SOURCES), max(1, _PLANE_WORDS // (n * n_planes * 8)))
-    planes = _lines(n_sweeps * n * n_planes * 8).reshape(n_sweeps, -1)
+    planes = _aligned(n_sweeps * n * n_planes * 8).reshape(n_sweeps, -1)
     for first in range(0, len(sources), n_sweeps * _SOURCES):
         group = sources[first : first + n_sweeps * _SOURCES]
         for i in range(0, len(group), _SOURCES):
@@ -376,7 +376,7 @@ def fill_distances(
         _write_rows(anchor, height, planes, n_planes, out, first, len(group), out.ctypes.data, streamed)
 
 
-def _lines(n_words: int) -> NDArray[np.uint64]:
+def _aligned(n_words: int) -> NDArray[np.uint64]:
     """Return a new uint64 array (n_words,) whose address is divisible by 64, the size of a cache line.
 
     So no group of 8 words (512 bits) is in two cache lines.

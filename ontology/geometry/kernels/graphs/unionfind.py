@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
-__all__ = ["contract_subtrees", "draw", "merge_neighborhoods", "number_sets", "pack_branches"]
+__all__ = ["contract_subtrees", "draw", "merge_neighborhoods", "number_sets", "pack_sets"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
@@ -147,7 +147,7 @@ def merge_neighborhoods(
 
 
 @compiled
-def pack_branches(
+def pack_sets(
     begin: NDArray[np.int64],
     neighbors: NDArray[np.int32],
     above: NDArray[np.int32],
@@ -160,8 +160,8 @@ def pack_branches(
 
     `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
     than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
-    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left, or
-    when a round other than the first merges nothing.
+    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left (as in
+    `merge_neighborhoods`), or when a round other than the first merges nothing.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighborhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not

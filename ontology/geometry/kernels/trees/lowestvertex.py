@@ -271,8 +271,13 @@ def _sum_rows(
     total: Floats,
     rival: Integers,
 ) -> None:
-    # label i of row r is at data[first + r * step + i]; labels after the last full stride are in `rest`
-    # (n_rows, STRIDE); out: running sums over blocks (n_rows, n_blocks), their totals (n_rows, 2)
+    """Add up the weights and moments of some rows, and mark each row in `rival` as `CLEAR` or `REFUSED`.
+
+    A row is refused if a weight has a sign, or if its total weight is not within `totals`.
+    """
+    # The weight of label i in row r is at data[first + r * step + i]; the labels after the last full stride
+    # are in `rest`, flat, STRIDE for each row. Out: `weight` and `moment` (n_rows, n_blocks) get running sums
+    # over blocks of labels, `total` (n_rows, 2) the sums of the whole row.
     n_blocks = weight.shape[1]
     n_full = n_blocks // 8 - 1
     for r in range(len(rival)):
@@ -286,6 +291,7 @@ def _sum_rows(
             sums, moments, signs = block_sums(data, start, depth, j * STRIDE, signs)
             w = store_running(weight, r * n_blocks + j * 8, sums, w)
             q = store_running(moment, r * n_blocks + j * 8, moments, q)
+        # `block_sums` adds its place in `depth` to the start: n_full * STRIDE is taken off in advance
         sums, moments, signs = block_sums(rest, (r - n_full) * STRIDE, depth, n_full * STRIDE, signs)
         w = store_running(weight, r * n_blocks + n_full * 8, sums, w)
         q = store_running(moment, r * n_blocks + n_full * 8, moments, q)
