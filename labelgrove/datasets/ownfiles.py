@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.gate import refuse_faults
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.sparsefiles import read_scipy
 from labelgrove.adapter.outputs.truthfile import read_truth
@@ -31,6 +32,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 __all__ = ["Files", "read_features", "read_texts", "read_votes"]
 
 _SPLIT_STREAM = 13
+_ROWS_CHECKED = 4096  # together, so that a file larger than memory can be checked
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Files(FilePaths):
             If the number of column keys or of true labels does not match the probabilities.
         UnknownLabelError
             For columns or true labels that are not labels of `space`; the message names the first ones.
+        WeightError
+            For a row that is not valid as probabilities; the message names the row and the column.
         """
         path = _needed("probs", self.probs)
         file = OutputFile(path)
@@ -107,6 +111,9 @@ class Files(FilePaths):
                     "for each column, and --truth a key for each row"
                 )
             _refuse_unknown(name, keys, space)
+        for first in range(0, len(values), _ROWS_CHECKED):
+            rows = values[first : first + _ROWS_CHECKED]
+            refuse_faults("probabilities", rows, name=f"--probs {path}", first=first, columns=tuple(columns))
         return Predicted(tuple(columns), values, tuple(truth), tuple(truth))
 
     def labeled(self, space: MetricSpace, seed: int) -> Labeled:

@@ -17,7 +17,7 @@ from labelgrove.experiments import load
 from labelgrove.experiments.claims.partially_observed import of_all_classes
 from labelgrove.experiments.runnable import check_runnable
 from labelgrove.experiments.settings import changed
-from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError
+from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError, WeightError
 from tests.experiment_runs import run
 
 CLASSES = [f"class-{i:03d}" for i in range(100)]
@@ -251,6 +251,9 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
     short = lines(tmp_path / "short.txt", CLASSES[:3])
     strange = lines(tmp_path / "strange.txt", [*CLASSES[:99], "class-x"])
     named = with_header(cifar, tmp_path / "named.csv")
+    holed, rows = tmp_path / "holed.npy", np.load(cifar.probs)
+    rows[157, 3] = np.nan
+    np.save(holed, rows)
     given = {
         "hierarchy": cifar.hierarchy,
         "probs": cifar.probs,
@@ -266,6 +269,7 @@ def test_wrong_files_are_refused_by_option_and_line(cifar, samples, tmp_path):
         (predicted(columns=strange), UnknownLabelError, "--columns: 1 of 100 .* line 100 'class-x'"),
         (predicted(columns=None), InputError, "--columns: missing"),
         (predicted(probs=named, columns=short), InputError, r"order differ from the header.*named\.csv"),
+        (predicted(probs=holed), WeightError, r"--probs .*holed\.npy: row 157, column 3 .* holds nan"),
         (predicted(probs=tmp_path / "gone.npy"), NotFoundError, r"gone\.npy: there is no such file"),
         (lambda: Files(cifar.hierarchy, classes=short, class_embeddings=cifar.class_embeddings).class_space(),
          InputError, "100 rows for 3 keys"),
