@@ -233,8 +233,8 @@ def test_names_and_settings_that_are_not_there_are_refused(tmp_path):
     for change, said in (
         ("sizes", "give NAME=VALUES"),
         ("size=3", "a name among sizes, seeds"),
-        ("sizes=3,x", "not int"),
-        ("regularisation=big", "not float"),
+        ("sizes=3,x", "not of type int"),
+        ("regularisation=big", "not of type float"),
         ("regularisation=0", "0.0 given; give finite numbers above 0"),
         ("regularisation=nan", "nan given; give finite numbers above 0"),
         ("regularisation=inf", "inf given; give finite numbers above 0"),
