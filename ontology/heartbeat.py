@@ -14,7 +14,9 @@ _log = logging.getLogger(__name__)
 
 
 def keep_renewed(renew: Callable[[], bool], lease_s: float, ended: threading.Event, warning: str) -> None:
-    """Renew a lease until the work under it has ended or it is lost; this is the main function of a thread.
+    """Renew a lease until the lease is lost, or until the work that it protects has ended.
+
+    This is the main function of a thread.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Store label keys and names as bytes, without a Python string for each.
 
-A table consists of one UTF-8 blob and the offsets of its entries. It opens from a memory map in microseconds,
-even with 325,056 keys; each entry is decoded when it is used. `Keys` adds the permutation that sorts the
-entries by their bytes, and finds a key by binary search.
+A table of texts (`Texts`) consists of one UTF-8 blob, which contains its entries one after another, and of
+the offset of each entry. A table opens from a memory map in microseconds, even with 325,056 keys; each entry
+is decoded when it is used. `Keys` adds the permutation that sorts the entries by their bytes, and finds a key
+by binary search.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Texts:
-        """Build a table; a string that UTF-8 cannot encode raises `InputError`."""
+        """Build the table of `strings`; a string that UTF-8 cannot encode raises `InputError`."""
         return cls(*_encode(strings))
 
     def __len__(self) -> int:
@@ -318,11 +319,12 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers that are in the same order as the bytes of text from which `numbers` were read.
+    """Return numbers that compare in the same way as the bytes of text from which `numbers` were read.
 
-    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. Of the eight
-    bytes of number ``i``, the first ``length[i]`` are kept, and zeros replace the others. If ``length[i]`` is
-    negative, none is kept; if it is more than 8, all are kept.
+    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. In the
+    result, the first byte of the text is the highest byte of the number. Of the eight bytes of number ``i``,
+    the first ``length[i]`` in the order of the text are kept, and zeros replace the others. If ``length[i]``
+    is negative, none is kept; if it is more than 8, all are kept.
     """
     if sys.byteorder == "little":
         numbers = numbers.byteswap()

@@ -39,7 +39,8 @@ __all__ = ["FORMAT_TAG", "MAX_COMPLETE", "LabelGraph"]
 FORMAT_TAG = "labelgrove/labelgraph/1"
 """Name of the format of digests and snapshots.
 
-The number is increased when a rule that affects the digest changes; stored versions keep their digest.
+The number at its end is increased when a rule that affects the digest changes; stored versions keep their
+digest.
 """
 
 MAX_COMPLETE = 4000
@@ -274,7 +275,8 @@ class LabelGraph:
     ) -> LabelGraph:
         """Build a graph from edges whose ends are positions in `ordered`, and put it in canonical order.
 
-        `ordered` contains the keys in byte order. `order` contains the positions in canonical order.
+        `ordered` contains the keys in byte order. `order` contains the same positions, sorted by the
+        canonical order of their labels.
         """
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
@@ -309,7 +311,7 @@ class LabelGraph:
 
     @cached_property
     def digest(self) -> str:
-        """Return the sha256 over format tag, layout, keys, names and edges in canonical order."""
+        """Return the sha256 over format tag and layout, and over keys, names and edges in canonical order."""
         h = hashlib.sha256(f"{FORMAT_TAG}\n{self.layout}\n{self.n_labels} {self.n_edges}\n".encode())
         tables = (self.keys, self.names)
         arrays = [a for t in tables for a in (t.offsets.astype("<i8"), t.blob)]
@@ -374,7 +376,7 @@ class LabelGraph:
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
-        """The connected component of each label, as a number from 0; shape (n_labels,).
+        """For each label, the index (from 0) of the connected component that contains it; shape (n_labels,).
 
         Directions of edges are ignored.
         """

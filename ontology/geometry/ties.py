@@ -41,10 +41,10 @@ __all__ = [
 ]
 
 TIE_RELATIVE = 1e-12
-"""Labels tie if their plain sums are within this relative difference of the smallest, for every dtype."""
+"""Labels tie if their plain sums are within this relative difference of the smallest sum, for every dtype."""
 
 TOTALS = 1e-150, 1e150
-"""Smallest and largest sum of the weights of a sample; within them its Fréchet variances lose no bits."""
+"""Limits of the sum of a sample's weights; if the sum is within them, its Fréchet variances lose no bits."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
@@ -57,8 +57,9 @@ class FrechetResult:
     Attributes
     ----------
     index : ndarray of int64
-        The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If `top`
-        labels were requested and `top` is more than 1: these labels, best first; shape (n_samples, top).
+        The best allowed label of each sample, as an index into ``space.keys``; shape (n_samples,). If the
+        caller requested the best `top` labels of each sample, and `top` is more than 1: these labels, best
+        first; shape (n_samples, top).
     value : ndarray of float64
         Fréchet variance (the plain sum) of each label in `index`; same shape as `index`.
     n_tied : ndarray of int64, shape (n_samples,)
@@ -105,7 +106,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return `weights` with one row for each sample, in their dtype; do not check the values."""
+    """Return `weights` as an array of their dtype, with one row for each sample; do not check the values."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights must be real numbers")
@@ -118,7 +119,10 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 
 
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
-    """Raise `WeightError` if rows break a rule of `check_weights`; messages number the rows from `first`."""
+    """Raise `WeightError` if rows break a rule of `check_weights`.
+
+    `total` contains the sums of the rows. `first` is the index that messages give to the first row.
+    """
     if are_weights(rows, total):
         return
     with np.errstate(over="ignore", invalid="ignore"):
@@ -139,7 +143,7 @@ def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
 
 
 def check_beta(beta: float) -> float:
-    """Return `beta`, or raise `InputError` unless it is a positive finite number."""
+    """Return `beta`; if it is not a positive finite number, raise `InputError`."""
     if isinstance(beta, bool) or not isinstance(beta, (int, float, np.integer, np.floating)):
         raise InputError(
             f"beta: {beta!r} of type {type(beta).__name__}; the exponent must be a number (2 by default)"
@@ -153,9 +157,10 @@ def check_beta(beta: float) -> float:
 def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
     """Return ``distances ** beta`` in float64.
 
-    If the distances and `beta` are whole numbers, powers below 2^53 are exact. One- and two-byte distances
-    use a table. Whole exponents are computed by multiplication, because a library's power function is slow
-    and may miss the last bit of integers. Powers too large for float64 are infinite.
+    If the distances and `beta` are whole numbers, powers below 2^53 are exact. Powers of unsigned distances
+    of one or two bytes are looked up in a table, unless `beta` is 1 or 2. Whole exponents are computed by
+    multiplication, because a library's power function is slow and may miss the last bit of integers. Powers
+    too large for float64 are infinite.
     """
     if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
         table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)
@@ -176,7 +181,7 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
 
 
 def largest_power(distances: NDArray[Any], beta: float) -> float:
-    """Return the largest of ``distances ** beta``, or raise `InputError` if sums of these may overflow.
+    """Return the largest of ``distances ** beta``; if sums of these powers may overflow, raise `InputError`.
 
     Call it before anything is summed, because a weight of 0 times an infinite power would be NaN.
     """
@@ -209,8 +214,9 @@ def plain_sums(
     Notes
     -----
     A numpy reduction over the first axis adds whole rows one after the other, in the order given. For a
-    single column numpy would add pairs instead, so the reduction has a second, unused column. The rows are
-    added in blocks that fit in the cache.
+    single column, numpy would use pairwise summation; the array of terms therefore has at least two columns,
+    and with one pair the second column is unused. The rows are added a few at a time, so that these fit in
+    the cache.
     """
     n_observed, n_pairs = len(powered), len(which)
     step = min(n_observed, max(8, _CACHED_ENTRIES // max(n_pairs, 1)))

@@ -29,11 +29,11 @@ NO_NAN = "a number, not NaN, in every cell"
 NO_WEIGHT = "each row must give at least one label a positive weight"
 
 Faults = Sequence[tuple[NDArray[np.bool_], str]]
-"""Pairs of a mask of the cells that break a rule, and the text of the rule."""
+"""A pair for each rule: the mask of the cells that break the rule, and the text of the rule."""
 
 
 def weight_faults(rows: NDArray[np.float64], advice: str = "") -> list[tuple[NDArray[np.bool_], str]]:
-    """Return, for each rule of a weight, a mask of the cells that break the rule, and the text of the rule.
+    """Return a pair for each rule of a weight: the mask of the cells that break it, and the text of the rule.
 
     `advice` is added to the rule about negative numbers.
     """
@@ -44,10 +44,11 @@ def weight_faults(rows: NDArray[np.float64], advice: str = "") -> list[tuple[NDA
 def refuse_cells(
     name: str, block: NDArray[Any], faults: Faults, first: int = 0, columns: tuple[str, ...] = ()
 ) -> None:
-    """Raise `WeightError` for the first cell that breaks the first rule that is broken.
+    """If cells break a rule of `faults`, raise `WeightError` for one of them.
 
-    `first` is the number that messages give to row 0 of the block; `columns` contains the keys of the
-    columns.
+    The error is about the first rule that any cell breaks, and about the first cell that breaks it. `block`
+    contains the cells. `first` is the index that messages give to its row 0; `columns` contains the keys of
+    its columns.
     """
     for bad, rule in faults:
         if bad.any():
@@ -57,7 +58,7 @@ def refuse_cells(
 
 
 def refuse_totals(name: str, total: NDArray[np.float64], limits: tuple[float, float], first: int = 0) -> None:
-    """Raise `WeightError` for the first row whose sum is not within the limits; `total` has the sums."""
+    """Raise `WeightError` for the first row whose sum is not within `limits`; `total` contains the sums."""
     bad = ~((total >= limits[0]) & (total <= limits[1]))
     if not bad.any():
         return
@@ -86,19 +87,19 @@ def bad_cell(
 
 
 def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int = 0) -> WeightError:
-    """Return the error for the first of the rows in `bad`; `said` is what the message says about this row."""
+    """Return the error for the first row that the mask `bad` selects; `said` tells what is wrong with it."""
     row = first + int(np.flatnonzero(bad)[0])
     return WeightError(f"{name}: row {row} {said}{_and_more(bad, first)}; {rule}")
 
 
 def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
-    """Return the error for a row whose sum is within the limits or beyond one, depending on rounding."""
+    """Return the error for a row whose sum is so close to a limit that rounding decides on the side."""
     return WeightError(
         f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
     )
 
 
 def _and_more(bad: NDArray[np.bool_], first: int) -> str:
-    """Return a remark on how many rows but the first have the same fault; "" if there are none."""
+    """Return a remark that says how many rows after the first bad row are bad too; "" if there are none."""
     n = int(bad.sum()) - 1
     return f" (and {n} more of rows {first} to {first + len(bad) - 1})" if n else ""

@@ -78,8 +78,9 @@ def lowest_common(one: Climb, other: Climb) -> list[Label]:
 def tree_path(start: Climb, end: Climb) -> list[Label]:
     """Return the labels on the path from the start of one climb to the start of another.
 
-    Both climbs must be chains: each of their labels has at most one parent. Each label has its ``distance``
-    from the beginning of the path. The path is empty if the climbs have no common label.
+    Both climbs must be chains: each of their labels has at most one parent. Each label gets one more
+    property: ``distance``, its distance from the beginning of the path. The path is empty if the climbs have
+    no common label.
     """
     meeting = next((uid for uid in start.labels if uid in end.labels), None)
     if meeting is None:

@@ -21,7 +21,10 @@ Run = Callable[..., Rows]
 """Runs a named query inside a transaction: ``run(name, **parameters)``."""
 
 Removal = tuple[str, Mapping[str, Any]]
-"""The name of a query that removes up to ``$limit`` rows and returns how many, and its other parameters."""
+"""A pair: the name of a query that removes at most ``$limit`` rows, and its parameters other than ``limit``.
+
+The query returns how many rows it has removed.
+"""
 
 
 class Engine(abc.ABC):
@@ -61,9 +64,9 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def wipe(self) -> bool:
-        """Remove everything and return True if the graph belongs only to this engine; else return False.
+        """If the graph belongs only to this engine, remove everything and return True.
 
-        The next use creates an empty graph.
+        Otherwise remove nothing and return False. After a removal, the next use creates an empty graph.
         """
 
     @abc.abstractmethod

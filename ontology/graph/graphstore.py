@@ -79,7 +79,10 @@ class GraphStore:
         return self.engine.describe()
 
     def wipe(self) -> bool:
-        """Remove everything and return True if the graph belongs only to this store; else return False."""
+        """If the graph belongs only to this store, remove everything and return True.
+
+        Otherwise remove nothing and return False.
+        """
         return self.engine.wipe()
 
     def close(self) -> None:
@@ -330,8 +333,8 @@ class GraphStore:
         -------
         list of dict
             Labels in the order of the path, each with ``distance``, the length of the path from `a` to it.
-            Empty if there is no path. If there are several shortest paths, the path takes at each label the
-            next label with the smallest idx.
+            Empty if there is no path. If there are several shortest paths, the one returned is chosen
+            label by label: of the labels that can come next, the one with the smallest idx is taken.
 
         Notes
         -----
@@ -444,12 +447,12 @@ class GraphStore:
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return a key that sorts labels by idx; labels that users added by hand may lack idx and come last."""
+    """Return a key that sorts labels by idx; labels without idx, which users may add by hand, come last."""
     return row["idx"] is None, row["idx"] or 0
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:
-    """Raise `InputError` for values of parameters that the two engines would treat differently."""
+    """Raise `InputError` if a parameter has a value that the two engines would treat differently."""
     for name, value in params.items():
         try:
             json.dumps(

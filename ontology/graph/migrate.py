@@ -72,7 +72,7 @@ def pending(dialect: str, recorded: Mapping[str, str], *, where: str) -> list[Mi
     dialect : str
         The dialect of the graph's engine.
     recorded : mapping of str to str
-        Checksum of each migration that the graph records, by version.
+        The migrations that the graph records: the version of each, and its checksum.
     where : str
         Name of the graph, for the message.
 

@@ -56,11 +56,11 @@ class Supernodes:
     size : ndarray of shape (n_supernodes,), dtype=int64
         Number of labels in each supernode.
     of : ndarray of shape (n_labels,), dtype=int64
-        For each label, the number of the supernode that contains it.
+        For each label, the index (from 0) of the supernode that contains it.
     ends : ndarray of shape (n_adjacent, 2), dtype=int64
-        Pairs of adjacent supernodes, the smaller number first.
+        The indices of each pair of adjacent supernodes, the smaller index first.
     weight : ndarray of shape (n_adjacent,), dtype=float64
-        Length of the edge between each pair.
+        For each row of `ends`, the length of the edge between the two supernodes.
     """
 
     size: NDArray[np.int64]

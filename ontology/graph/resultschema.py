@@ -23,7 +23,8 @@ _IDENTITY = ("id", "version")
 class _Table:
     """A declared table of nodes or of relationships; `ends` is empty for nodes.
 
-    For relationships, `ends` contains the pairs of node labels that they connect.
+    For relationships, `ends` contains pairs: the label of the node where a relationship may start, and the
+    label of the node where it then ends.
     """
 
     columns: dict[str, type] = field(default_factory=dict)

@@ -13,7 +13,7 @@ __all__ = ["ResultStore", "removals"]
 _DROPPED_TOGETHER = 1_000
 
 _NO_VERSION = ""
-"""Property ``version`` of results that are being dropped; by it, what an interrupted drop left is found."""
+"""The ``version`` of each result that is being dropped; a later drop finds unfinished drops by this value."""
 
 
 class ResultStore:
@@ -23,8 +23,9 @@ class ResultStore:
     written last, and removed before any other part of the result. A reader who starts from the job therefore
     never finds an incomplete result.
 
-    A drop begins by separating the result from its version, and ends by removing the result's node. If a drop
-    is interrupted, the next drop finds and removes what is left, even if it is called for other results.
+    A drop begins by setting the property ``version`` of the result's node to the empty string, and ends by
+    removing the node. If a drop is interrupted, the next drop finds and removes what is left, even if it is
+    called for other results.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -73,7 +74,7 @@ class ResultStore:
         Parameters
         ----------
         ids : iterable of str
-            Ids of the nodes, complete or not.
+            Ids of the nodes of the results; incomplete results are removed too.
         """
         wanted = sorted({*ids, *self._half_dropped()})
         for start in range(0, len(wanted), _DROPPED_TOGETHER):
@@ -96,9 +97,9 @@ class ResultStore:
 def removals(ids: Sequence[str]) -> list[Removal]:
     """Return the queries, for `Engine.remove`, that remove the results `ids` from the graph.
 
-    The first query separates the results from their version; a result without a version is marked as dropped.
-    The second query separates the results from their jobs. The later queries remove only marked results. A
-    result that is written again meanwhile is no longer marked, so it remains.
+    The first query marks the results as dropped: it sets their property ``version`` to the empty string. The
+    second query removes the relationships from jobs to the results. The later queries remove only marked
+    results. A result that is written again meanwhile is no longer marked, so it remains.
     """
     if not ids:
         return []

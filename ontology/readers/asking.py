@@ -29,7 +29,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
 READER_VERSION = 6
-"""Version of the readers, increased when any of them may give another result; files are then read again."""
+"""Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ FORMATS = {
 
 
 _NARROWER = {"json": "export"}
-"""For a general format, the special format that is used instead if the file is in it."""
+"""For a requested format, the narrower format that is used instead if the file is in the narrower one."""
 
 
 @dataclass(frozen=True)

@@ -125,9 +125,10 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 
 
 def _numbered(found: Collector) -> Edges:
-    """Return the edges, with labels numbered in the order of their keys, and one line for each label.
+    """Return the edges of the source; the labels are numbered in the order of their keys.
 
-    A label's line is the line where the source declares it, or else the first line that names it.
+    The result also contains a line of the source for each label: the line that declares the label, or else
+    the first line that names it.
     """
     keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}

@@ -85,9 +85,9 @@ class Collector:
         Ends of each edge.
     line : array of int
         Line of each edge.
-    rank : dict of edge number to int
+    rank : dict of edge index to int
         Ranks other than 0.
-    weight : dict of edge number to float
+    weight : dict of edge index to float
         Lengths other than 1.
     labels : dict of key to line
         Labels that the source declares, whether or not they have an edge.

@@ -190,7 +190,7 @@ class Recorder:
 
     @property
     def has_errors(self) -> bool:
-        """Return whether no graph can be made because of a defect found so far."""
+        """Return whether a defect found so far makes it impossible to build a graph."""
         return any(self._policies[code] == "error" for code in self._found)
 
     def report(self, source: str, format: str, *, labels: int, edges: int, roots: int) -> Report:

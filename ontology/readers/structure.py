@@ -1,4 +1,4 @@
-"""Check the shape of a hierarchy: loops, several roots or parts, shortcuts, swapped parents and children."""
+"""Check a hierarchy: loops, several roots, unconnected parts, shortcuts, swapped parents and children."""
 
 from __future__ import annotations
 

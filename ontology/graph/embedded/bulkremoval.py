@@ -15,7 +15,7 @@ from labelgrove.ontology.graph.resultschema import result_schema
 __all__ = ["MANY", "thin_out"]
 
 MANY = 10_000
-"""Largest number of relationships of one type that are left to the engine, for about a second."""
+"""Most relationships of one type that the engine itself removes, one by one; this takes about a second."""
 
 _Patterns = Mapping[str, tuple[str, str]]
 

@@ -83,7 +83,9 @@ class Generations:
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, Path] | None]:
-        """Yield the newest generation under a private name, a hard link that exists while the block runs.
+        """Yield the newest generation under a private name.
+
+        The name is a hard link, which is removed at the end of the ``with`` block.
 
         If the link cannot be created, as on a full or read-only disk, the public name is yielded instead. A
         writer may then remove the file before the caller opens it. If that happens, the caller's attempt to
@@ -92,8 +94,8 @@ class Generations:
         Yields
         ------
         (number, path) or None
-            None before the first generation and after a wipe. A file that is opened in the block may be read
-            after the block, because an open file remains readable after its last name is removed.
+            None before the first generation and after a wipe. A file that is opened in the ``with`` block may
+            be read after it, because an open file remains readable after its last name is removed.
 
         Raises
         ------
@@ -116,7 +118,9 @@ class Generations:
 
     @contextmanager
     def writing(self) -> Iterator[tuple[int | None, Path]]:
-        """Yield a copy of the newest generation; it becomes the newest when the block ends without an error.
+        """Yield a copy of the newest generation, which the caller may change in the ``with`` block.
+
+        If the block ends without an error, the copy becomes the newest generation.
 
         Yields
         ------
@@ -247,7 +251,7 @@ class Generations:
         return GraphDamagedError(f"graph {self.folder}: generation {number} is gone; {_REBUILD}")
 
     def no_room(self) -> ServiceError | None:
-        """Return the error to raise if the disk is full; None if it has room.
+        """If the disk is full, return the error that the caller should raise; otherwise return None.
 
         The free space is measured, because the engine reports a full disk with varying texts.
         """

@@ -46,7 +46,7 @@ _MEMORY_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Files in which Linux gives the memory limit of a container, for the two versions of control groups."""
 
 _WIPES_OUTLIVED = 3
-"""How often a reader tries to open the graph, because a rebuild may wipe it just before."""
+"""Number of times that a reader tries to open the graph; a try fails if a rebuild has just wiped it."""
 
 
 class GraphFile:
@@ -77,7 +77,7 @@ class GraphFile:
     # ---- reading -----------------------------------------------------------------------------------
 
     def read(self, work: Callable[[Database], Result]) -> Result:
-        """Run `work` on the newest generation, and return its result.
+        """Call `work` with the open database of the newest generation, and return its result.
 
         If the engine's buffer pool is full, perhaps from earlier queries, run `work` once more with an empty
         pool.
@@ -182,10 +182,11 @@ class GraphFile:
 
     @contextmanager
     def writing(self, n_rows: int = 0) -> Iterator[Connection]:
-        """Yield a connection to the next generation; readers see that generation once the block succeeds.
+        """Yield a connection to the next generation; the caller changes the generation in a ``with`` block.
 
-        Missing migrations are applied before the block starts. Writers wait for each other. `n_rows` is the
-        number of labels and edges that the block will add; the size of the buffer pool depends on `n_rows`.
+        Readers see that generation after the block has ended without an error. Missing migrations are applied
+        before the block starts. Writers wait for each other. `n_rows` is the number of labels and edges that
+        the block will add; the size of the buffer pool depends on `n_rows`.
         """
         with self._writing, self._generation(n_rows) as connection:
             yield connection

@@ -63,7 +63,7 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]], max_rows: int
 
 
 def _n_values(value: Any, level: int = 1) -> int:
-    """Return 1 for a plain value, plus 1 for each value at any depth inside it and for each key of a map."""
+    """Count a plain value, all values at any depth inside it, and all keys of the maps among these."""
     if level > _MOST_LEVELS:
         raise QueryFailedError(
             f"a value of the answer is nested more than {_MOST_LEVELS} levels deep; return its parts instead"

@@ -46,7 +46,7 @@ Query = Callable[
 Reach = Callable[[Mapping[str, Any], float, int], AbstractContextManager[Query]]
 """Connects the child process to its engine.
 
-Takes the place (as for `run`), the time limit in seconds and the row limit; yields a `Query`.
+Takes three arguments: `place` (see `run`), the time limit in seconds and the row limit; yields a `Query`.
 """
 
 FETCHED_TOGETHER = 1000
@@ -148,7 +148,7 @@ def _overdue(timeout_s: float) -> QueryTimeoutError:
 def answer(reach: Reach) -> NoReturn:
     """Answer the request on standard input, and end the process.
 
-    The limits of the process are lowered before `reach`, which connects to the engine, is called.
+    The process first lowers its own limits. Then it calls `reach`, which connects to the engine.
     """
     request = json.load(sys.stdin.buffer)
     timeout_s, max_rows = float(request["limits"]["timeout_s"]), int(request["limits"]["max_rows"])

@@ -1,10 +1,11 @@
 r"""Recognize the kind of a file by its first bytes; one table lists all kinds, readable or not.
 
-If a row of the table has a ``reader``, files of this kind can be read in that format, and are refused in all
-others. If a row has none, files of this kind cannot be read in any format, and the row contains advice. The
-first row that fits applies. Therefore rows that test bytes come before rows that test text, and rows that
-test for one unmistakable sign come before rows that count how many lines have a certain form. Kinds of JSON
-documents are distinguished by `ontology.readers.formats.jsonshapes`, which needs all of their text.
+Each row of the table is a kind. If the row names a format as its ``reader``, files of this kind can be read
+in this format, and are refused in all others. If it names none, files of this kind cannot be read in any
+format, and the row contains advice. The first row that fits applies. Therefore rows that test bytes come
+before rows that test text, and rows that test for one unmistakable sign come before rows that count how many
+lines have a certain form. Kinds of JSON documents are distinguished by `ontology.readers.formats.jsonshapes`,
+which needs all of their text.
 
 If you add a format in which files of one of these kinds can be read, enter its name as the ``reader`` of the
 row of that kind.
@@ -96,7 +97,7 @@ DOCUMENTS = Look(
     most_lines(r"^\s*[-+]?[\d.]+(, ?\d+)*( qid:\d+)?( \d+:[-+.\deE]+)+\s*(#.*)?$", share=0.6),
     "read the file of the hierarchy; name the class list of a category hierarchy with the option labels",
 )
-"""Kind of files of documents; the labels file of a category hierarchy is also one of them."""
+"""The kind of files that list documents; the labels file of a category hierarchy is of this kind."""
 
 LOOKS: tuple[Look, ...] = (
     # Bytes.

@@ -69,8 +69,9 @@ def _is_tree(objects: list[Any]) -> bool:
     """Return whether the top nodes form a tree of labels.
 
     If a top node has an array of children, at least one node in the tree must have a member that gives its
-    name or id (one of `NAMING`). If no top node has children, each must have such a member, and no members
-    other than those that are read (`MEMBERS`).
+    name or id (one of `NAMING`). If no top node has such an array, every top node must have a member that
+    gives its name or id, and must not have members that the reader of JSON trees does not read (`MEMBERS`
+    lists those that it reads).
     """
     if any(isinstance(node.get("children"), list) for node in objects):
         return _names_a_label(objects)

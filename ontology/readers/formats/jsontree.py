@@ -126,7 +126,10 @@ class _Walk:
         return None
 
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
-        """Return the path of names that is the key of a node; if it is taken, add ``#2``, ``#3`` ... to it.
+        """Return the path of names that serves as the key of a node.
+
+        If another node already has this key, ``#2``, ``#3`` ... is added. In the path, a node without a name
+        is given by ``#`` and `place`.
 
         Nodes with the same id are one label, so a label may have several lists of children. If a node in a
         later list has the same name as a child in an earlier list, both nodes are one label. `again` contains

@@ -49,7 +49,7 @@ _ENDS = (("child", "parent"), ("key", "parent"), ("key", "neighbor"), ("name", "
 _END_ROLES = frozenset({"parent", "child", "neighbor", "first", "second"})
 
 _OF_LABELS = ("key", "name")
-"""The first roles of those pairs with which each record is a label, not an edge."""
+"""If the pair of `_ENDS` in a header begins with one of these roles, each record is a label, not an edge."""
 
 UNKNOWN_WORDS = (
     "looks like a header of unknown words (known headers: id,name,parent and child,parent[,weight])"

@@ -182,7 +182,7 @@ class _Parser:
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
-        """Return the position of the next value in `container`.
+        """Return the position in the text where the next value of `container` begins.
 
         If `container` is an object, first read the name of the member that has this value.
         """

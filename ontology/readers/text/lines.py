@@ -53,7 +53,9 @@ class Lines:
         self._crlf = False
 
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield all lines of the file in blocks, as (number of the first line, lines without their endings).
+        """Yield the lines of the file in blocks.
+
+        Each block is a pair: the number of its first line, and its lines without their endings.
 
         An unreadable line is reported and replaced by an empty one, so that line numbers stay right. Memory
         is at most a few times that of the longest line, plus a chunk of 1 MiB.
