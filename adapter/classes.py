@@ -57,9 +57,9 @@ def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | 
 
 
 def measuring_space(given: Bundle | LabelGraph | MetricSpace) -> MetricSpace:
-    """Return a space that measures distances between the given labels.
+    """Return a space that measures distances between the labels of a bundle, a graph or a space.
 
-    If a block bundle is given, its space has only the distances to observed labels.
+    If `given` is a block bundle, the space has only the distances to observed labels.
     """
     if isinstance(given, Bundle):
         return given.space()
@@ -108,10 +108,10 @@ class ClassBinding:
             self.space = measuring_space(self._given)
 
     def labels(self, classes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the index of each class's label.
+        """Return an array with the index of each class's label.
 
-        If the source is a bundle, the index is the number of the label among the observed labels. If the
-        source is a graph or a space, it is the number of the label among all labels.
+        These are indices into the observed labels if the source is a bundle, and indices into all labels if
+        the source is a graph or a space.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class ClassBinding:
             ) from None
 
     def bundle(self, classes: NDArray[Any]) -> tuple[Bundle, NDArray[np.int64]]:
-        """Return the bundle and, for each class, the number of its observed label.
+        """Return the bundle and, for each class, the index of its label among the observed labels.
 
         The errors are those of `labels`.
         """
@@ -160,9 +160,9 @@ class ClassBinding:
         return build_bundle(self._given, [known[i] for i in found]), every
 
     def _known(self) -> tuple[Sequence[str], Sequence[str] | None]:
-        """Return a pair: the keys and the names of the labels that classes may have.
+        """Return a pair: the keys and the names of the labels with which a class may be matched.
 
-        The second is None if the labels have no names.
+        In place of the names it contains None if the labels have no names.
         """
         given = self._given
         if isinstance(given, Bundle):
@@ -212,8 +212,9 @@ class ClassAnswers:
     space : MetricSpace, optional
         Measures distances between labels; by default the space of the bundle.
     own : ndarray of shape (n_labels,), optional
-        The value of `classes`, in canonical order, if the classifier's own classes are the labels of the
-        bundle; by default `classes` contains the keys of the labels.
+        The classes of the classifier, if they themselves serve as the labels of the bundle, in the canonical
+        order of these labels. The attribute `classes` is then this array; by default it contains the keys of
+        the allowed labels.
     """
 
     def __init__(
@@ -250,7 +251,10 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, although some allowed label has no class."""
+        """Return whether every truth is the label of a class, and some allowed label has no class.
+
+        Such truths say nothing about answers with labels that the classifier did not learn.
+        """
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
@@ -259,7 +263,7 @@ class ClassAnswers:
     def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
         """Return the input of the adapter, made from outputs with one column for each class.
 
-        Observed labels that are not a class get probability 0.
+        Observed labels that no class is matched with get probability 0.
         """
         kind: OutputKind = self.adapter.outputs
         if kind == "log_probabilities":

@@ -37,7 +37,7 @@ class ClassKFold(BaseCrossValidator):  # type: ignore[misc]
     n_splits : int, default=5
         Number of folds, at least 2. Each class is held out once.
     random_state : int, RandomState instance or None, default=0
-        Decides which classes are held out together. With None, the groups are drawn again at each call.
+        Decides which classes are held out together. With None, this is decided anew at each call.
 
     Notes
     -----

@@ -1,8 +1,8 @@
 """Check the arrays of a snapshot against the rules of docs/artifact-format.md.
 
 Two rules are not checked here, because the whole graph would have to be visited: the edges must not form a
-cycle, and the digest in the metadata must be the digest of the arrays. Callers that need these checks make
-them.
+cycle, and the digest in the metadata must be the digest of the arrays. A caller that needs one of these two
+checks must make it itself.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SnapshotChecker:
         )
 
     def keys(self) -> Keys:
-        """Return the table of keys; the stored order must sort them, and they must not contain a NUL."""
+        """Return the table of keys, which must ascend in the stored order and must not contain a NUL."""
         table = self._table("keys")
         order = self._array("keys.order", np.int32)
         if not len(table) or len(order) != len(table):

@@ -56,12 +56,12 @@ def back_off(state: State, among: CandidateSet, weights: NDArray[np.float64], ma
 
 
 def common_ancestors(tree: RootedTree, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest common ancestor of each pair of vertices in `low` and `high`.
+    """Return the lowest common ancestor of the vertices ``low[i]`` and ``high[i]`` for each i.
 
-    All vertices are given as positions in preorder, with ``low <= high``.
+    All vertices are given by their positions in preorder, with ``low <= high``.
 
-    The lowest common ancestor of any set of vertices is that of its first and its last vertex in preorder, so
-    two positions are enough. O(depth) time for each pair.
+    The lowest common ancestor of a set of vertices is that of the first and the last of them in preorder. So
+    the caller needs only these two for each set. O(depth) time for each i.
     """
     parent, end = tree.parent, tree.end
     ancestor = low.copy()

@@ -120,8 +120,8 @@ def _ranked_pairs(
 ) -> FrechetResult:
     """Rank the few keys that are listed for each row, by their plain sums.
 
-    A plain sum is computed only for the listed keys of a row. `number` contains, for each row of `weights`,
-    the number that the row has in the whole input; error messages state it.
+    Plain sums are computed only for the keys that a row lists. `number` contains the index of each row of
+    `weights` in the whole input, for error messages.
     """
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])

@@ -170,8 +170,8 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Function with one argument, a text, that returns the tree with the parents of the labels. If there is
-        no such tree, the function raises an error whose message begins with this text.
+        Function that returns the tree with the parents of the labels. If there is no such tree, the function
+        raises an error, whose message begins with the text that is the function's only argument.
     locus : callable
         Function that returns the locus of the observed labels.
 

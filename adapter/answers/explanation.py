@@ -66,7 +66,8 @@ class Explanation:
         Variance of the runner-up minus that of the answer, per unit of weight: ``(runner_up_value - value) /
         sum(row)``.
     path : tuple of str
-        Keys of the labels from the argmax label to the answer, both included; empty except on trees.
+        Keys of the labels from the argmax label to the answer, both included; empty if the bundle is
+        not a tree.
     names : dict of str to str
         Dictionary from the key of each label in this record to its name. A label whose name equals its key is
         left out.
@@ -163,7 +164,7 @@ def _at_argmax(
 ) -> tuple[NDArray[np.float64] | None, float | None]:
     """Return a pair: what each observed label adds to the argmax label's variance, and that variance.
 
-    `column` is the number of the argmax label among the observed labels. Both results are None if the bundle
+    `column` is the index of the argmax label among the observed labels. Both results are None if the bundle
     is not a tree and the argmax label is not an allowed label.
     """
     bundle = state.bundle

@@ -60,7 +60,7 @@ def _parts(
     """Cut the rows of `active` into consecutive parts, so that few columns of a part contain True.
 
     Each row of `active` belongs to a sample and each column to an observed label; a cell is True if the
-    probability of this label is at least the threshold. For each part, yield the number of its first row, and
+    probability of this label is at least the threshold. For each part, yield the index of its first row, and
     its rows. At most `_MOST_ACTIVE` columns of a part contain True; if one row alone has more,
     `InputError` is raised.
     """
@@ -102,9 +102,9 @@ def _between(state: State, columns: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _linked(near: NDArray[np.bool_], members: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the connected groups of `members`, which are numbers of rows and columns of `near`.
+    """Return the connected groups of `members`, which are indices of rows and columns of `near`.
 
-    Two numbers are linked if `near` is True in the row of the one and the column of the other.
+    Two members a and b are linked if ``near[a, b]`` is True.
     """
     groups = []
     while len(members):

@@ -230,8 +230,9 @@ class Bundle:
         ------
         BundleError
             If the format of the file is not the one that this version of labelgrove reads; for a newer
-            format, the message contains the command that upgrades labelgrove. Also if an array or field is
-            missing or unknown, or if its dtype, shape or range breaks docs/bundle-format.md.
+            format, the message contains the command that upgrades labelgrove. The error is also raised if an
+            array or field is missing or unknown, or if its dtype, shape or range breaks the rules of
+            docs/bundle-format.md.
 
         Notes
         -----

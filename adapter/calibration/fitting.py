@@ -98,7 +98,10 @@ class VectorScaling:
     notes: tuple[str, ...]
 
     def apply(self, logits: ArrayLike) -> NDArray[np.float64]:
-        """Return `logits`, of shape (n, n_columns), scaled and shifted; score them with outputs="logits"."""
+        """Return `logits`, of shape (n, n_columns), scaled and shifted.
+
+        Score the result with ``outputs="logits"``.
+        """
         given = np.asarray(logits, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] != len(self.scale):
             raise InputError(f"logits: shape {given.shape} given, expected (n_samples, {len(self.scale)})")
@@ -127,8 +130,9 @@ def fit_temperature(
     ----------
     P : array_like of shape (n_samples, n_columns), sparse outputs or OutputFile
         Logits or log-probabilities; probabilities are replaced by their logarithms.
-    truth : iterable of str, length n_samples
-        Key of each sample's label; without `adapter` and `columns`, the number of its column.
+    truth : iterable of str or int, length n_samples
+        Key of each sample's label. If neither `adapter` nor `columns` is given: the index of the label's
+        column, as a number or as text.
     by : {"nll", "ece", "error", "squared_distance"}, default="nll"
         ``"nll"``: negative log-likelihood; ``"ece"``: expected calibration error of the model's argmax;
         ``"error"``: share of wrong answers of the Fréchet mean (argmax has the same share at every

@@ -69,13 +69,13 @@ class LabeledOutputs:
     ----------
     P : array_like, sparse outputs or OutputFile
         The outputs. An iterator is refused, because it can be read only once.
-    truth : iterable of str
-        Key of each sample's label.
+    truth : iterable of str or int
+        Key of each sample's label; for integers see `columns`.
     adapter : Adapter, optional
         Adapter for these outputs; the truths are keys of its labels.
     columns : iterable of str, optional
         Without an adapter: the key of each column; every truth must be one of these keys. By default the keys
-        are ``"0"``, ``"1"``, ..., and a truth may be given as the number of its column.
+        are ``"0"``, ``"1"``, ..., and a truth may also be an integer, the index of its column.
     outputs : str
         Without an adapter: kind of the outputs.
     space : MetricSpace, optional
@@ -89,7 +89,7 @@ class LabeledOutputs:
     n : int
         Number of samples.
     column : ndarray of shape (n,), dtype=int64
-        For each sample, the number of its truth among the bundle's observed labels; -1 if the truth is not
+        For each sample, the index of its truth among the bundle's observed labels; -1 if the truth is not
         observed.
     """
 

@@ -45,7 +45,7 @@ def bind(
     describe: Describe | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> NDArray[np.int64]:
-    """Return the order in which the columns of a model feed the observed labels.
+    """Return the index of the model's column for each observed label.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def bind(
     ------
     BindingError
         One error that lists all faults: columns that are unknown, ambiguous or repeated, with labels that
-        they may mean, and observed labels that no column feeds.
+        they may mean, and observed labels without a column.
 
     Examples
     --------

@@ -127,7 +127,7 @@ class LabelNames:
     def _close_to(self, text: str) -> str:
         """Return the end of a message that lists labels spelled like `text`, or says that there are none.
 
-        It is empty if too many spellings would have to be compared.
+        The text is empty if too many spellings would have to be compared.
         """
         folded = self._by_folded_spelling.get(_fold(text))
         if folded:
@@ -191,7 +191,7 @@ def describe_points(bundle: Bundle) -> Describe | None:
 def describe_observed(bundle: Bundle) -> Describe | None:
     """Return a function that describes an observed label by its parent.
 
-    The function takes the number of the label among the observed labels of the bundle. If the bundle is not a
+    The function takes the index of the label among the observed labels of the bundle. If the bundle is not a
     tree, None is returned instead of a function, because only a tree contains parents.
     """
     describe = describe_points(bundle)
@@ -222,7 +222,7 @@ def describe_unobserved(bundle: Bundle, by: By) -> Elsewhere:
 
 
 def describe_names(keys: Sequence[str], names: Sequence[str]) -> Elsewhere:
-    """Return a function for error messages about texts that are no keys.
+    """Return a function for error messages about texts that are not keys.
 
     If a text is the name of labels, the function says which keys they have; otherwise it returns an empty
     text.
@@ -256,10 +256,11 @@ def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> st
 
 
 def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
-    """Return one message for texts that mean no label or several.
+    """Return one message about texts each of which means no label or several labels.
 
-    The message lists the first five texts, each with its place. `what` is the argument or file that contains
-    the texts. `faults` contains pairs of a place and a text; no text occurs twice.
+    `what` is the argument or file that contains the texts. `faults` contains, for each such text, a pair: the
+    place where it occurs, such as ``row 3``, and the text. No text occurs twice. The message lists the first
+    five pairs.
     """
     lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []

@@ -214,7 +214,7 @@ def predict_rows(
 
 
 def _totals(table: DecisionTable, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-    """Return ``table.totals`` of all (sample, candidate) pairs, computed for some pairs at a time."""
+    """Return what ``table.totals`` returns for all (sample, candidate) pairs; call it for a few at a time."""
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:
         return table.totals(xp, weights, sample, candidate)
@@ -227,9 +227,9 @@ def _refuse_bad(
 ) -> None:
     """Raise `WeightError` if the weights of a sample are not valid.
 
-    `first` is the number that the first row of P has in the whole input. If a row is at fault, the first
-    such row and some rows around it are copied to numpy. The checks of numpy outputs then find the fault
-    again and raise the error.
+    `first` is the index of the first row of P in the whole input. If the weights of a row are not valid, the
+    first such row and some rows around it are copied to numpy. There the checks for numpy outputs find the
+    fault again and raise the error.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits
         fair = fair_samples(xp, weights)

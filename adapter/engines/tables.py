@@ -6,13 +6,13 @@ arithmetic has no loops over samples or labels. The only array size in it that d
 weights is the number of finalists.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
-Let v be one of its nodes, D its depth below the first node, Dp the depth of its parent, and ``length`` the
-length of the edge between v and its parent. An observed label is itself at a node; if it has weight w and
-that node has depth D, its moment is ``w D``. Let m0 be the sum of the weights, and m1 the sum of the moments,
-of the observed labels at or below v; both are differences of running sums in preorder. Let W, A1 and A2 be
-the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels. Let P1 be the sum of ``length * m0``, and
-P2 the sum of ``(D^2 - Dp^2) m0 - length * m1``, over the edges of the path from the first node down to v.
-Then::
+Its first node is its root. Let v be a node, D the depth of v below the root, Dp the depth of the parent of v,
+and ``length`` the length of the edge between v and its parent. An observed label is itself at a node; if it
+has weight w and that node has depth D, its moment is ``w D``. Let m0 be the sum of the weights, and m1 the
+sum of the moments, of the observed labels at or below v; both are differences of running sums in preorder.
+Let W, A1 and A2 be the sums of ``w``, ``w D`` and ``w D^2`` over all observed labels. Let P1 be the sum of
+``length * m0``, and P2 the sum of ``(D^2 - Dp^2) m0 - length * m1``, over the edges of the path from the
+first node down to v. Then::
 
     S(v) = W D + A1 - 2 P1                            first moment
     F(v) = W D^2 + 2 D A1 + A2 - 4 D P1 + 4 P2        Fréchet variance
@@ -82,7 +82,8 @@ class TreeTable:
     label_depth : (n_observed,)
         Depth of each observed label below the first vertex of the hull.
     low, last : (n_nodes,)
-        For each node of the skeleton, the first and the last of the observed labels at or below it.
+        For each node of the skeleton, the first and the last of the observed labels at or below it, as
+        indices into `columns`.
     parent, depth, length, squares : (n_nodes,)
         For each node: the parent node (the first node is its own parent), D, the length of the edge to the
         parent, and ``D^2 - Dp^2``.
@@ -102,8 +103,8 @@ class TreeTable:
     label : (n_candidates,)
         First label of each candidate.
     turn : (n_candidates,)
-        For each candidate, the vertex where its path to the hull turns downwards, as an index into
-        `turn_depth`.
+        For each candidate, the highest vertex of its path to the hull (where the path turns downwards, if it
+        does), as an index into `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
         Depths in the whole tree of the candidates, of the observed labels, and of all vertices where paths
         turn. The vertices where paths turn are in preorder. Each depth is split into the parts of
@@ -113,8 +114,10 @@ class TreeTable:
         One row for each level, with an entry for each observed label: the lowest common ancestor of this
         label and of the next 2^level observed labels in preorder, as an index into `turn_depth`.
     power, level_start : (n_observed + 1,)
-        For each number of gaps between neighboring observed labels: the largest power of two up to that
-        number, and the start of the row of `lowest` for that power.
+        The index into both arrays is the number of steps from one observed label to a later one in preorder,
+        where each step goes to the next observed label. `power` contains the largest power of two that is at
+        most this number (1 for no step). `level_start` contains the index in `lowest` where the row for that
+        power begins.
     """
 
     columns: Any
@@ -150,7 +153,7 @@ class TreeTable:
     ) -> TreeTable:
         """Build the table of a tree from the preorder positions of the `observed` and the `allowed` labels.
 
-        `allowed` is in the order of the labels' indices.
+        ``allowed[i]`` is the position of the allowed label with index i.
 
         `digits` is the number of binary digits of the engine's floats.
         """
@@ -256,10 +259,10 @@ class TreeTable:
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
 
     def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
-        """Return one part of the distances from candidates to observed labels, on paths that turn at `turn`.
+        """Return one term of the distances from candidates to observed labels, on paths that turn at `turn`.
 
-        Each depth is split into parts (one row for each), and `part` is the number of the row. The sum over
-        all parts is the distance.
+        Each depth is stored as a sum of several parts, and this term is computed from the parts with index
+        `part`. The sum of the terms over all values of `part` is the distance.
         """
         n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
         meet = _lookup(xp, self.turn_depth, turn + part * n_turns)
@@ -270,7 +273,8 @@ class TreeTable:
     def _values(self, xp: Any, weights: Any, on: Any, offset: Any, height: Any) -> tuple[Any, Any]:
         """Return the Fréchet variance F of some groups of labels, and W, the sum of the weights.
 
-        `on`, `offset` and `height` say where each group hangs, like the fields of the same names.
+        `on`, `offset` and `height` say where each of these groups hangs, as the fields `group_on`,
+        `group_offset` and `group_height` do for all groups.
         """
         depth, length = xp.expand_dims(self.depth, axis=1), xp.expand_dims(self.length, axis=1)
         moments = weights * xp.expand_dims(self.label_depth, axis=1)
@@ -308,7 +312,7 @@ class DenseTable:
     Attributes
     ----------
     columns : (n_observed,)
-        The model's column for each column of `distances`.
+        For each column of `distances`, the index of the model's column.
     distances : (n_labels, n_observed)
         Distance from each allowed label to each observed one.
     """
@@ -527,9 +531,10 @@ def _range_minima(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the fields `lowest`, `power` and `level_start` of a `TreeTable`.
 
-    `turn` gives the vertex where the path between each two neighboring observed labels turns, as an index
-    that ascends in preorder. The paths between several consecutive labels meet at the vertex with the least
-    index. So each row of `lowest` contains the minima of every 2^level consecutive entries of `turn`.
+    `turn` contains one index for each two observed labels that follow each other in preorder: the index of
+    the vertex where the path between the two turns. Vertices are indexed in preorder, so the lowest common
+    ancestor of several consecutive observed labels has the least of the indices that `turn` contains for
+    them. Each row of `lowest` therefore contains the minima of every 2^level consecutive entries of `turn`.
     """
     row = np.append(turn, turn.max(initial=0))
     rows, width = [row], 1

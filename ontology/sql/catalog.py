@@ -1,10 +1,10 @@
 """The catalog: the record of which ontologies, versions, artifacts and bundles exist, and who changes them.
 
-All SQL of the catalog is in this module, except that of garbage collection (`ontology.sql.garbage`) and of
-the names that shells complete (`ontology.sql.quickread`). The row of each ontology name contains a lease and
-a fence. The lease keeps two ingests of one name from working against each other. Every write under a lease
-compares the fence. Therefore the writes of a process are refused if it continues after its lease was taken
-over. Times are seconds since 1970 by the database's clock.
+All SQL of the catalog is in this module, except the SQL of garbage collection (`ontology.sql.garbage`) and
+the SQL that reads names for completion in a shell (`ontology.sql.quickread`). The row of each ontology name
+contains a lease and a fence. The lease keeps two ingests of one name from working against each other. Every
+write under a lease compares the fence. If a process continues after its lease was taken over, its writes are
+therefore refused. Times are seconds since 1970 by the database's clock.
 """
 
 from __future__ import annotations
@@ -386,11 +386,12 @@ class Catalog:
         A load batch is a part of the version that is loaded into the graph in one step. A version that is
         already recorded keeps its state.
 
-        `snapshot` and `definitions` are (sha256, size in bytes) of artifacts. Definitions and source are not
-        part of the digest. If given, they replace those that an earlier ingest of the same content recorded.
-        `read_by` is the reading of the source, as (fingerprint, report as JSON). If it is not given and the
-        definitions change, the record of an earlier reading is removed, because that reading gave other
-        definitions.
+        `snapshot` and `definitions` are pairs: the sha256 and the size in bytes of an artifact. The digest of
+        a version does not depend on the definitions and the source. If definitions or a source are given,
+        they replace those that an earlier ingest of the same content recorded. `read_by` is a pair: the
+        fingerprint of the reading of the source, and the report of that reading as JSON. If `read_by` is not
+        given and the definitions change, the record of an earlier reading is removed, because that reading
+        gave other definitions.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
@@ -546,9 +547,9 @@ def _as_version(row: Row[*tuple[Any, ...]]) -> Version:
 
 
 def _hold(connection: Connection, lease: Lease) -> None:
-    """Extend the lease within the caller's transaction, so that its row is locked until the transaction ends.
+    """Extend `lease` in the caller's transaction; raise `LeaseLostError` if the lease was taken over.
 
-    A lease that was taken over raises `LeaseLostError`.
+    This locks the row of the ontology's name until the transaction ends.
     """
     held = connection.execute(
         update(_ontology)

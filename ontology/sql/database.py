@@ -215,8 +215,8 @@ def patient(connection: Connection) -> Iterator[None]:
 def describe(engine: Engine) -> dict[str, str | float]:
     """Return a dictionary that describes the database.
 
-    ``version`` is the name and version of its engine, and ``seconds`` its time in seconds since 1970. For
-    SQLite, ``journal`` is its journal mode.
+    ``version`` contains the name and the version of the database engine. ``seconds`` is the time of the
+    database's clock, in seconds since 1970. For SQLite, ``journal`` is the journal mode.
     """
     facts: dict[str, str | float] = {}
     with reading(engine) as connection:

@@ -74,7 +74,7 @@ def serves_bundle(sha256: ColumnElement[str | None]) -> ColumnElement[bool]:
 def let_go(connection: Connection, results: Select[tuple[str, int]]) -> None:
     """Start the grace period of artifacts, because the caller drops references to them.
 
-    `results` is a SELECT statement; each of its rows is the (sha256, size) of an artifact.
+    `results` is a SELECT statement; each row that it selects contains the sha256 and the size of an artifact.
     """
     row = results.distinct().subquery().c
     names = ["sha256", "size", "kind", "created_at", "touched_at"]

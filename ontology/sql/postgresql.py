@@ -54,7 +54,7 @@ class Connection(psycopg.Connection[Any]):
     Attributes
     ----------
     answer_s : float
-        Seconds without a byte from the server after which the connection is closed; NaN means `ANSWER_S`.
+        The connection is closed if the server sends no byte for this many seconds; NaN means `ANSWER_S`.
     heard_at : float
         Time of the last answer on the monotonic clock, in seconds.
     """

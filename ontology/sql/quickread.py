@@ -18,13 +18,13 @@ _SQLITE = "sqlite:///"
 
 
 def ontology_names(database_url: str, limit: int) -> list[tuple[str]]:
-    """Return the names of the ontologies that have a current version, in order."""
+    """Return the names of the ontologies that have a current version, at most `limit`, sorted."""
     statement = "SELECT name FROM ontology WHERE current_version IS NOT NULL ORDER BY name"
     return read_rows(database_url, f"{statement} LIMIT {limit}")
 
 
 def bundle_names(database_url: str, limit: int) -> list[tuple[str]]:
-    """Return the names of the bundles, as ``ONTOLOGY/NAME``, in order."""
+    """Return the names of at most `limit` bundles, as ``ONTOLOGY/NAME``, sorted by ontology, then by name."""
     statement = "SELECT ontology || '/' || name FROM bundle ORDER BY ontology, name"
     return read_rows(database_url, f"{statement} LIMIT {limit}")
 

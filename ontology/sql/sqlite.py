@@ -1,8 +1,9 @@
 """Connect to a SQLite file, even to a file that cannot be written.
 
 In WAL mode, SQLite needs two other files next to the database, even to read it. On a read-only or full disk,
-or in another user's folder, they cannot be created. If no writer has created them, the database is one file,
-which is then read without locks; a check after each read shows whether somebody wrote to it meanwhile.
+or in another user's folder, they cannot be created. If the write-ahead log, one of the two, is absent or
+empty, the database file contains everything. It is then read without locks, and a check after each read shows
+whether somebody wrote to the database meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a SQLite file; a transaction only begins with an explicit BEGIN.
+    """A connection to a SQLite file; a transaction begins only with an explicit BEGIN.
 
     Attributes
     ----------

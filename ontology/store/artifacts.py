@@ -176,7 +176,8 @@ class ArtifactStore:
     def put_bytes(self, data: bytes) -> str:
         """Write `data` to the store and return its sha256.
 
-        If the artifact exists already, it is written again. This updates its time and repairs a damaged file.
+        If the artifact exists already, it is written again. This updates the modification time of the file,
+        and repairs the file if it is damaged.
         """
         return self._write([memoryview(data)])
 

@@ -51,7 +51,7 @@ class LocalFolder(Storage):
         return (self._root / path).stat().st_mtime
 
     def touch(self, path: PurePosixPath) -> None:
-        """Set the time of a file to now."""
+        """Set the modification time of a file to now."""
         os.utime(self._root / path)
 
     def delete(self, path: PurePosixPath) -> None:

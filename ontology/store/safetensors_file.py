@@ -211,8 +211,8 @@ def _header(
 ) -> tuple[list[tuple[str, np.dtype[Any], tuple[int, ...], int, int]], dict[str, str], int]:
     """Check the header; return its entries, the metadata, and the position of the first byte of data.
 
-    An entry describes an array as (name, dtype, shape, begin, end); begin and end are byte positions in the
-    data.
+    Each entry describes one array by a tuple (name, dtype, shape, begin, end), in which begin and end are
+    byte positions in the data.
     """
     if len(view) < 8:
         raise ArtifactError(

@@ -62,12 +62,13 @@ def export_graph(
     name : str, optional
         Name of the ontology in the JSON document.
     format : {"tsv", "json"}, default="tsv"
-        ``tsv``: a table with a header and one edge a line, in the columns ``child`` and ``parent``. If a
-        label has a name other than its key, a definition, or no edge, each line is instead a label with one
-        of its parents, in the columns ``key`` and ``parent``. If edges have no direction, the columns are
-        ``key`` and ``neighbor``. A column ``weight`` is added if the graph is weighted, a column ``rank`` if
-        a rank is not 0, and columns ``name`` and ``definition`` if there are such texts. ``json``: one
-        document with everything that affects the digest, and the definitions.
+        ``tsv``: a table with a header. Each line is usually an edge, in the columns ``child`` and ``parent``.
+        But if some label has a definition, has no edge, or has a name that differs from its key, each line is
+        a label with one of its parents, in the columns ``key`` and ``parent``. If edges have no direction,
+        the columns are ``key`` and ``neighbor``. A column ``weight`` is added if the graph is weighted, a
+        column ``rank`` if a rank is not 0, a column ``name`` if a name differs from its key, and a column
+        ``definition`` if there are definitions. ``json``: one document with everything that affects the
+        digest, and the definitions.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def _tsv(graph: LabelGraph, definitions: Mapping[str, str]) -> Iterator[str]:
 def _rows(
     graph: LabelGraph, names: Sequence[str] | None, definitions: Mapping[str, str], *, every_label: bool
 ) -> Iterator[dict[str, str]]:
-    """Yield a row for each edge, with the name and definition of its child.
+    """Yield a row of the table for each edge, with the name and definition of its child.
 
     If `every_label`, also yield a row without a parent for each label that is not the child of an edge.
     """

@@ -20,7 +20,9 @@ __all__ = ["empty_graph", "restore_graph", "verify_graph"]
 
 
 def empty_graph(workspace: Workspace) -> list[str]:
-    """Drop every version from the graph, so that it can be restored from the snapshots; return the digests.
+    """Drop every version from the graph, and return the digests of these versions.
+
+    The graph can then be restored from the snapshots.
 
     Edits that users made in the graph are lost unless `snapshot_graph` has kept them. Because the graph may
     contain the last copy of a version, these errors are raised before anything is dropped: `ConflictError`

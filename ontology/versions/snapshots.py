@@ -45,7 +45,8 @@ class Reading:
     fingerprint : str
         Digest of everything that the reading depended on (`ontology.readers.fingerprint`).
     report : Report
-        The report of the reading; each of its defects has only the places of its examples.
+        The report of the reading. A defect in it lists only the places of its examples, not those of all its
+        occurrences.
     read_at : float or None
         Time when the reading was recorded, in seconds since 1970 by the database's clock; None if it is not
         yet recorded.
