@@ -255,10 +255,10 @@ def summarize(
     Notes
     -----
     Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds, and each round reads all
-    entries. Consider a supernode and its neighbors before a round. After the round, among the supernodes that
-    contain their labels, at most one has half the cap or less, because the round would have merged two such
-    supernodes. So if ``cap >= 4 n / target``, each round halves the number of supernodes in excess
-    of the target. ``"subtree"`` takes O(n log n) time.
+    entries. Consider a supernode and its neighbors before a round. The round puts the labels of all of these
+    into one or more supernodes. At most one of the new supernodes has half the cap or less, because the round
+    would have merged two such supernodes. So if ``cap >= 4 n / target``, each round halves the number of
+    supernodes in excess of the target. ``"subtree"`` takes O(n log n) time.
 
     Examples
     --------
