@@ -32,7 +32,7 @@ _ROWS_OF_A_CALL = 50  # as many rows as take as long as an empty call
 
 
 class Compilation:
-    """Counts the rows that one scorer has scored, and returns a compiled module once loading it is worth it.
+    """Counts the rows of weights that a scorer has scored, to load a compiled module once it is worth it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Compilation:
         loaded numba, or this scorer has scored about 16,000 rows of up to a thousand columns (fewer if the
         rows are wider). Loading numba earlier would take longer than scoring these rows without it.
     n_columns : int
-        Number of columns of a row.
+        Number of weights in a row.
     """
 
     def __init__(self, module: str, wanted: bool | None, n_columns: int) -> None:
