@@ -42,7 +42,7 @@ _ENTRIES_SEARCHED = 8
 _ENTRIES_SUMMED = 128
 
 _Found = tuple[Hanging, Finalists]
-"""Finalists, and the `Hanging` that their groups belong to."""
+"""A `Hanging`, and finalists that are groups of this object."""
 
 
 class RestrictedTreeScorer(OnTree):
