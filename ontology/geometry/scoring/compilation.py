@@ -18,7 +18,7 @@ from labelgrove.ontology.errors import MissingExtraError
 __all__ = ["Compilation", "Decision"]
 
 Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""A function from rows of model outputs to the label of each row, or to None if `Scorer.score` is needed.
+"""A function that takes rows of model outputs; it returns their labels, or None if `Scorer.score` is needed.
 
 The rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
 numba would compile the loops again for every other kind of array. The function returns None instead of the

@@ -319,9 +319,10 @@ def _kernels() -> Any:
 
 @dataclass(frozen=True)
 class _Forest:
-    """What a method of `summarize` found: a union-find forest of the sets, the cap, and counts of its work.
+    """The result of a method of `summarize`: sets of labels, and how the method found them.
 
-    `picks` and `scanned` are as `Summary.picks` and `Summary.entries_scanned`.
+    `above` is a union-find forest of the sets. `cap`, `picks` and `scanned` become the attributes `cap`,
+    `picks` and `entries_scanned` of the `Summary`.
     """
 
     above: NDArray[np.int32]
@@ -331,9 +332,10 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random, and pack the sets if more than `target` are left.
+    """Merge neighborhoods at random, and pack the resulting sets if there are more than `target`.
 
-    If more are left even then, begin again with the next larger cap.
+    If there are more than `target` sets even after packing, begin again with the next larger cap; if there
+    is no larger cap, raise `InputError`.
     """
     if target < graph.n_components:
         raise InputError(

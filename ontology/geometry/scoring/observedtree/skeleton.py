@@ -20,7 +20,7 @@ _BLOCK_BITS = 3
 _BLOCK = 1 << _BLOCK_BITS
 _WITHIN = np.arange(_BLOCK)[:, None]
 _BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
-"""Column k: 1 for the first k labels of a block."""
+"""A row for each label of a block; column k contains 1 for the first k labels and 0 for the others."""
 
 
 @dataclass(frozen=True)
