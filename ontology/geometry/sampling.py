@@ -115,8 +115,8 @@ def uniform_center(space: MetricSpace) -> str:
     -----
     Trees take O(n_points) time, even if only leaves are allowed: the sum of a vertex is computed from the sum
     of its parent. If all edge lengths are whole numbers and the sums are below 2^62, the sums are exact, and
-    the label with the smallest sum is returned. Otherwise the sums are float64 and only rule labels out; the
-    plain sum decides among the finalists.
+    the label with the smallest sum is returned. Otherwise the sums are float64 and serve only to rule labels
+    out; the plain sum decides among the finalists.
     Euclidean spaces take O(n_labels * n_dimensions) time (`EuclideanScorer`). On other spaces all distances
     between allowed labels are measured, a block of rows at a time.
 
@@ -177,17 +177,20 @@ def _tree_center(tree: RootedTree, points: NDArray[np.int64]) -> int:
 def _squared_sums(
     tree: RootedTree, length: NDArray[np.number], depth: NDArray[np.number], at: NDArray[np.int64]
 ) -> NDArray[np.number]:
-    """Return, for each of the positions `at`, the sum of its squared distances to all positions in `at`.
+    """Return, for each of the vertices `at`, the sum of its squared distances to all vertices in `at`.
 
-    Let n be the number of positions in `at`. For a vertex p, let S be the sum of its distances to them, and F
-    the sum of its squared distances to them. Let c be a child of p, and t the length of the edge between p
-    and c. Let m be the number of the positions at or below c, and B the sum of their distances to p. Then the
-    sums of c are ``S + t (n - 2m)`` and ``F + 2t (S - 2B) + t^2 n``.
+    The vertices are given as positions in `tree`; `length` and `depth` contain a number for each position.
+    Let n be the number of vertices in `at`. For a vertex p of the tree, let S be the sum of its distances to
+    the vertices in `at`, and F the sum of the squares of these distances. Let c be a child of p, and t the
+    length of the edge between p and c. Let m be the number of vertices in `at` that are at or below c, and B
+    the sum of the distances from these m vertices to p. Then S and F of c are ``S + t (n - 2m)`` and
+    ``F + 2t (S - 2B) + t^2 n``.
 
-    Both m and B are differences of running sums over the preorder. The sums of a vertex are the sums of the
-    root plus the changes on the path down to the vertex. The sum of these changes is a running sum as well:
-    each change is added at its child c, and subtracted again where the subtree of c ends. Whole numbers stay
-    exact even if a running sum overflows 2^63, because overflow cancels in the differences.
+    Both m and B are differences of running sums over the preorder. Each edge on the path from the root to a
+    vertex changes S and F by the terms above. So S and F of the vertex are those of the root plus the changes
+    on this path. The sum of these changes is a running sum as well: the change on the edge from p to c is
+    added at c, and subtracted again where the subtree of c ends. Whole numbers stay exact even if a running
+    sum overflows 2^63, because overflow cancels in the differences.
     """
     n, parent, end = len(at), tree.parent, tree.end
     here = np.bincount(at, minlength=len(tree)).astype(depth.dtype)

@@ -112,7 +112,11 @@ def _exact_squares(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def _clipped(squares: NDArray[Any], row: int) -> list[_Corner]:
-    """Return the corners of the polygon, line or point where `row` wins; an empty list if it never wins."""
+    """Return the corners of the polygon, line or point where the labels with one row of distances win.
+
+    `squares` is the result of `_exact_squares` for all distinct rows of distances, and `row` is the index of
+    the one row. The list is empty if its labels never win.
+    """
     excess = squares - squares[row]  # F_z - F_row at w is excess[z] @ w
     corners: list[_Corner] = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
     while corners:

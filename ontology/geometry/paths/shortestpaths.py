@@ -92,8 +92,8 @@ class ShortestPaths:
         Notes
         -----
         Every sum of lengths is exact and rounded once, so a distance is the same in both directions. Searches
-        start from the points in the shorter list. A breadth-first search starts from 512 of them at a time.
-        Let t be the largest distance that the search finds. Then the search takes at most
+        start from the points in the shorter list. One breadth-first search starts from 512 of these points
+        together. Let t be the largest distance that this search finds. Then it takes at most
         t * (n_points + n_edges) operations on 512 bits, and its working memory is 64 bytes for each point and
         binary digit of t.
         """
@@ -140,7 +140,7 @@ class ShortestPaths:
 
     @cached_property
     def _exact(self) -> ExactPaths | None:
-        """Paths in exact arithmetic; None if floats represent all sums of lengths exactly."""
+        """The object that adds lengths exactly; None if floats represent all sums of lengths exactly."""
         if are_exact(self._length, self.n_points * float(self._length.max(initial=0))):
             return None
         return ExactPaths(self.n_points, self._ends, self._others, self._length)
@@ -195,13 +195,14 @@ class ShortestPaths:
 
 
 class _Bounds:
-    """Lower and upper bounds on the eccentricities of the points `among`, improved by measuring some of them.
+    """Lower and upper bounds on the eccentricities of the points `among`.
 
-    After F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world networks*: if a
-    measured point has eccentricity e, the eccentricity of a point at distance d is at most ``d + e`` and at
-    least ``max(d, e - d)``. To measure a point is to compute its distances to all points. The choice of the
-    next point alternates: first the point with the largest upper bound (an end of long paths), then the point
-    with the smallest lower bound (a central point).
+    To measure a point is to compute its distances to all points. Each measured point improves the bounds of
+    the others, after F. W. Takes and W. A. Kosters (2011), *Determining the diameter of small world
+    networks*: if a measured point has eccentricity e, the eccentricity of a point at distance d from it is at
+    most ``d + e`` and at least ``max(d, e - d)``. The choice of the next point to measure alternates: first
+    the point with the largest upper bound (an end of long paths), then the point with the smallest lower
+    bound (a central point).
     """
 
     def __init__(self, from_point: Callable[[int], NDArray[Any]], among: NDArray[np.int64]) -> None:

@@ -18,7 +18,7 @@ from labelgrove.ontology.errors import MissingExtraError
 __all__ = ["Compilation", "Decision"]
 
 Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""A function from rows of model outputs to the label of each row, or to None if `Scorer.score` is needed.
+"""A function that takes rows of model outputs; it returns their labels, or None if `Scorer.score` is needed.
 
 The rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
 numba would compile the loops again for every other kind of array. The function returns None instead of the
@@ -32,7 +32,7 @@ _ROWS_OF_A_CALL = 50  # as many rows as take as long as an empty call
 
 
 class Compilation:
-    """Counts the rows that one scorer has scored, and returns a compiled module once loading it is worth it.
+    """Counts the rows of weights that a scorer has scored, to load a compiled module once it is worth it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Compilation:
         loaded numba, or this scorer has scored about 16,000 rows of up to a thousand columns (fewer if the
         rows are wider). Loading numba earlier would take longer than scoring these rows without it.
     n_columns : int
-        Number of columns of a row.
+        Number of weights in a row.
     """
 
     def __init__(self, module: str, wanted: bool | None, n_columns: int) -> None:

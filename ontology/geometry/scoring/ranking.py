@@ -26,7 +26,7 @@ Finalists = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Sample, row (or group of equal rows) and plain sum of each finalist."""
 
 Ranked = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
-"""Best rows of each sample and their values, both (n_samples, top), and the number tied with the first."""
+"""Best rows of each sample and their plain sums, both (n_samples, top); number of labels tied for best."""
 
 
 def gathered(n_samples: int, top: int, batches: Iterable[tuple[slice, Ranked]]) -> FrechetResult:
@@ -69,11 +69,12 @@ def ranked(
     top: int,
     count: NDArray[np.int64] | None = None,
 ) -> Ranked:
-    """Return, for each sample, its best rows, their values and the number of labels tied with the first row.
+    """Return, for each sample, its best rows, their plain sums and the number of labels tied for best.
 
-    `sample`, `row` and `total` describe (sample, row) pairs and their values, sorted by sample and row; every
-    sample has at least `top` pairs. A row may represent several labels. If a pair is tied with the first row
-    of its sample, its `count` (1 by default) is added to the number of tied labels.
+    A row is the index of a row of distances; several labels may have the same row. Finalist i is ``row[i]``
+    for the sample ``sample[i]``, with the plain sum ``total[i]``. The finalists are sorted by sample and row,
+    and every sample has at least `top` of them. A finalist that is tied for best adds ``count[i]`` (1 by
+    default) to the number of labels tied for best.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)

@@ -222,13 +222,16 @@ class AttachmentBounds:
         columns: NDArray[np.int64],
         face: NDArray[np.bool_],
     ) -> None:
-        """Stop counting class `number` for the candidates that cannot bring it into the locus.
+        """Lower the bounds of candidates that cannot bring the class with the index `number` into the locus.
 
-        `columns` are positions of labels, and `rows` contains the squared distances of the rivals to them.
-        This function looks for a mixture of rivals with smaller squared distances than the class to all
-        `columns` that `face` marks. If it does not find one, nothing changes. If it finds one, it compares
-        the mixture with the class for each candidate. If the squared distance of the mixture to a candidate
-        is smaller than that of the class, the bound of the candidate falls by the size of the class.
+        The rivals are the allowed labels that mixtures may contain (see the explanation at the top of this
+        module). `columns` contains the positions of the observed labels in the tree and, in `refine`, that of
+        a candidate. `rows` contains the squared distances from each rival to these labels. This function
+        looks for a mixture of rivals with smaller squared distances than the class to all `columns` that
+        `face` marks. If it does not find such a mixture, nothing changes. If it finds one, it compares the
+        mixture with the class for each candidate whose bound includes the class. If the squared distance from
+        the mixture to a candidate is smaller than that from the class, the bound of the candidate falls by
+        the size of the class.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)
@@ -246,10 +249,11 @@ class AttachmentBounds:
     def _is_below(
         self, rivals: NDArray[np.int64], multipliers: NDArray[np.float64], one: _Class, at: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return, for each position in `at`, whether a mixture of rivals is nearer to it than class `one`.
+        """Return, for each position in `at`, whether a mixture of rivals is nearer to it than `one`, a class.
 
-        The mixture is the mean of the squared distances of `rivals`, weighted by `multipliers`. This mean is
-        compared with the squared distance of the class.
+        `rivals` contains indices in the list of all rivals. The squared distance of the mixture is the mean
+        of the squared distances of these rivals, weighted by `multipliers`. It is compared with the squared
+        distance of the labels of the class.
         """
         below = np.zeros(len(at), dtype=bool)
         step = max(1, _BLOCK_ENTRIES // max(1, len(rivals)))

@@ -83,7 +83,7 @@ class GrowingLocus(Protocol):
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
         """Observe labels of `pool` (ascending) one by one within `limits`, the largest gain first.
 
-        Returns the observed labels and their gains.
+        Returns the labels picked in this call and their gains.
         """
         ...
 

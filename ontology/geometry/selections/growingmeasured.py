@@ -183,7 +183,7 @@ class MeasuredLocus:
     def pick_some(
         self, pool: NDArray[np.int64], limits: Limits, most: int | None = None
     ) -> tuple[list[int], list[int], bool]:
-        """Observe the first `most` labels that `pick` would pick, or all of them.
+        """Observe the first `most` labels that `pick` would pick, or all of them if `most` is None.
 
         Returns
         -------

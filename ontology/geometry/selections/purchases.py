@@ -1,6 +1,6 @@
 """Greedy purchases of labels within a budget, and upper bounds on what any purchase can gain.
 
-Both are valid only if the gain of a label never grows as other labels are added.
+`bought_greedily` and `purchase_bound` require that the gain of a label never grows as other labels are added.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ def pairwise_distances(
         The space to measure in. In a `LabelGraph`, a distance is the length of a shortest path over all edges
         in both directions.
     rows : array_like of int, optional
-        Indices among the allowed labels of the space (the labels of the graph); all by default.
+        Indices among the allowed labels of the space, or among all labels of a graph; all by default.
     cols : array_like of int, optional
-        Indices among the points of the space (the labels of the graph); all by default.
+        Indices among the points of the space, or among all labels of a graph; all by default.
     out : ndarray of shape (n_rows, n_cols), optional
         Array to write the distances to; it must have the dtype of the result. By default a new array is made.
         Reusing an array saves the time that is needed to clear new memory. If the measurement is fast,

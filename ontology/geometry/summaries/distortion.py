@@ -34,10 +34,11 @@ class Distortion:
     Attributes
     ----------
     lower : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The distance between the two supernodes; 0 from a supernode to itself, infinite if no path joins them.
+        The distance between the two supernodes in the quotient graph; 0 from a supernode to itself, infinite
+        if no path joins the two.
     upper : ndarray of shape (n_sources, n_supernodes), dtype=float64
-        The smallest value, over all paths between the two supernodes, of the length of the path plus the
-        diameters of the supernodes on it.
+        The smallest value, over all paths between the two supernodes in the quotient graph, of the length of
+        the path plus the diameters of the supernodes on it.
     """
 
     lower: NDArray[np.float64]
@@ -110,9 +111,10 @@ def supernode_diameters(
     bound = np.full(n_supernodes, np.inf)
 
     def sweep(starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distances from one center in each neighborhood.
+        """Return, for each vertex of the graph of `_neighborhoods`, its distance from the center of its part.
 
-        `bound` is lowered where these distances prove a smaller bound.
+        Each supernode has its own part of this graph, and `starts` contains one center for each part. `bound`
+        is lowered for the supernodes for which these distances prove a smaller bound.
         """
         found = _distances_from(
             len(owner), ends, length, starts, nearest=True
@@ -142,11 +144,12 @@ def supernode_diameters(
 def _neighborhoods(
     graph: LabelGraph, assignment: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Build a graph of separate parts: each supernode with outside labels next to two or more of its members.
+    """Build a graph in which each supernode has a part of its own, without edges to other parts.
 
-    The first vertices are the labels, as members of their supernodes. Then there is one vertex for each pair
-    of a supernode and an outside label that has edges to at least two of its members. Returns the supernode
-    of each vertex, the lengths of the edges, and the ends of the edges, as an array of shape (2, n_edges).
+    The part of a supernode contains its members, and a copy of each label outside the supernode that has
+    edges to at least two members. The first vertices of the graph are the labels, as members of their
+    supernodes; the copies follow. Returns the supernode of each vertex, the lengths of the edges, and the
+    ends of the edges, as an array of shape (2, n_edges).
     """
     n = graph.n_labels
     child, parent = graph.edge_child.astype(np.int64), graph.edge_parent.astype(np.int64)
@@ -174,7 +177,10 @@ def _neighborhoods(
 def _two_largest(
     distance: NDArray[np.float64], group: NDArray[np.integer], n_groups: int
 ) -> NDArray[np.float64]:
-    """Return, for each group, the sum of its two largest distances, or its only distance."""
+    """Return, for each group of distances, the sum of its two largest distances, or its only distance.
+
+    ``group[i]`` is the index of the group of ``distance[i]``.
+    """
     order = np.lexsort((distance, group))
     last = np.cumsum(np.bincount(group, minlength=n_groups)) - 1
     largest = distance[order[last]]
@@ -186,10 +192,10 @@ def _two_largest(
 def _extreme(
     value: NDArray[np.float64], by_group: NDArray[np.int64], begin: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the index of the largest value of each group (ties: the first).
+    """Return, for each group of values, the index in `value` of the largest of them (ties: the first).
 
-    `by_group` contains all indices, group after group. `begin` contains, for each group, the position in
-    `by_group` where it begins.
+    `by_group` contains all indices in `value`, group after group. The indices of group g begin at
+    ``by_group[begin[g]]``.
     """
     ordered = value[by_group]
     largest = np.repeat(np.maximum.reduceat(ordered, begin), np.diff(begin, append=len(ordered)))

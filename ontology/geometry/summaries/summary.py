@@ -255,10 +255,10 @@ def summarize(
     Notes
     -----
     Drawing reads each adjacency entry at most once. Packing takes O(log n) rounds, and each round reads all
-    entries. Consider a supernode and its neighbors before a round. After the round, among the supernodes that
-    contain their labels, at most one has half the cap or less, because the round would have merged two such
-    supernodes. So if ``cap >= 4 n / target``, each round halves the number of supernodes in excess
-    of the target. ``"subtree"`` takes O(n log n) time.
+    entries. Consider a supernode and its neighbors before a round. The round puts the labels of all of these
+    into one or more supernodes. At most one of the new supernodes has half the cap or less, because the round
+    would have merged two such supernodes. So if ``cap >= 4 n / target``, each round halves the number of
+    supernodes in excess of the target. ``"subtree"`` takes O(n log n) time.
 
     Examples
     --------
@@ -319,9 +319,10 @@ def _kernels() -> Any:
 
 @dataclass(frozen=True)
 class _Forest:
-    """What a method of `summarize` found: a union-find forest of the sets, the cap, and counts of its work.
+    """The result of a method of `summarize`: sets of labels, and how the method found them.
 
-    `picks` and `scanned` are as `Summary.picks` and `Summary.entries_scanned`.
+    `above` is a union-find forest of the sets. `cap`, `picks` and `scanned` become the attributes `cap`,
+    `picks` and `entries_scanned` of the `Summary`.
     """
 
     above: NDArray[np.int32]
@@ -331,9 +332,10 @@ class _Forest:
 
 
 def _drawn(graph: LabelGraph, target: int, method: str, cap: int | float | None, seed: int) -> _Forest:
-    """Merge neighborhoods at random, and pack the sets if more than `target` are left.
+    """Merge neighborhoods at random, and pack the resulting sets if there are more than `target`.
 
-    If more are left even then, begin again with the next larger cap.
+    If there are more than `target` sets even after packing, begin again with the next larger cap; if there
+    is no larger cap, raise `InputError`.
     """
     if target < graph.n_components:
         raise InputError(

@@ -117,7 +117,7 @@ class DenseScorer(Scorer):
         return gathered(len(checked), top, ((of, ranked(*finalists, top)) for of, finalists in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
+        """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         ((_, (_, row, total)),) = self.decided(sound_weights(given), None, 1)
         return row[tied(total)]
 
@@ -188,7 +188,10 @@ class DenseScorer(Scorer):
 
 
 def _refuse_unfit(distances: Any) -> None:
-    """Raise `SpaceError` for a wrong shape, dtype or value; of a `RowsOnDemand`, check only the shape."""
+    """Raise `SpaceError` if `distances` has a wrong shape, dtype or value.
+
+    If `distances` is not an array but a `RowsOnDemand`, only its shape is checked.
+    """
     shape = getattr(distances, "shape", ())
     if len(shape) != 2 or 0 in shape:
         raise SpaceError(
@@ -209,8 +212,10 @@ def _refuse_unfit(distances: Any) -> None:
 
 
 class _Sieve:
-    """Keeps the (sample, row) pairs that a matrix product cannot rule out.
+    """Keeps the pairs of a sample and a row of distances that a matrix product cannot rule out.
 
+    Each row of distances belongs to one allowed label. A kept (sample, row) pair means that this label may be
+    among the answers for the sample. A product rules a pair out only if rounding cannot change the verdict.
     Let u be the rounding unit. A sum of n non-negative products, added in any order, lies within a factor of
     ``1 +- (n + 8) u`` of the true value, except for products too small for the floating-point format.
 
@@ -287,10 +292,9 @@ class _Sieve:
         return bound
 
     def overflows(self) -> bool:
-        """Return whether the caller should split the batch.
+        """Return whether the kept pairs need too much memory, so that the caller should split the batch.
 
-        It should if the pairs of a sample and a label that are left would need too much memory. The result is
-        False for a batch of one sample, which cannot be split.
+        The result is False for a batch of one sample, which cannot be split.
         """
         if self._n_pairs <= _MOST_PAIRS:
             return False

@@ -24,9 +24,10 @@ def sums_of_positions(
     by: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the plain sum of each (sample, position) pair on a tree to `out`.
+    """Write to `out`, for each i, the plain sum of sample ``sample[i]`` at the vertex ``position[i]``.
 
-    `by` lists the indices of the pairs in an order in which pairs with equal positions are adjacent.
+    Vertices are given as positions in the tree. `by` lists every i, in an order that makes equal positions
+    adjacent.
     """
     step = max(1, _BLOCK_ENTRIES // len(observed.at))
     for start in range(0, len(by), step):

@@ -20,7 +20,7 @@ class Hull:
     Attributes
     ----------
     vertex : ndarray of shape (n_hull,), dtype=int64
-        Position of each hull vertex in the whole tree, ascending.
+        Position of each hull vertex in the preorder of the whole tree, ascending.
     depth : ndarray of shape (n_hull,)
         Distance of each vertex from vertex 0.
     parent : ndarray of shape (n_hull,), dtype=int64

@@ -20,19 +20,21 @@ _BLOCK_BITS = 3
 _BLOCK = 1 << _BLOCK_BITS
 _WITHIN = np.arange(_BLOCK)[:, None]
 _BEFORE = (np.arange(_BLOCK) > _WITHIN).astype(np.float64)
-"""Column k: 1 for the first k labels of a block."""
+"""A row for each label of a block; column k contains 1 for the first k labels and 0 for the others."""
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Factors that turn weights into running weights and moments; they depend only on the observed labels.
+    """Factors by which weights are multiplied before `RunningMoments` adds them.
+
+    The factors depend only on the observed labels, which are listed in preorder.
 
     Attributes
     ----------
     block : ndarray of shape (n_blocks, 2, _BLOCK)
-        Two factors for each label: its weight is multiplied by 1 for the running weight, and by the depth of
-        the label for the running moment. Labels are in preorder, in blocks of `_BLOCK` labels; the last block
-        is padded.
+        Two factors for the weight of each label: 1, because a running weight is a sum of weights; and the
+        depth of the label, because a running moment is a sum of weights times depths. Each block has the
+        factors of `_BLOCK` labels; the last block is padded.
     depth : ndarray of shape (n_blocks * _BLOCK,)
         Depth of each label, padded with zeros.
     """
@@ -51,11 +53,12 @@ class Factors:
 
 
 class RunningMoments:
-    """Weight and first moment (sum of weights times depths) of the first k observed labels, for any k.
+    """Running weight and running moment of the observed labels, for every sample of a batch.
 
-    Labels are in preorder. The running sums after every block of labels are stored; the few labels within a
-    block are added when needed. This reads each weight once. Storing a running sum after every label would
-    take longer than the rest of the search.
+    The labels are in preorder. For any k, the running weight is the sum of the weights of the first k labels,
+    and the running moment is the sum of their weights times their depths. The sums up to the
+    end of each block of labels are stored; the few labels within a block are added when needed. This reads
+    each weight once. Storing a running sum after every label would take longer than the rest of the search.
 
     Parameters
     ----------
@@ -275,12 +278,13 @@ class Skeleton:
     def _on_edge(
         self, edge: NDArray[np.int64], offset: NDArray[np.float64], upper: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the best and the next best vertex of each skeleton edge, and by how much their F / W differ.
+        """Return, for each sample, the best and the next best vertex of one skeleton edge.
 
-        F is the Fréchet variance, and W the total weight of the sample. The lowest point of F on the edge is
-        between these two vertices; the best is the one nearer to this point. Vertices are indices in `chain`.
-        `upper` is the node at the upper end of the edge, and `offset` the distance from this node to the
-        lowest point.
+        Also return by how much F / W differs between the two, where F is the Fréchet variance and W the total
+        weight of the sample. The edge of sample i joins the node ``upper[i]`` to its child ``edge[i]``. F
+        has its lowest point on the edge at the distance ``offset[i]`` from the upper end. The two
+        vertices are the neighbors of this point, and the best is the nearer one. Vertices are returned as
+        indices in `chain`.
         """
         wanted = self.depth[upper] + offset
         low, high = self.chain_first[edge], self.chain_last[edge]

@@ -30,9 +30,9 @@ class OnTree(Scorer):
         Point indices of the observed labels, in the order of the columns of the weights. A label listed twice
         counts twice.
     compiled : bool, optional
-        Whether to search with numba; the answers are the same without it. By default, if numba is installed,
-        the scorer starts to use it once the process has loaded it, or once this scorer has done enough work
-        to make loading it worthwhile.
+        Whether to search with numba; the answers are the same without it. By default, the scorer
+        uses numba, if it is installed, as soon as the process has loaded numba or the scorer has done enough
+        work to make loading numba worthwhile.
     """
 
     compiled_module: ClassVar[str]

@@ -49,7 +49,7 @@ class _Prepared:
 
     @classmethod
     def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
-        """Return the tables, built on first use."""
+        """Return the tables of `hanging`, which are built on first use."""
         known: _Prepared | None = hanging.prepared.get("compiled")
         if known is None:
             hull = observed.hull
@@ -126,8 +126,9 @@ class CompiledBatch:
 class SearchDecision:
     """A `Decision` for trees on which only some labels are allowed.
 
-    Most rows have one finalist, a group of labels with the same distances. Then the first label of the group
-    is the answer, and no distance has to be measured. Rows with several finalists are passed to `score`.
+    Most rows of weights have one finalist, a group of labels with the same distances. Then the first label of
+    the group is the answer, and no distance has to be measured. Rows of weights with several finalists are
+    passed to `score`.
 
     Parameters
     ----------

@@ -99,14 +99,15 @@ class Hanging:
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each position, the hull vertex on which it hangs, and where the path to that vertex turns.
+    """Return, for each position in `tree`, the hull vertex on which it hangs, and where its path turns.
 
-    A path turns at the position where it stops going up and starts going down. Consider a position below the
-    top of the hull. Let v be the hull vertex on which it hangs. The path from v to the position begins with a
-    child c of v. In preorder the position is at or after c, and between the two there is neither a hull
-    vertex nor a child of a hull vertex. So this function marks every hull vertex with itself, and every child
-    of a hull vertex, if the child is not in the hull, with that hull vertex. Then each position hangs on the
-    vertex of the last mark at or before it. Positions that are not below the top of the hull hang on the top,
+    This path leads from the position to the hull vertex. It turns where it stops going up and starts going
+    down. Consider a position outside the hull and below its top. Let v be the hull vertex on which the
+    position hangs. The path from v to the position begins with a child c of v. In preorder the position is at
+    or after c, and between the two there is neither a hull vertex nor a child of a hull vertex. So this
+    function sets marks: a hull vertex is marked with itself; a vertex outside the hull whose parent is a hull
+    vertex is marked with this parent. Then each position hangs on the vertex with which the last marked
+    position, at or before it, is marked. Positions that are not below the top of the hull hang on the top,
     which is hull vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])

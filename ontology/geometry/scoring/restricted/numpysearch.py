@@ -37,10 +37,17 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 _Walk = tuple[
     NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]
 ]
-"""Sample, current vertex, vertex before it (-1 at the start), f minus f at the start, and s of each walk."""
+"""For each walk: its sample, its current vertex, the vertex before it (-1 at the start), f and s.
+
+The text at the top of this module defines f and s; here they are those of the current vertex. But f is stored
+as its difference from f at the lowest vertex, where the walk started.
+"""
 
 _Pool = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
-"""Sample, upper bound of F / W and number of labels of each group, sorted by sample and bound."""
+"""For each group: its sample, an upper bound of F / W, and its number of labels; sorted by sample and bound.
+
+Like f in `_Walk`, the bounds are differences from F / W at the lowest vertex.
+"""
 
 
 class Batch(Protocol):
@@ -108,12 +115,14 @@ class NumpyBatch:
 def search_margin(hull: Hull, n_observed: int) -> float:
     """Return the margin m: the computed F / W of a label at height h may be off by ``m (reach^2 + h^2)``.
 
-    `reach` is `Skeleton.reach`. The margin also covers the differences that the tie rule ignores. Let n be
-    the number of observed labels. The error of a running sum of weights is at most n rounding units of W;
-    that of a running sum of moments is at most n rounding units of W * reach. A slope is computed from two
-    running sums and has four times this error. f is a sum of slopes times lengths along a path: its error is
-    at most the error of the slopes times the reach, plus one unit for each edge. The plain sums that decide
-    have an error of n units. 128 n units cover all of this with room to spare.
+    The text at the top of this module explains F and W, and `reach` is `Skeleton.reach`. The margin also
+    covers the differences that the tie rule ignores. Let n be the number of observed labels. The error of a
+    running sum of weights is at most n rounding units of W; that of a running sum of moments is at most n
+    rounding units of W * reach. The slope of F / W along an edge is computed from two running sums and has
+    four times this error. The difference in F / W between the lowest vertex and another hull vertex is a sum
+    of slopes times lengths along a path. The error of this sum is at most the error of the slopes times the
+    reach, plus one unit for each edge. The plain sums, which decide in the end, have an error of n units.
+    128 n units cover all of this with room to spare.
     """
     return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
 
@@ -183,7 +192,7 @@ def _ahead(
 
     `walk` contains walks from the lowest vertices of the samples; each walk stands at one vertex of the hull.
     A step moves a walk along one edge, away from where the walk came from. Steps without any allowed label
-    ahead are left out.
+    ahead are left out. Like f in `_Walk`, the bounds are differences from F / W at the lowest vertex.
     """
     sample, v, before, f, s = walk
     n_children = hull.begin[v + 1] - hull.begin[v]
@@ -215,13 +224,14 @@ def _ahead(
 def _pooled(
     pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
 ) -> tuple[_Pool, NDArray[np.int64]]:
-    """Add groups of labels to the pool; return a pair: the new pool, and indices into it.
+    """Add groups of labels to the pool; return the new pool, and the indices of some of its bounds.
 
-    For each group, the pool lists its sample, an upper bound of F / W and its number of labels. The groups
-    with the smallest heights are added, up to `top` groups at each current vertex of `walk`. A group is then
-    dropped if other groups of its sample have smaller bounds, and these groups together have `top` or more
-    labels. If the groups of a sample have `top` or more labels together, the returned indices include that of
-    the sample's group with the largest bound.
+    For each group, the pool lists its sample, an upper bound of F / W and its number of labels (see `_Pool`).
+    The groups with the smallest heights are added, up to `top` groups at each current vertex of `walk`. A
+    group is then dropped if other groups of its sample have smaller bounds, and these groups together have
+    `top` or more labels. If the groups left for a sample have `top` or more labels together, the largest of
+    their bounds is an upper bound of F / W for each of the sample's `top` best labels. The returned indices
+    are those of these largest bounds.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

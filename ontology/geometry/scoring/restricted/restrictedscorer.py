@@ -42,7 +42,7 @@ _ENTRIES_SEARCHED = 8
 _ENTRIES_SUMMED = 128
 
 _Found = tuple[Hanging, Finalists]
-"""Finalists, and the `Hanging` that their groups belong to."""
+"""A `Hanging`, and finalists that are groups of this object."""
 
 
 class RestrictedTreeScorer(OnTree):
@@ -81,7 +81,7 @@ class RestrictedTreeScorer(OnTree):
         return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
+        """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
@@ -131,9 +131,10 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return a scorer for only the observed labels with weight in some row, and their columns of `rows`.
+        """Return a pair: a scorer for fewer observed labels, and the columns of `rows` of these labels.
 
-        Returns None if more than an eighth of the columns have weight, or no column has weight.
+        The scorer keeps only the observed labels that have weight in some row. Returns None if more than an
+        eighth of the columns have weight, or no column has weight.
         """
         if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # the usual case, and one row shows it
             return None

@@ -43,9 +43,9 @@ class GraphScorer(Scorer):
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
     compiled : bool, optional
-        Whether to search with numba; the answers are the same without it. By default, if numba is installed,
-        the scorer starts to use it once the process has loaded it, or once this scorer has done enough work
-        to make loading it worthwhile.
+        Whether to search with numba; the answers are the same without it. By default, the scorer
+        uses numba, if it is installed, as soon as the process has loaded numba or the scorer has done enough
+        work to make loading numba worthwhile.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class GraphScorer(Scorer):
         )
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
+        """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         self._n_rows += 1
         if self._n_rows < _WORTH_REDUCING:
             return self._dense.tied_row(given)

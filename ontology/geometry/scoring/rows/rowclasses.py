@@ -49,7 +49,7 @@ class Classes:
         return cls(label[first[:-1]], first, label)
 
     def taken(self, order: NDArray[np.int64]) -> Classes:
-        """Return the same classes in another order; `order` lists their present numbers in the new order."""
+        """Return the same classes in another order: class ``order[i]`` becomes class i."""
         count = np.diff(self.first)[order]
         first = np.append(0, np.cumsum(count))
         return Classes(self.row[order], first, self.label[spans(self.first[order], count)])

@@ -114,7 +114,10 @@ class RowTree:
         return n_samples * len(self.items) // _WORTHWHILE
 
     def shares(self, weights: NDArray[Any], total: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return valid weights divided by their sums `total`, in float32; shape (n_samples, n_observed)."""
+        """Return each row of weights divided by its sum in `total`, as float32; the weights must be valid.
+
+        The shape is (n_samples, n_observed).
+        """
         share: NDArray[np.float32] = np.multiply(weights, 1 / total[:, None], dtype=np.float64).astype(
             np.float32
         )

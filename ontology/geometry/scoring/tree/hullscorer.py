@@ -73,7 +73,7 @@ class HullScorer(DenseScorer):
         return FrechetResult(labels[found.index], found.value, found.n_tied)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
+        """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         if self._inside is None:
             return super().tied_row(given)
         labels, scorer = self._inside

@@ -16,8 +16,8 @@ __all__ = ["Lowest", "NumpyTreeBatch", "TreeBatch", "tie_slack"]
 Lowest = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
 """The best vertex of each row, a rival that may be tied with it (-1: none), and whether the row is crowded.
 
-Vertices are places in ``Skeleton.chain``. A row is crowded if a neighbor of the best vertex or of its rival
-is so near that rounding cannot tell the two apart: more vertices may then be tied.
+Vertices are given as indices in ``Skeleton.chain``. A row is crowded if a neighbor of the best vertex or of
+its rival is so near that rounding cannot tell the two apart: more vertices may then be tied.
 """
 
 

@@ -93,7 +93,7 @@ class TreeScorer(OnTree):
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the result of `tied` for one row of weights; the caller has checked all but its values."""
+        """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighborhood(given[0], int(place[0]))
