@@ -93,7 +93,7 @@ class FilePaths:
 
 
 OWN_FILES = {f.name: str(f.metadata["said"]) for f in fields(FilePaths) if f.metadata}
-"""A dictionary from the name of each file to what the file contains.
+"""A dictionary from the name of each file to a text that says what the file contains.
 
 The name is an option of ``grove experiment`` and a parameter of the job.
 """

@@ -131,7 +131,7 @@ def squared_errors(
 
 
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
-    """Divide the logarithms of probabilities by `temperature`; return the probabilities that they then give.
+    """Divide the logarithms of the probabilities in each row by `temperature`, and return their softmax.
 
     The result is float64. If a row is not valid as weights, raise `WeightError`.
 

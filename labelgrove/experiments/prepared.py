@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "forget", "kept", "named_files", "turn"]
 
 _IDLE_S = 60.0
-"""Seconds after the last unit of a job in this process until its data are released."""
+"""The data of a job are released this many seconds after its last unit in this process has ended."""
 
 _NEW = "new-"
 """Beginning of the name of a folder that is not locked yet."""

@@ -26,7 +26,7 @@ _GAP = np.array([3, 0])
 _NEAR = 0.06
 """The largest distance in inches between a mark and its name without a line that joins them."""
 _CROSSING = 0.03
-"""The extra distance from its mark, in inches, that a name may have to cover one square of a line less."""
+"""A name is written up to this many inches farther from its mark for each square of a line left uncovered."""
 
 
 class Names:

@@ -38,9 +38,9 @@ _ON_COLOR: dict[str, Any] = {
 }
 _SMALLEST_LABELED = 0.006
 _SMALLEST_OBSERVED = 0.04
-"""Regions with a smaller share of the simplex get no text.
+"""The smallest share of the simplex at which the region of an observed label gets a text.
 
-This share is larger for observed labels, because they are also named at their corner.
+For other labels the smallest share is lower, because they are not named at a corner.
 """
 
 _SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}

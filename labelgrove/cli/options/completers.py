@@ -84,7 +84,7 @@ def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[
 
 
 def _read(names: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """Call `names` with the URL of the database, and return its result: words, each with a help text.
+    """Call `names` with the URL of the database, and return what it reads: words, each with a help text.
 
     After any error, return an empty list.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN_TWICE", "asking", "read_pairs", "read_parameters"]
 
 GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
-"""The end of an error message, which begins with the name of the parameter that is given twice."""
+"""The end of the error message for a parameter that is given twice; it follows the name of the parameter."""
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:

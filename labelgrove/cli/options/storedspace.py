@@ -133,9 +133,9 @@ class StoredSpace:
         return [{"key": key, "name": name} for key, name in zip(listed, names, strict=True)]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
-        """Return labels as text; if there are more than `limit`, only `limit` of them and their number.
+        """Return labels as text: all of them, or `limit` of them and the number of all.
 
-        These are evenly spaced in `keys`.
+        If there are more than `limit`, they are taken at equal steps from the first.
         """
         step = max(1, len(keys) // limit)
         chosen = list(keys)[::step][:limit]

@@ -1,4 +1,4 @@
-"""Draw the branches of the hierarchy as a tree on its side, and how two errors differ in each."""
+"""Draw the branches of the hierarchy as a tree on its side, each with the difference of two rules' errors."""
 
 from __future__ import annotations
 
