@@ -246,7 +246,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return a dictionary from the names of quantities to estimates, as texts with units of measurement."""
+    """Return a dictionary from the name of each quantity to its estimate, a text with the unit."""
     seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
     least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
     room = "unknown" if free is None else sized(free)
@@ -335,7 +335,8 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     """Return the names of the ontologies that a job is about, separated by commas.
 
     `names` are the ontologies whose content is equal to the input of the job. If there are several, return
-    only the ones that the targets of the job name; if the targets name none of them, return all.
+    only the ontologies for which a user requested that the result of the job get a name; if there was no such
+    request, return all.
     """
     from labelgrove.workers.ledger.ledger import Ledger
 

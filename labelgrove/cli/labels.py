@@ -37,10 +37,10 @@ def _answer(
 ) -> None:
     """Ask the graph about a version of an ontology, and print the rows of its answer.
 
-    `ask` takes the graph and the digest of the version, and returns the rows. `given` are the label keys in
-    the question: if one is unknown, the error gives a command that searches for the first unknown key.
-    `searched` is the text of a search: if no label contains it, keys and names with a similar spelling are
-    suggested.
+    `ask` takes the graph and the digest of the version, and returns the rows. `given` contains the
+    label keys that the user gave: if some are unknown, the error shows a command that searches for the first
+    of them. `searched` is the text that the user searches for: if no label contains it, keys and names with a
+    similar spelling are suggested.
     """
     from labelgrove.ontology.errors import UnknownLabelError
 

@@ -105,7 +105,10 @@ def _locus(stored: StoredSpace, keys: tuple[str, ...], method: LocusMethod) -> L
 
 
 def stored_locus(stored: StoredSpace, keys: tuple[str, ...], method: str = "exact") -> Locus:
-    """Return the locus of some labels: the result of an earlier job if there is one, else of a new job."""
+    """Return the locus of the observed labels `keys`, which a job computes.
+
+    If an earlier job computed it, read the stored result; otherwise, submit a job and wait for it.
+    """
     from labelgrove.workers.kinds.locus.file import read_locus
 
     options = {"method": method, "observed": keys}

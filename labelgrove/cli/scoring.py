@@ -39,7 +39,10 @@ def _candidates(given: str | None) -> str | list[str] | Subtree | None:
 
 @contextmanager
 def _naming_candidates(given: str | None) -> Iterator[None]:
-    """If the block raises an error about unknown labels, add to its message what ``--candidates`` accepts."""
+    """Extend the message of an error about unknown labels that the ``with`` block raises.
+
+    The message then also says what ``--candidates`` accepts.
+    """
     from labelgrove.ontology.errors import UnknownLabelError
     from labelgrove.ontology.spelling import close_words
 
@@ -137,7 +140,10 @@ def score(
 
 
 def _check_ending(out: Path | None) -> None:
-    """Raise an error if the file for the answers has the ending of an array or table file other than .csv."""
+    """Raise an error if the name of the file for the answers has an ending such as .npy.
+
+    All endings of files with outputs of a model are refused, except .csv: answers are not written as arrays.
+    """
     from labelgrove.adapter.outputs.outputfiles import FORMATS
     from labelgrove.ontology.errors import InputError
 

@@ -1,4 +1,7 @@
-"""Generate documents with several categories each, in a category graph with hubs, similar to LSHTC."""
+"""Generate a graph of categories, and documents with several categories each, similar to the LSHTC data.
+
+Some categories of the graph are hubs: they have very many children.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class Categories:
 def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
     """Generate a hierarchy with hubs, a vector for each category, and documents.
 
-    The vector of a category is near the vector of its parent.
+    Hubs are categories with very many children. The vector of a category is near that of its first parent.
 
     Notes
     -----
@@ -74,10 +77,9 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
 
 def categories_of_files(files: Files) -> Categories:
-    """Return the user's documents with categories in the largest connected component of the hierarchy.
+    """Read the user's documents, and keep only categories in one connected component of the hierarchy.
 
-    Categories outside that component are removed from the documents; documents that have no category left are
-    removed too.
+    This is the largest component. Documents that have no category in it are left out.
 
     Raises
     ------
@@ -104,7 +106,10 @@ def categories_of_files(files: Files) -> Categories:
 
 
 def _tree_with_hubs(rng: np.random.Generator, n_labels: int) -> NDArray[np.int64]:
-    """Return the first parent of each category, which has a smaller index; -1 for the root."""
+    """Return the index of the first parent of each category; -1 for the root.
+
+    The index of a parent is smaller than that of its child.
+    """
     parent = np.full(n_labels, -1, dtype=np.int64)
     ends = np.zeros(2 * n_labels, dtype=np.int64)  # one entry per label and child: hubs occur often
     filled = 1
@@ -119,7 +124,7 @@ def _tree_with_hubs(rng: np.random.Generator, n_labels: int) -> NDArray[np.int64
 
 
 def _vectors(rng: np.random.Generator, parent: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a vector for each category, near that of its first parent."""
+    """Return a vector for each category; it is near the vector of the first parent of the category."""
     step = rng.standard_normal((len(parent), _DIMENSIONS))
     vectors = np.empty_like(step)
     vectors[0] = step[0]

@@ -83,14 +83,17 @@ class FilePaths:
         return {f.name.replace("_", "-") for f in fields(self) if isinstance(getattr(self, f.name), Path)}
 
     def said(self) -> set[str]:
-        """Return the options of all inputs that the files provide.
+        """Return the options of all inputs that the files contain.
 
-        These are the options that `given` returns. ``columns`` is added if the file of probabilities has a
-        header, which names its columns.
+        These are the options that `given` returns. If the file of probabilities has a header, ``columns`` is
+        added, because the header names the columns.
         """
         named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
         return self.given() | ({"columns"} if named else set())
 
 
 OWN_FILES = {f.name: str(f.metadata["said"]) for f in fields(FilePaths) if f.metadata}
-"""What each file holds, by its name: an option of ``grove experiment``, and a parameter of its job."""
+"""A dictionary from the name of each file to a text that says what the file contains.
+
+The name is an option of ``grove experiment`` and a parameter of the job.
+"""

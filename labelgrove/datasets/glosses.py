@@ -47,7 +47,8 @@ class Glosses:
     documents : ndarray of shape (n_documents, n_dimensions), dtype=float64
         TF-IDF of the glosses, projected on the leading singular vectors; rows have unit length.
     classes : ndarray of shape (n_labels_of_graph, n_dimensions), dtype=float64
-        The same for the words and the gloss of each synset of `graph`, in canonical order.
+        A row for each synset of `graph`, in canonical order: the vector, made as for `documents`, of a text
+        that consists of the words and the gloss of the synset.
     """
 
     graph: LabelGraph
@@ -94,8 +95,8 @@ def glosses(n_dimensions: int = 300, n_labels: int = 0, *, named: bool = False) 
         Number of labels to choose; 0 means all. Labels with more leaf children are chosen first, and of
         labels with equally many, those that come first in canonical order.
     named : bool, default=False
-        Whether each document consists of the words of its synset and the whole gloss. By default, it is the
-        gloss without the words that name the synset or its label.
+        If set, a document is a list of the words that name its synset, and the whole gloss. By default, it is
+        the gloss without the words that name the synset or the label of the document.
 
     Raises
     ------

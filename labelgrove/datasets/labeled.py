@@ -38,5 +38,5 @@ class Labeled:
 
 
 def spread(n: int, wanted: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `wanted` different numbers below `n` in random order, or all if `wanted` is larger than `n`."""
+    """Draw `wanted` of the indices from 0 to `n` - 1 in random order; all of them if `wanted` exceeds `n`."""
     return rng.permutation(n)[: min(n, wanted)]

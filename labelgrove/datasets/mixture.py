@@ -23,7 +23,8 @@ class Mixture:
     labels : ndarray of shape (n_labels, n_dimensions)
         The mean of each class, a point in the ball; it is also the point of the class in the metric space.
     observed : ndarray of shape (n_observed,)
-        The observed classes, spread over the ball: each is the class farthest from those before it.
+        The indices of the observed classes. The first is class 0; each further one is the class whose
+        distance to the nearest class chosen before it is the largest.
     space : EuclideanSpace
     """
 
@@ -35,7 +36,7 @@ class Mixture:
     def draw(
         cls, n_labels: int, n_dimensions: int, n_observed: int, radius: float, rng: np.random.Generator
     ) -> Mixture:
-        """Draw classes uniformly from a ball of radius `radius`, and choose observed ones spread over it."""
+        """Draw class means uniformly from a ball of radius `radius`, and choose the observed classes."""
         directions = rng.standard_normal((n_labels, n_dimensions))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         labels = radius * rng.random((n_labels, 1)) ** (1 / n_dimensions) * directions
@@ -59,8 +60,8 @@ class Mixture:
     def estimated_means(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw `n` samples of each observed class, and return an estimate of its mean.
 
-        The samples are divided into 8 blocks; the estimate is the median of the block means in each
-        coordinate.
+        The samples of a class are divided into 8 groups. Each coordinate of the estimate is the median of
+        this coordinate over the means of the groups.
         """
         centers = self.labels[self.observed]
         samples = centers[:, None, :] + rng.standard_normal((len(centers), n, centers.shape[1]))

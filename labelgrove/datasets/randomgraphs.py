@@ -1,6 +1,6 @@
 """Draw random label graphs of four kinds: trees, small-world graphs, random graphs and growing graphs.
 
-The examples of prediction regions and of selection use them.
+`grove plot` and the experiments on selection use these graphs.
 
 Keys are the vertex numbers, padded with zeros, so that byte order is numeric order. Networkx draws the
 graphs. It uses a random generator of Python's standard library, initialized with the argument `seed`.

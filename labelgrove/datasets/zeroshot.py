@@ -32,9 +32,10 @@ class ZeroShot:
     predicted : Predicted
         Predictions at temperature 1; predictions at other temperatures are computed from them.
     spaces : dict of str to MetricSpace
-        Each space that can be made from the data. ``internal`` has the distances between the class vectors.
-        ``tree`` and ``graph`` have distances in the hierarchy. With glosses, only the classes may be answers
-        in them; with a user's files, the labels chosen with ``--answers``. In ``tree, ancestors``, the
+        A dictionary from the name of a space to the space, for each space that can be made from the data.
+        ``internal`` has the distances between the class vectors. ``tree`` and ``graph`` have distances in the
+        hierarchy: if the data are glosses, only the classes may be answers in these two spaces; if they are a
+        user's files, the labels chosen with ``--answers`` may. ``tree, ancestors`` is like ``tree``, but the
         ancestors of the classes may be answers too. ``complete`` is the complete graph of the classes.
     """
 
@@ -115,7 +116,10 @@ def _of_files(files: Files, part: int, n_parts: int) -> ZeroShot:
 
 
 def _dealt(predicted: Predicted, part: int, n_parts: int) -> Predicted:
-    """Return part number `part` of the samples; the sizes of the `n_parts` parts differ by at most one."""
+    """Divide the samples at random into `n_parts` parts, and return the part with index `part`.
+
+    The sizes of the parts differ by at most one.
+    """
     n = len(predicted.truth)
     if n_parts > n:
         raise InputError(

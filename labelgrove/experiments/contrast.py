@@ -192,7 +192,7 @@ def judge(
     contrasts : sequence of Contrast
         One for each setting.
     before, after : str
-        Names of the two rules in the sentence.
+        The names of the two rules, as the sentence `Finding.because` writes them.
     worse : Verdict, default=Verdict.REVERSES
         The verdict if no setting is better and at least one is worse. If `before` is not a rule but a bound
         on the errors of `after`, give `Verdict.FAILS`: errors above a bound refute a claim, but do not show

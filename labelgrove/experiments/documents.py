@@ -52,9 +52,10 @@ class Identity:
 
 
 def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
-    """Return what decides the results, besides the settings and the files of a user.
+    """Return what decides the results of units, besides the settings and the files of a user.
 
-    ``libraries`` are the versions of the libraries and of Python; ``data`` are the digests of installed data.
+    The result is a dictionary. Its entry ``libraries`` has the versions of the libraries and of Python, and
+    its entry ``data`` has the digests of installed data.
 
     Raises
     ------
@@ -142,9 +143,9 @@ def write_overview(
     ----------
     folder : Path
     documents : sequence of mapping
-        The experiments in the order of the pages.
+        The document of each experiment, in the order in which the pages show the experiments.
     seconds : sequence of float
-        The wall-clock seconds that each of them took.
+        The wall-clock seconds that each experiment took.
 
     Returns
     -------

@@ -38,8 +38,8 @@ class Claim:
     inputs : str
         The data on which the experiment tests it by default.
     own_files : tuple of tuple of str
-        The files of a user on which the experiment can test the claim instead. Each entry is a set of options
-        for files; the user has to give all options of one set, and no other option for a file.
+        The files of a user on which the experiment can test the claim instead. Each inner tuple is a set
+        of options for files. The user has to give all options of one set, and no other option for a file.
     command : str
         The command that repeats the table of the source paper, for a user who has the data of that table as
         files; empty if no files are needed.

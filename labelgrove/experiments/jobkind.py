@@ -88,7 +88,7 @@ def _is_file(entry: Any) -> bool:
 
 
 def _is_environment(given: Any) -> bool:
-    """Return whether a value is a mapping of ASCII texts to ASCII texts, as `_flat` returns."""
+    """Return whether a value is a dictionary from ASCII texts to ASCII texts, like the result of `_flat`."""
     return isinstance(given, dict) and all(
         isinstance(v, str) and v.isascii() for v in (*given, *given.values())
     )
@@ -110,10 +110,10 @@ def _settings(parameters: Mapping[str, Any]) -> Any:
 
 
 def _flat(experiment: Experiment[Any, Any], found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return everything in the environment that decides the result of a unit, as one mapping.
+    """Return one dictionary of what decides the result of a unit, besides the settings and files of a user.
 
-    It contains the version of the experiment, and the entries of `found`, the result of
-    `documents.environment`.
+    It contains the version of the experiment, the versions of Python and the libraries, and the digests of
+    installed data. The versions and digests come from `found`, the result of `documents.environment`.
     """
     return {"experiment": str(experiment.version), **found["libraries"], **found["data"]}
 
@@ -222,7 +222,10 @@ def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any) -> byte
 
 
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
-    """Estimate units and bytes; the time of training does not follow from sizes, so it stays unknown."""
+    """Estimate the number of units and the bytes of their results.
+
+    The time is not estimated: the time that training takes cannot be computed from the sizes of the data.
+    """
     del subject
     n_units = len(_plan(parameters))
     return Estimate(n_units, 2 * n_units * _UNIT_BYTES, 0)

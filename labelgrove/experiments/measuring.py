@@ -45,7 +45,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     ----------
     space : MetricSpace
     predicted : Predicted
-        The predictions; their truths are allowed labels of `space`.
+        The predictions; every true label is an allowed label of `space`.
 
     Returns
     -------
@@ -131,9 +131,9 @@ def squared_errors(
 
 
 def tempered(probabilities: NDArray[Any], temperature: float) -> NDArray[np.float64]:
-    """Return the probabilities that the same logits give at another temperature, always in float64.
+    """Divide the logarithms of the probabilities in each row by `temperature`, and return their softmax.
 
-    Rows that are not valid weights raise `WeightError`.
+    The result is float64. If a row is not valid as weights, raise `WeightError`.
 
     >>> tempered(np.array([[0.8, 0.2]]), 0.5).round(3).tolist()
     [[0.941, 0.059]]
@@ -155,7 +155,10 @@ def fitted_temperature(predicted: Predicted) -> float:
 
 
 def argmax_columns(order: NDArray[np.int64], probabilities: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of least expected 0-1 loss in each row; of tied columns, that of least `order`."""
+    """Return for each row the index of the column with the least expected 0-1 loss.
+
+    `order` has a number for each column; of tied columns, the one with the smallest number is returned.
+    """
     arranged = np.argsort(order, kind="stable")
     out = np.empty(len(probabilities), dtype=np.int64)
     for start in range(0, len(probabilities), _ROWS):

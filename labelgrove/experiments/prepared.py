@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "forget", "kept", "named_files", "turn"]
 
 _IDLE_S = 60.0
-"""Seconds after the last unit of a job in this process until its data are released."""
+"""The data of a job are released this many seconds after its last unit in this process has ended."""
 
 _NEW = "new-"
 """Beginning of the name of a folder that is not locked yet."""
 
 _NEW_S = 60.0
-"""Seconds after which a folder that is still new was left by a killed process."""
+"""If a folder still has the prefix `_NEW` after this many seconds, its process was killed."""
 
 turn = threading.Lock()
 """Held while a unit runs: its data, limit of BLAS threads and warning filters apply to the whole process."""
@@ -84,7 +84,10 @@ class Prepared:
 
 
 _last: list[Prepared] = []
-"""What was prepared last, at most one entry; it stays in memory between the units of a job."""
+"""A list with the `Prepared` of the last job, or an empty list.
+
+It stays in memory between the units of a job.
+"""
 
 _idle = threading.Timer(_IDLE_S, lambda: None)  # replaced after each unit
 
@@ -93,8 +96,8 @@ _idle = threading.Timer(_IDLE_S, lambda: None)  # replaced after each unit
 def kept(work: Work) -> Iterator[Prepared]:
     """Yield the files and data of a job for one of its units; the caller must hold the lock `turn`.
 
-    They are kept for the next unit. They are released after an error, after a minute without a unit, or when
-    a unit of another job begins.
+    The files and data are kept for the next unit. They are released after an error, after a minute without a
+    unit, or when a unit of another job begins.
 
     Raises
     ------
@@ -151,7 +154,7 @@ def _path(folder: Path, name: str, entry: Mapping[str, str]) -> Path:
 
 @contextmanager
 def _provided(work: Work) -> Iterator[Files | None]:
-    """Yield the files of a job, which exist during the block.
+    """Yield the files of a job, which exist until the ``with`` block ends.
 
     If the job has no files, yield None and make no folder.
     """
@@ -193,9 +196,10 @@ def _locked_folder(shared: Path) -> Iterator[Path]:
 
 
 def _sweep(shared: Path) -> None:
-    """Remove the folders that no process has locked: their processes were killed.
+    """Remove the folders in `shared` that no process has locked, because their processes were killed.
 
-    A process ID would not tell, because processes in several containers may share the folder.
+    A process ID could not show that a process was killed, because processes in several containers may use
+    `shared`, and each container has its own process IDs.
     """
     for path in list(shared.iterdir()) if shared.is_dir() else []:
         with contextlib.suppress(OSError):

@@ -28,7 +28,8 @@ def grouped(
 ) -> dict[tuple[Any, ...], list[Record]]:
     """Group the results of all units by the values of the parameters `names`.
 
-    If `part` is given, take only this entry of each result.
+    The keys of the returned dictionary are tuples of these values. If `part` is given, the groups
+    contain only the entry `part` of each result.
     """
     found: dict[tuple[Any, ...], list[Record]] = {}
     for unit, result in results:

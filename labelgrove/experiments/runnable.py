@@ -1,4 +1,4 @@
-"""Check a request for an experiment, explain its errors, and write it as a command."""
+"""Check a request to run an experiment, explain its errors, and write the request as a command."""
 
 from __future__ import annotations
 

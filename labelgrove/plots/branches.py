@@ -26,11 +26,12 @@ class Forest:
     order : ndarray of shape (n,)
         The index of the label at each position of the preorder.
     parent : ndarray of shape (n,)
-        The position of the parent, -1 for a root.
+        For the label at each position, the position of its parent; -1 for a root.
     end : ndarray of shape (n,)
-        The end of each branch: the branch of v consists of the positions ``v, ..., end[v] - 1``.
+        For the label at each position v, the end of its branch: the label and all labels below it have the
+        positions ``v, ..., end[v] - 1``.
     depth : ndarray of shape (n,)
-        The number of edges up to the root.
+        For the label at each position, the number of edges up to the root.
     """
 
     order: NDArray[np.int64]
@@ -39,7 +40,7 @@ class Forest:
     depth: NDArray[np.int64]
 
     def children(self, v: int) -> list[int]:
-        """Return the positions of the children of v, in ascending order."""
+        """Return the positions of the children of the label at position `v`, in ascending order."""
         found, c = [], v + 1
         while c < self.end[v]:
             found.append(c)

@@ -22,11 +22,11 @@ _CELL = 0.02
 _PAD = 1
 """The number of squares that stay free around a mark."""
 _GAP = np.array([3, 0])
-"""The number of squares that stay free left and right of a name, and above and below it."""
+"""Two numbers of squares that stay free: to the left and right of a name, and above and below it."""
 _NEAR = 0.06
 """The largest distance in inches between a mark and its name without a line that joins them."""
 _CROSSING = 0.03
-"""The extra distance, in inches, that a name is moved away to avoid covering one square of a line."""
+"""A name is written up to this many inches farther from its mark for each square of a line left uncovered."""
 
 
 class Names:
@@ -138,16 +138,17 @@ class Names:
         return np.asarray(self._ax.transData.inverted().transform(points))
 
     def _fill(self, grid: NDArray[np.bool_], low: ArrayLike, high: ArrayLike) -> None:
-        """Mark the squares between two corners, including the corners, as taken."""
+        """Set squares of `grid` to True: those of the rectangle from corner `low` to corner `high`."""
         corners = np.asarray([low, high], dtype=float)
         (left, bottom), (right, top) = np.maximum(np.floor(corners), -1).astype(int)
         grid[max(bottom, 0) : top + 1, max(left, 0) : right + 1] = True
 
 
 def _within_boxes(grid: NDArray[np.bool_], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each box of `size` (columns, rows) in `grid`, return how many of its squares are set.
+    """Count the squares that are True in each box of a grid.
 
-    The count at a row and a column is that of the box whose lower left square is there.
+    A box is a rectangle of squares of `grid`; `size` is its number of columns and its number of rows. The
+    entry of the result at a row and a column is the count for the box whose lower left square is there.
     """
     columns, rows = size
     if rows > grid.shape[0] or columns > grid.shape[1]:

@@ -38,9 +38,9 @@ _ON_COLOR: dict[str, Any] = {
 }
 _SMALLEST_LABELED = 0.006
 _SMALLEST_OBSERVED = 0.04
-"""Regions with a smaller share of the simplex get no text.
+"""The smallest share of the simplex at which the region of an observed label gets a text.
 
-This share is larger for observed labels, because they are also named at their corner.
+For other labels the smallest share is lower, because they are not named at a corner.
 """
 
 _SHARED: dict[str, Any] = {"fill": False, "hatch": "....", "linewidth": 0, "edgecolor": INK, "alpha": 0.35}
@@ -75,8 +75,8 @@ def prediction_regions(
     figure : Figure
         Each region shows the name of its label. The region of an observed label has the color of its corner.
         The color of any other region mixes the colors of the three corners by the probabilities at the center
-        of the region. A label without room in its region is listed below the panel, unless it is observed:
-        each observed label is also named at its corner.
+        of the region. If a name does not fit in its region, it is listed below the panel. Names of
+        observed labels are not listed there, because each is also written at its corner.
 
     Raises
     ------
@@ -239,11 +239,10 @@ def _frame(ax: Axes) -> None:
 
 
 def _side(c: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the two ends of the side that carries the scale of corner `c`, and a vector.
+    """Return the start and the end of one side of the triangle, and a vector at a right angle to the side.
 
-    The vector points out of the triangle, at a right angle to this side.
-
-    The scale runs from the previous corner (probability 0) to corner `c` itself (probability 1).
+    The vector points out of the triangle. Along the side, the scale of corner `c` is drawn: its probability
+    rises from 0 at the start, which is the previous corner, to 1 at the end, which is corner `c`.
     """
     start, end = _CORNERS[(c + 2) % 3], _CORNERS[c]
     return start, end, np.array([end[1] - start[1], start[0] - end[0]])
@@ -310,7 +309,10 @@ def _width_at(ax: Axes, place: NDArray[np.float64], text: Text) -> float:
 
 
 def _fit(ax: Axes, text: Text, room: float, *, less: float = 0.0) -> bool:
-    """Cut a text to `room` times the side of the triangle, minus `less` pixels; return whether it fits."""
+    """Cut a text to a width, and return whether it fits.
+
+    The width is `room` times the length of a side of the triangle, minus `less` pixels.
+    """
     return shorten_to_fit(text, room * _pixels(ax) - less)
 
 

@@ -50,9 +50,10 @@ def animals_of(wordnet: Path) -> bytes:
 
 
 def _record(line: str, offsets: set[str]) -> str:
-    """Return a record with only its pointers up and down the hierarchy to records in `offsets`.
+    """Return a record without pointers that lead out of the extract or are not about the hierarchy.
 
-    Return an empty text if the record itself is not in `offsets`.
+    `offsets` contains the offset of each record of the extract. If this record is not in the extract, return
+    an empty text.
     """
     if line[:8] not in offsets:
         return ""

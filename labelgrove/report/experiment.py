@@ -203,8 +203,9 @@ def _contrasts(findings: Sequence[Mapping[str, Any]]) -> Iterator[Pictures | Fol
 def _relative(contrast: Mapping[str, Any]) -> tuple[str, float, float | None, float | None]:
     """Return a row for the picture of the relative differences of a contrast.
 
-    The row has the setting, the share of the error that the second rule saves there, in percent, and the two
-    ends of the interval of this share, None if it has no interval.
+    The row contains the setting, and the percentage by which the error of the second rule is smaller
+    than that of the first. Then it contains the two ends of the interval of this percentage, or None twice if
+    there is no interval.
     """
     middle, width, before = 100 * contrast["relative"], contrast["half_width"], contrast["before"]
     if width is None or before == 0:

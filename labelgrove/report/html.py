@@ -16,7 +16,7 @@ from labelgrove.report.svg import Element, clean, element
 __all__ = ["to_html"]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""The policy of the page: the browser only shows it, so a defect in escaping cannot run or load anything."""
+"""The content security policy of the page: the browser runs and loads nothing, even if escaping fails."""
 
 _SIGNS = {"good": "✓", "mixed": "◐", "bad": "✕", "open": "?"}
 

@@ -82,8 +82,8 @@ class Histogram:
     ----------
     title, x_label : str
     edges : tuple of float
-        The ends of the bins. If all are whole numbers, each bar is centered on the lower end of its bin,
-        unless there are so many bins that neighboring ones are joined.
+        The ends of the bins. If all are whole numbers, each bar is centered on the lower end of its bin. If
+        there are so many bins that neighboring bins are joined, each bar covers the bins that it joins.
     rules : tuple of (str, tuple of int, float)
         The name of each rule, the number of samples in each bin, and E[d²].
     oracles : tuple of str
@@ -161,19 +161,20 @@ class Branches:
 
 @dataclass(frozen=True)
 class Differences:
-    """How much smaller the error of the second of two rules is than that of the first, with intervals.
+    """Differences between the errors of two rules on the same data, with intervals.
 
-    Both rules are applied to the same data. A value above zero means that the second rule is better.
+    A difference is the error of the first rule minus the error of the second rule, or the share of the first
+    error that the second rule saves. If it is above zero, the second rule is better.
 
     Attributes
     ----------
     title, x_label, better, worse : str
-        `better` and `worse` are the texts for settings where the second rule is better or worse.
+        `better` and `worse` are the texts for rows in which the second rule is better or worse.
     rows : tuple of (str, float, float or None, float or None)
-        Each setting, the value for it, and the two ends of the interval of this value, None if there is no
-        interval.
+        For each row: its name, the difference, and the two ends of the interval of the difference, or None
+        twice if there is no interval. The name is a setting, or the first rule.
     oracles : tuple of str
-        The settings of rules that know the truth; they are bounds, and cannot be chosen.
+        The names of the rows whose first rule knows the truth. Such a rule is a bound, and cannot be chosen.
     """
 
     title: str

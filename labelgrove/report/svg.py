@@ -171,6 +171,7 @@ class Drawing:
     root : Element
         The ``svg`` element.
     legend : list of (class, text, sign)
+        For each line of the legend: its CSS class, the text that explains the sign, and the sign.
     """
 
     def __init__(self, width: float, height: float) -> None:
@@ -199,8 +200,8 @@ class Drawing:
     def below(self, x: Scale, rows: Iterable[tuple[float, float]], bottom: float, label: str) -> None:
         """Draw the x-axis below the rows of a picture, with a grid and a line at zero.
 
-        The grid and the zero line are drawn only inside the `rows`, each given as (top, bottom). They do not
-        cross the names above the rows.
+        The grid and the zero line are drawn only inside the rows, so that they do not cross the names above
+        the rows. `rows` has for each row the y of its top and the y of its bottom.
         """
         strips = list(rows)
         for value in x.ticks(6):

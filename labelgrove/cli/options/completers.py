@@ -84,7 +84,10 @@ def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[
 
 
 def _read(names: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """Return what `names` reads from the database at the URL of the settings; nothing after any error."""
+    """Call `names` with the URL of the database, and return what it reads: words, each with a help text.
+
+    After any error, return an empty list.
+    """
     from labelgrove.ontology.settings import Settings
 
     try:

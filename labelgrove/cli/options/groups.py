@@ -1,4 +1,4 @@
-"""Combine options that more than one command has into one decorator."""
+"""Make one decorator of several options, for options that more than one command needs."""
 
 from __future__ import annotations
 

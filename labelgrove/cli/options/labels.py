@@ -51,10 +51,10 @@ def read_keys(source: str) -> list[str]:
 
 @contextmanager
 def with_hint_on_lines(given: object) -> Iterator[None]:
-    """Add to a `BindingError` of the block a hint about the mistake in a file that probably caused it.
+    """If the ``with`` block raises a `BindingError`, add a hint about the probable mistake in the file.
 
-    Such mistakes are a header, and several labels in one line. `given` contains the labels that the user
-    gave; there is a hint only if they came from a file (`LabelLines`).
+    The mistake may be a header, or several labels in one line. `given` contains the labels that the user
+    gave. A hint is added only if they came from a file (`LabelLines`).
     """
     from labelgrove.adapter.columns.labelnames import header_hint
     from labelgrove.ontology.errors import BindingError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GIVEN_TWICE", "asking", "read_pairs", "read_parameters"]
 
 GIVEN_TWICE = 'is given twice; a list is one value, such as \'["a", "b"]\''
-"""The end of the error about a parameter that is given twice; the name of the parameter comes before it."""
+"""The end of the error message for a parameter that is given twice; it follows the name of the parameter."""
 
 
 def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
@@ -59,7 +59,10 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
 
 
 def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
-    """Return a dictionary from the names to the values in texts ``NAME=VALUE``; errors name the `option`."""
+    """Split texts ``NAME=VALUE``, and return a dictionary from each name to its value.
+
+    The messages of errors begin with `option`, the option with which the texts were given.
+    """
     from labelgrove.ontology.errors import InputError
 
     pairs: dict[str, str] = {}
@@ -74,9 +77,9 @@ def read_pairs(option: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def _keys(parameter: Parameter, text: str, value: Any) -> Any:
-    """Return the label keys in a value: a JSON list, the path of a file, or a comma-separated list.
+    """Return the label keys that a value gives as a JSON list, as the path of a file, or separated by commas.
 
-    A value that means something else to the parameter, such as a digest, is returned unchanged.
+    Some values of the parameter are not label keys, such as a digest; they are returned unchanged.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers.kinds.parameters import is_digest

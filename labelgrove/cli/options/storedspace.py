@@ -104,8 +104,8 @@ class StoredSpace:
     def answer(self, title: str, kind: str, options: Mapping[str, Any]) -> str:
         """Return the digest of the result of a job on this space.
 
-        `options` are the parameters of the job that do not name the space. The other arguments and the errors
-        are those of `cli.waiting.answering.answer`.
+        `options` contains the parameters of the job, except those that describe the space: ontology, metric
+        and labels. The other arguments and the errors are those of `cli.waiting.answering.answer`.
         """
         version = f"{self.ontology}@{self.graph.digest}"
         space = {"ontology": version, "metric": self.metric, "labels": self.labels}
@@ -127,13 +127,16 @@ class StoredSpace:
         return self.name(key) or key
 
     def named(self, keys: Iterable[str]) -> list[dict[str, str]]:
-        """Return a dictionary with ``key`` and ``name`` for each key, as JSON documents contain them."""
+        """Return a list of dictionaries for JSON: one for each key, with the entries ``key`` and ``name``."""
         listed = list(keys)
         names = self.graph.names.take(self.graph.keys.indices(listed))
         return [{"key": key, "name": name} for key, name in zip(listed, names, strict=True)]
 
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
-        """Return labels as text: all of them, or `limit` that are spread evenly over their order."""
+        """Return labels as text: all of them, or `limit` of them and the number of all.
+
+        If there are more than `limit`, they are taken at equal steps from the first.
+        """
         step = max(1, len(keys) // limit)
         chosen = list(keys)[::step][:limit]
         shown = ", ".join(f"{key} ({self.title(key)})" if self.title(key) != key else key for key in chosen)

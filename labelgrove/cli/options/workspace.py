@@ -48,7 +48,7 @@ def with_workspace(command: Callable[Concatenate[Workspace, P], R]) -> Callable[
 def open_workspace(settings: Settings) -> Workspace:
     """Return the workspace of `settings`.
 
-    If the graph was lost and the workspace repairs it, the results of jobs are shown in the graph again.
+    If the graph was lost and the workspace repairs it, the results of jobs are written into it again.
     """
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -56,9 +56,9 @@ def open_workspace(settings: Settings) -> Workspace:
 
 
 def _bring_results_back(workspace: Workspace) -> None:
-    """Show the results of jobs in the graph again, after the graph was lost and has been repaired.
+    """After the graph was lost and has been repaired, write the results of jobs into it again.
 
-    A running worker would do this too, but perhaps there is none.
+    A running worker would do this too, but perhaps no worker is running.
     """
     from labelgrove.workers.showing import bring_back
 

@@ -44,9 +44,10 @@ def give(text: str, out: Path | None, what: str) -> None:
 
 @contextmanager
 def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
-    """Yield an array that the block fills; after the block, it becomes the ``.npy`` file at `path`.
+    """Yield an array for the ``with`` block to fill; after the block, it becomes the file `path` (``.npy``).
 
-    The file is replaced only as a whole. The array is a memory map, so it may be larger than memory.
+    A file that exists at `path` is replaced only as a whole. The array is a memory map, so it may be larger
+    than memory.
     """
     import numpy as np
 
@@ -66,7 +67,10 @@ def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iter
 
 
 def write_axes(out: Path, rows: Iterable[str], columns: Iterable[str]) -> None:
-    """Write the keys of rows and columns beside `out`, the file with distances; print what was written."""
+    """Write the keys of the rows and of the columns of a table of distances to two files.
+
+    The files are next to `out`, which already contains the distances. Print on stderr what was written.
+    """
     for what, keys in (("rows", rows), ("columns", columns)):
         beside = out.with_suffix(f".{what}.txt")
         write_file(beside, ("\n".join(keys) + "\n").encode(), f"the keys of the {what}")

@@ -33,7 +33,7 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[Progress]:
-        """Show the bar while the block runs, if stderr is a terminal."""
+        """Show the bar while the ``with`` block runs, if stderr is a terminal."""
         if not sys.stderr.isatty():
             yield self
             return

@@ -1,4 +1,4 @@
-"""Write CSV, and protect text in it that a spreadsheet would run as a formula."""
+"""Write CSV; on request, change text in it so that a spreadsheet does not run the text as a formula."""
 
 from __future__ import annotations
 

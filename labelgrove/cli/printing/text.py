@@ -33,7 +33,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text; on a terminal, replace characters that would control the terminal by escapes."""
+    """Print text; on a terminal, with escapes such as ``\\x1b`` in place of characters that control it."""
     if (sys.stderr if err else sys.stdout).isatty():
         text = escaped(text)
     click.echo(text, err=err, nl=nl, color=True)  # otherwise click removes color codes for programs
@@ -78,7 +78,7 @@ def when(seconds: float | None) -> str | None:
 
 
 def escaped(text: str) -> str:
-    """Return `text` with escapes in place of characters that would control a terminal."""
+    """Return `text` with an escape, such as ``\\x1b``, in place of each character that controls terminals."""
     return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

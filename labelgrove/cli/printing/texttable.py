@@ -99,7 +99,10 @@ def laid_out(
 
 
 def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """Split a table that is too wide, and yield the columns of each part; every part begins with column 0."""
+    """Split a table that is too wide into parts, and yield the indices of the columns of each part.
+
+    Every part begins with the first column of the table.
+    """
     wanted = [max(least_, min(size, _READABLE)) for size, least_ in zip(widths, least, strict=True)]
     block = [0]
     for i in range(1, len(widths)):
@@ -113,7 +116,7 @@ def _blocks(widths: Sequence[int], least: Sequence[int], width: int | None) -> I
 def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> list[int]:
     """Return a width for each column, so that the table fits in `width` characters if possible.
 
-    The widest columns are narrowed first. No column becomes narrower than its minimum width, in `least`.
+    The widest columns are narrowed first. `least` contains the minimum width of each column.
     """
     if width is None:
         return list(widths)
@@ -132,7 +135,7 @@ def _fitted(widths: Sequence[int], least: Sequence[int], width: int | None) -> l
 def _parts(text: str, size: int, wraps: bool) -> list[str]:
     """Return the lines of a cell.
 
-    If the text is too long for one line, it is broken into several if `wraps` is set, and cut otherwise.
+    A text that is too long for one line is broken into several lines if `wraps` is set; otherwise, it is cut.
     """
     if shown_width(text) <= size:
         return [text]

@@ -18,8 +18,8 @@ __all__ = ["answer", "answering_job"]
 def answer(workspace: Workspace, title: str, kind: str, parameters: Mapping[str, Any]) -> str:
     """Return the digest of the result of a job; submit the job and wait if the ledger has no result yet.
 
-    The result may not be in the graph yet: the next sweep, by a worker or by a command that waits for a job,
-    shows it there.
+    The result may not be in the graph yet. In that case, a worker, or the next command that waits for a job,
+    writes it into the graph.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["check_waitable", "follow", "result_of"]
 
 _PATIENCE_S = 10.0
-"""Seconds after which an unclaimed job probably has no worker."""
+"""If no worker has claimed a job after this many seconds, probably no worker is running."""
 
 
 def check_waitable(workspace: Workspace) -> None:
@@ -39,10 +39,10 @@ def follow(
     """Wait until `job` is done, failed or cancelled, and return it; meanwhile, show its progress on stderr.
 
     If stderr is a terminal, `progress` shows a bar; otherwise, each change of the progress is printed as a
-    line. By default, wait also until the result of the job has its name and is shown in the graph. With
-    ``publish=False``, return as soon as the job has ended; in that case, no lines of progress are printed if
-    there is no broker and this process runs the job. After Ctrl-C, `go_on` is shown as the command that
-    continues the work, by default ``grove jobs watch``.
+    line. By default, wait also until the result of the job is in the graph and has the name that was
+    requested for it, if any. With ``publish=False``, return as soon as the job has ended. If moreover there
+    is no broker, so that this process runs the job, no lines of progress are printed. After Ctrl-C, `go_on`
+    is printed as the command that continues the work; by default, this is ``grove jobs watch``.
     """
     from labelgrove.workers.client import wait
     from labelgrove.workers.ledger.states import State

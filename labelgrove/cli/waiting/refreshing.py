@@ -18,10 +18,11 @@ __all__ = ["check_refreshed", "refresh_stale", "refresh_table"]
 def refresh_stale(
     workspace: Workspace, ontology: str, *, dry_run: bool = False, wait: bool = True
 ) -> list[dict[str, Any]]:
-    """Submit the stale jobs of `ontology` again; return a dictionary for each stale job.
+    """Submit the stale jobs of `ontology` again; return a list with one dictionary for each stale job.
 
-    The dictionary says which job was submitted in place of the stale one, or why none was; its values are
-    plain values for JSON. Wait for the jobs if `wait` is set; submit none if `dry_run` is set.
+    The dictionary says which job was submitted in place of the stale job, or why none was submitted. It has
+    only values that JSON allows. If `wait` is set, wait for the submitted jobs. If `dry_run` is set, submit
+    nothing.
     """
     from labelgrove.workers import client
     from labelgrove.workers.refresh import refresh

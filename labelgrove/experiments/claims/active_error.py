@@ -19,14 +19,15 @@ from labelgrove.training import fit_predict
 __all__ = ["EXPERIMENT", "ActiveError", "Settings"]
 
 _GIVEN = "your own"
-"""The name of the features that a user gives as files."""
+"""The name under which results show features that a user gave as files."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Settings of the experiment.
 
-    `rounds` are the numbers of labels that are added to the start set; a model is trained for each number.
+    `n_start` labels are observed at the start. Each number in `rounds` is a number of labels that are then
+    added; a model is trained for each of these numbers.
     """
 
     n_start: int = 50
@@ -39,10 +40,11 @@ class Settings:
 
 
 class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"]):
-    """Add labels, chosen actively or at random, to the same start set, and train a model on their samples.
+    """Begin with the same observed labels, add labels chosen actively or at random, and train a model.
 
-    `prepare` returns a dictionary from each type of features to a function. The function takes a seed and
-    returns the samples of this seed.
+    The model is trained on the samples of the observed and the added labels. `prepare` returns a dictionary
+    with an entry for each type of features: "masked" and "named" glosses, or the user's own. The value is a
+    function that takes a seed and returns the samples of this seed.
     """
 
     claim = Claim(

@@ -30,8 +30,9 @@ _POINTS = 20
 class Settings:
     """Settings of the experiment.
 
-    `n_start` is the number of labels observed at the start. `rounds` is the number of labels then picked on a
-    random tree, and `large_rounds` the number picked on the large tree, which has its own `large_seeds`.
+    `n_start` is the number of labels observed at the start. After that, `rounds` labels are picked on each
+    random tree of `n_labels` labels, once for each of `seeds`. On the large tree, `large_rounds` labels are
+    picked, once for each of `large_seeds`.
     """
 
     n_labels: int = 100
@@ -60,7 +61,7 @@ class ActiveLocus(OnGlosses[Settings, "MetricSpace | None"]):
         return Settings()
 
     def units(self, settings: Settings) -> Sequence[Record]:
-        """Return one unit for each tree and seed."""
+        """Return one unit for each seed of the random trees, and one for each seed of the large tree."""
         return [
             *({"tree": "random", "seed": seed} for seed in settings.seeds),
             *({"tree": "large", "seed": seed} for seed in settings.large_seeds),

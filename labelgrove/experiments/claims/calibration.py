@@ -74,7 +74,10 @@ class Calibration(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """At each temperature, measure ECE once, and E[d²] and accuracy in every space."""
+        """At each temperature, measure ECE, and measure E[d²] and accuracy in every space but ``complete``.
+
+        ECE does not depend on the space.
+        """
         found = self.trial(data, settings, unit["seed"])
         columns, truth = np.array(found.predicted.columns), np.array(found.predicted.truth)
         order = np.argsort(np.argsort(columns))

@@ -21,7 +21,8 @@ _KINDS = ("probabilities", "votes of five neighbors", "float32", "saturated")
 class Settings:
     """Settings of the experiment.
 
-    `sizes` are the numbers K of columns, and `n_rows` is the number of rows of each type in a unit.
+    The rows are probability vectors. `sizes` are the numbers K of their columns. In each unit, `n_rows` rows
+    of each of four types are drawn (`CompleteGraph.measure`).
     """
 
     sizes: tuple[int, ...] = (2, 10, 100)
@@ -30,9 +31,9 @@ class Settings:
 
 
 class CompleteGraph(Experiment[Settings, None]):
-    """Compare the Fréchet mean with argmax on random rows of four types, with columns in random order.
+    """Compare the Fréchet mean with argmax on random probability vectors, with columns in random order.
 
-    The run stops with an error at a row on which they differ.
+    If the Fréchet mean and argmax differ on a vector, the run stops with an error.
     """
 
     claim = Claim(
@@ -54,9 +55,11 @@ class CompleteGraph(Experiment[Settings, None]):
         """Load nothing, because `measure` draws the rows."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Compare the Fréchet mean with argmax on the rows of all four types.
+        """Compare the Fréchet mean with argmax on rows of four types.
 
-        Raise `ArgmaxIdentityError` if they differ on a row.
+        These are: shares of five votes, many of them tied; uniformly random probabilities; the same in
+        float32; the same made sharp, so that nearly all probability is in one column. If the Fréchet mean and
+        argmax differ on a row, raise `ArgmaxIdentityError`.
         """
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))

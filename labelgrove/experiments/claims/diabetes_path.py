@@ -1,4 +1,7 @@
-"""Diabetes on a path graph: the labels are numbers, and E[d²] is the mean squared error."""
+"""Diabetes on a path graph: each label is a bin of the measured progression.
+
+Distances are differences between bin indices, so E[d²] is the mean squared error in bins².
+"""
 
 from __future__ import annotations
 

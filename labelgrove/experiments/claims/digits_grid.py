@@ -21,7 +21,10 @@ __all__ = ["EXPERIMENT", "DigitsGrid", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the experiment; a seed selects the training images, and the positions of the others."""
+    """Settings of the experiment.
+
+    A seed decides which `n_images` digits are for training, and at which position each other digit is pasted.
+    """
 
     seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
     regularisation: float = 0.01

@@ -71,7 +71,10 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
         return {"spaces": spaces, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Rank the spaces; compare the tree with the complete graph and with the space of class vectors."""
+        """Rank the spaces by E[d²] divided by squared diameter, smallest first.
+
+        Compare the tree with the complete graph and with the space of class vectors.
+        """
         spaces = {name: [result["spaces"][name] for _, result in results] for name in results[0][1]["spaces"]}
         relative = {
             name: tuple(m["squared"] / m["diameter"] ** 2 for m in found) for name, found in spaces.items()

@@ -1,4 +1,4 @@
-"""Test partially observed label spaces: a model that knows K of the labels answers with any of them."""
+"""Test partially observed label spaces: a model that knows only K labels answers with any label."""
 
 from __future__ import annotations
 

@@ -64,7 +64,10 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
 
 
 def marker(x: float, y: float, number: int) -> Element:
-    """Return the marker for a point of series `number`; its shape distinguishes series without color."""
+    """Return the marker for a point of the series with index `number`.
+
+    Its shape distinguishes series without color; there are 5 shapes, used in turn.
+    """
     shape = number % 5
     if shape == 0:
         return element("circle", cx=x, cy=y, r=3.4)
