@@ -36,9 +36,9 @@ class Refreshed:
     Attributes
     ----------
     stale_id, kind : str
-        The job on an earlier version.
+        The id of the job on an earlier version, and the name of its kind.
     job_id : str or None
-        The new job, with the same request for the current version; None if no request can be made.
+        The id of the new job, with the same request for the current version; None if no request can be made.
     targets : tuple of mapping
         The names that moved to the new job.
     reason : str or None

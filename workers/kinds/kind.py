@@ -62,8 +62,8 @@ class Subject:
     graph : LabelGraph, optional
         The label graph of the version; None if the request is about all versions.
     n_keys : mapping of str to int
-        For each parameter of the request that lists labels or states an amount for each label: its name, and
-        the number of these labels.
+        A dictionary with an entry for each parameter of the request that lists labels or states an amount for
+        each label. It maps the name of the parameter to the number of these labels.
     snapshot_bytes : int
         Size in bytes of the artifact with the label graph.
     """
