@@ -1,4 +1,4 @@
-"""The Celery application, used only for transport.
+"""The Celery application; it only carries the keys of units from process to process.
 
 It uses no result backend, chords, countdowns, revocation or beat. Only the ledger decides what has to be
 done. A message contains nothing but the 64-digit key of a unit. If a message is lost, the sweeper, a thread
@@ -194,7 +194,7 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
 
 
 def _end(_number: int, _frame: Any) -> NoReturn:
-    """Handle SIGTERM by raising `SystemExit`, so that open blocks clean up before the process ends."""
+    """Handle SIGTERM by raising `SystemExit`, so that `with` blocks clean up before the process ends."""
     raise SystemExit(0)
 
 
@@ -255,7 +255,10 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Sweeps in a thread of the worker's main process, after its pool has started, until the worker ends."""
+    """Runs a thread that sweeps (see `workers.running.sweeper`) in the main process of a worker.
+
+    The thread starts after the worker's pool of child processes, and ends with the worker.
+    """
 
     requires = (_Measuring,)
 

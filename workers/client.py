@@ -83,8 +83,8 @@ def submit(
         The parameters of the kind, decimals as strings. Names in them are resolved now, as
         `workers.requests.request.plan_request` describes.
     target : mapping, optional
-        The name that the result gets, in the form that the kind defines. Its entry ``ontology`` is by default
-        the ontology that `parameters` name.
+        The name that the result gets, as a mapping whose keys the kind defines. If the key ``ontology`` is
+        left out, its value is the ontology that `parameters` name.
     wait : bool, default=True
         Whether to wait until the job is finished. Without a broker, a job that nobody waits for is run by the
         next process that waits for a job, or by ``grove worker``.
@@ -121,9 +121,9 @@ def wait(
 ) -> Job:
     """Wait until a job is finished, but at most `timeout_s` seconds; return the job as it is then.
 
-    With ``publish=False``, wait only until the job has ended (`Job.ended`), and let the next sweep name its
-    result and show it in the graph. In this case, if there is no broker, this process runs only the units of
-    this job.
+    With ``publish=False``, wait only until the job has ended (`Job.ended`). The next sweep
+    (`workers.running.sweeper`) then names the result and shows it in the graph. If there is no broker, this
+    process runs, with ``publish=False``, only the units of this job.
 
     A job may be done while its result cannot get its name, because another process holds the lock of that
     name. This function then waits only as long as such a lock can be held, and `Job.delayed` of the returned

@@ -36,9 +36,9 @@ class Refreshed:
     Attributes
     ----------
     stale_id, kind : str
-        The job on an earlier version.
+        The id of the job on an earlier version, and the name of its kind.
     job_id : str or None
-        The new job, with the same request for the current version; None if no request can be made.
+        The id of the new job, with the same request for the current version; None if no request can be made.
     targets : tuple of mapping
         The names that moved to the new job.
     reason : str or None
@@ -135,10 +135,12 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
 
 
 def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> dict[str, Any]:
-    """Return the fewest parameters that would request this job on its own version; labels are lists.
+    """Return the fewest parameters that would request this job on its own version.
 
-    The caller uses them to request a job on another version. Therefore a value that `JobKind.complete` would
-    fill in is left out: for the other version, `JobKind.complete` fills in the value that fits that version.
+    Labels are returned as lists, and amounts as dictionaries from labels to amounts, not as digests of
+    artifacts. The caller uses the parameters to request a job on another version. Therefore a value that
+    `JobKind.complete` would fill in is left out: for the other version, `JobKind.complete` fills in the value
+    that fits that version.
     """
     given = dict(job.parameters)
     if "snapshot" not in given:
@@ -171,7 +173,10 @@ def _original_request(workspace: Workspace, kind: JobKind, job: Job) -> dict[str
 
 
 def _labels(workspace: Workspace, digest: str) -> list[str] | dict[str, str] | None:
-    """Return the labels, or the amounts by label, in an artifact; None if it contains neither."""
+    """Return the list of labels, or the dictionary from labels to amounts, that an artifact contains.
+
+    Return None if it contains neither.
+    """
     try:
         held = json.loads(workspace.artifacts.read_bytes(digest))
     except ValueError:

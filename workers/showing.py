@@ -67,12 +67,13 @@ def publish_results(
     *,
     out_of_time: OutOfTime = (),
 ) -> None:
-    """Publish results of done jobs, by default of all: under the requested names, and in the graph.
+    """Publish the results of done jobs under the requested names, and show them in the graph.
 
-    If a temporary fault prevents a publication, the next sweep tries it again. A publication that cannot
-    succeed is closed with its error. Results of a kind that is unknown here are left to a worker that knows
-    it. If this call takes too long, an exception of the type `out_of_time` is raised inside it. The exception
-    is passed on to the caller, and the publication that it interrupts stays open.
+    By default this is done for all jobs. If a temporary fault prevents a publication, the next sweep tries it
+    again. A publication that cannot succeed is closed with its error. Results of a kind that is unknown here
+    are left to a worker that knows it. If this call takes too long, an exception of the type `out_of_time` is
+    raised inside it. The exception is passed on to the caller, and the publication that it interrupts stays
+    open.
     """
     publications = Publications(workspace.engine)
     waiting = [(p, find_kind(p.kind, p.version)) for p in publications.pending(job_ids)]
@@ -136,10 +137,10 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
 
 
 def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ()) -> list[str]:
-    """Write again into the graph the results that it should contain but lacks; return the ids of their jobs.
+    """Find the results that the graph should contain but lacks, and write them into it.
 
-    Call this after the graph was deleted, rebuilt or damaged. It is fast if nothing is missing. `out_of_time`
-    is as for `publish_results`.
+    Return the ids of the jobs whose results were missing. Call this after the graph was deleted, rebuilt or
+    damaged. It is fast if nothing is missing. `out_of_time` is as for `publish_results`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The command line `grove`: one file for each group of commands, loaded when a command is called.
 
-``grove --help`` needs only the table below, so it starts without importing a database driver.
+``grove --help`` needs only the table `COMMANDS`, so it starts without importing a database driver.
 """
 
 from __future__ import annotations
@@ -203,10 +203,11 @@ _BEGINNING = re.compile(r"(\w+)(?=: | is )")
 
 
 def _by_option(message: str, error: GroveError) -> str:
-    """Return a message that names an option of the failed command in place of what the option gave.
+    """Return the message of an error as a user of the command line can understand it.
 
-    That is a Python argument or a parameter of a job, at the beginning of the message of an `InputError`.
-    ``P``, the argument for the outputs of a model, is replaced by the path of their file.
+    The message of an `InputError` may begin with the name of a Python argument or of a job's parameter. If
+    the failed command has an option of this name, the name is replaced by the option. ``P``, the argument for
+    the outputs of a model, is replaced by the path of their file. Other messages are returned unchanged.
     """
     invoked = [
         frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code is click.Command.invoke.__code__

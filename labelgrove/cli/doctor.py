@@ -192,7 +192,7 @@ def _look(part: str, uses: str, check: Callable[[], str]) -> Finding:
 
 
 def _ready(workspace: Workspace) -> list[Version] | None:
-    """Return the complete versions in the catalog; None if the database cannot be read.
+    """Return the versions in the catalog whose ingest is complete; None if the database cannot be read.
 
     In that case, the finding about the database says why.
     """

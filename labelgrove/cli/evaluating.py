@@ -261,10 +261,11 @@ def _write(page: Report, reports: tuple[Path, ...]) -> None:
 def _spaces(
     bundle: str, ontology: str | None, adapter: Adapter, hierarchy: bool
 ) -> tuple[MetricSpace | None, TreeSpace | None]:
-    """Return a pair for a block bundle: its metric space, and the tree of its ontology.
+    """Return a pair: the metric space of a block bundle, and the tree of its ontology.
 
-    The tree is None unless `hierarchy` is set. Both are None if no ontology is known. Both are also None if
-    the adapter has a metric space already (`adapter.space`), because the bundle is then not a block.
+    The tree is None unless `hierarchy` is true. Both are None if no ontology is known. Both are also None if
+    the bundle does not have the form ``block``: the adapter then has a metric space already
+    (`adapter.space`).
     """
     ontology = _ontology(bundle, ontology)
     if ontology is None or adapter.space is not None:
@@ -288,7 +289,7 @@ def _ontology(bundle: str, ontology: str | None) -> str | None:
 
 
 def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str], str]:
-    """Return a function that turns the key of a label into the text for it.
+    """Return a function that turns the key of a label into the text that the user sees.
 
     The text is the name with the key, or the key alone if the ontology is not available.
     """

@@ -117,8 +117,8 @@ def for_celery(url: str) -> str:
 def check_broker(url: str) -> Broker:
     """Check that the Redis at `url` answers, requires its password, and never evicts a message.
 
-    If another program stored data of another type under a key of this package, no message can be delivered.
-    `SettingsError` is then raised and names that key.
+    Another program may have stored data under a key of this package. If the Redis type of these data is not
+    the type that Celery uses there, no message can be delivered: `SettingsError` is raised and names the key.
     """
     with _client_of(url) as client:
         facts = client.info()
@@ -192,7 +192,10 @@ def _client_of(url: str) -> Iterator[redis.Redis]:
 
 
 def _foreign_keys(client: redis.Redis) -> list[tuple[str, str]]:
-    """For each key of this package with a wrong type, return a pair: the key, and a text about its type."""
+    """Find the keys of this package whose values do not have the Redis type that Celery uses there.
+
+    Return a pair for each: the key, and a text that names the type found and the type that Celery uses.
+    """
     lists = {f"{queue}{priority}": "list" for queue in queue_names() for priority in _PRIORITIES}
     expected = {KEY_PREFIX + name: kept for name, kept in {**lists, **_TYPES}.items()}
     with client.pipeline(transaction=False) as pipe:

@@ -38,7 +38,7 @@ _LONGEST_BODY = 4096
 
 
 class _QoS(redis.QoS):
-    """The messages that a channel has taken but not yet acknowledged; unreadable entries are dropped."""
+    """The messages that a channel has taken but not acknowledged; entries that it cannot read are dropped."""
 
     def restore_by_tag(self, tag: Any, client: Any = None, leftmost: bool = False) -> None:
         try:

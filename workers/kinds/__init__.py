@@ -2,7 +2,7 @@
 
 Packages list their kinds in the entry-point group ``labelgrove.job_kinds``, so that any installed package can
 add a kind without a change here. A kind's version rises whenever the bytes of its results may change. The
-built-in kinds are in this package, one file for each.
+built-in kinds are in this package, each in its own module or folder.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the entries of an array: 1, 2, 3 and so on, whatever the entries are.
+    """Return the whole numbers from 1 to the length of an array, whatever the array contains.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

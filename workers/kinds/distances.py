@@ -96,7 +96,10 @@ def _columns(work: Work, space: MetricSpace) -> NDArray[np.int64]:
 
 
 def _merged(work: Work, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Return one array with the columns of all parts; the artifacts of the parts are read one by one."""
+    """Return one array with all columns, which the units of the previous stage computed in parts.
+
+    The artifacts of these units are read one by one.
+    """
     whole: NDArray[Any] | None = None
     first = 0
     for digest in work.inputs:

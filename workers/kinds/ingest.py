@@ -93,10 +93,11 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check the name in the target and the size of the new version before any work begins; return the target.
+    """Check `target`, the name of the ontology, and the size of the new version; return the target.
 
-    The target is a mapping with the name of the ontology. If the new version has less than half of the labels
-    of the current one, `ShrinkError` is raised unless the parameter ``shrink`` is true.
+    This is done before any work begins. `target` is a mapping; its only key is ``ontology``. If the new
+    version has less than half of the labels of the current version, `ShrinkError` is raised unless the
+    parameter ``shrink`` is true.
     """
     from labelgrove.ontology.versions.ingest import check_size
 
@@ -111,9 +112,9 @@ def _complete_target(
 
 
 def _named(target: Mapping[str, str]) -> str:
-    """Return the name of the ontology in a target.
+    """Return the name of the ontology that gets the new version; `target` contains the name.
 
-    `InputError` is raised for an invalid name, and if the target has another field than ``ontology``.
+    `InputError` is raised if the name is invalid, or if ``ontology`` is not the only key of `target`.
     """
     if set(target) != {"ontology"}:
         raise InputError(f"ingest: the target is {dict(target)!r}; give only ontology=NAME")

@@ -114,9 +114,9 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return a dictionary from label keys to amounts; None if `digest` is None.
+    """Return the amount that an artifact states for each label, as a dictionary from label keys to floats.
 
-    The artifact contains each amount as a decimal string.
+    The artifact contains each amount as a decimal string. Return None if `digest` is None.
     """
     if digest is None:
         return None
@@ -133,7 +133,7 @@ def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, floa
 def counted_points(space: MetricSpace, keys: list[str], name: str, count: int) -> NDArray[int64]:
     """Return the point indices of a list of keys; raise `InputError` unless it has `count` keys.
 
-    `count` is the parameter ``n_<name>`` of the job.
+    `count` is the job's parameter ``n_<name>``, where ``<name>`` is the argument `name`.
     """
     from labelgrove.ontology.geometry.spaces.points import observed_points
 

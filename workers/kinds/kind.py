@@ -62,8 +62,8 @@ class Subject:
     graph : LabelGraph, optional
         The label graph of the version; None if the request is about all versions.
     n_keys : mapping of str to int
-        For each parameter of the request that lists labels or states an amount for each label: its name, and
-        the number of these labels.
+        A dictionary with an entry for each parameter of the request that lists labels or states an amount for
+        each label. It maps the name of the parameter to the number of these labels.
     snapshot_bytes : int
         Size in bytes of the artifact with the label graph.
     """
@@ -88,7 +88,7 @@ class Subject:
         return self.graph
 
     def space_kind(self, parameters: Mapping[str, Any]) -> str:
-        """Return the kind of space that the parameter ``metric`` requests: complete, tree or graph."""
+        """Return "complete", "tree" or "graph": the kind of space that the parameter ``metric`` requests."""
         from labelgrove.ontology.geometry.spaces.choosing import space_kind
 
         return space_kind(self.opened(), parameters["metric"])
@@ -128,8 +128,8 @@ class Work:
     workspace : Workspace
         Needed only by kinds whose work changes the graph; others need only `artifacts`.
     reshow : callable
-        Writes the results that the graph lacks into it again; called by a kind that has restored versions in
-        the graph.
+        Finds the results that the graph should contain but lacks, and writes them into it. Called by a kind
+        that has restored versions in the graph.
     """
 
     parameters: Mapping[str, Any]
@@ -208,9 +208,11 @@ class Naming:
     target : mapping
         The name, as `JobKind.complete_target` completed it.
     recompute : callable
-        Opens the job again, so that its units run again; called if what the units made is gone.
+        Opens the job again, so that its units run again; called if what the units made, such as a version in
+        the graph, is gone.
     reshow : callable
-        Writes the results that the graph lacks into it again; called after a version was loaded again.
+        Finds the results that the graph should contain but lacks, and writes them into it. Called after a
+        version was loaded into the graph again.
     """
 
     workspace: Workspace
@@ -266,8 +268,9 @@ class Estimate:
         Upper bound on the nodes and relationships that the job writes into the graph, including those that
         show its result.
     seconds : float or None
-        Time on one core, to an order of magnitude, if all edges have length 1; distances over other lengths
-        take about fifty times as long. None if the time does not follow from sizes alone.
+        Time on one core, to an order of magnitude, if all edges have length 1. If edges have other lengths,
+        computing distances takes about fifty times as long. None if the time does not follow from sizes
+        alone.
     least_bytes : int
         Lower bound on the bytes of artifacts; if the store has less room, the job is refused.
     """

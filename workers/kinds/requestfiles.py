@@ -54,8 +54,8 @@ class StoredOutputs:
 def local_file(location: str) -> Iterator[Path]:
     """Yield the path of a local file: the file itself, or a temporary copy of the file at a URL.
 
-    The copy is deleted after the block. Whether a local file exists is not checked. The content of a URL is
-    first read into memory, and then written to the folder of temporary files.
+    The copy is deleted when the `with` block ends. Whether a local file exists is not checked. The content of
+    a URL is first read into memory, and then written to the folder of temporary files.
 
     Raises
     ------
@@ -98,18 +98,19 @@ def put_outputs(
     observed : sequence of str or None
         Keys of the observed labels; None if only a header of the file can name them.
     emits : str
-        The kind of the outputs. It decides the number that sparse outputs stand for where they list nothing.
+        The kind of the outputs. Sparse outputs list only some numbers of a row; the kind of the outputs
+        decides what the other numbers are.
     array : str, optional
         The name of the array to take from a file with several arrays.
     id_column : str, optional
-        The column with the names of the rows; it is not part of the outputs. By default it is found as by
-        `OutputFile`.
+        The column with the names of the rows; it is not part of the outputs. By default `OutputFile` finds
+        it.
 
     Raises
     ------
     NotFoundError, InputError, ServiceError, MissingExtraError
-        As for `local_file` and `open_outputs`. Also an `InputError` for sparse outputs that are damaged, or
-        if `observed` is None.
+        As for `local_file` and `open_outputs`. `InputError` is also raised for a file without rows, for
+        sparse outputs that are damaged, and for sparse outputs if `observed` is None or empty.
     """
     from labelgrove.adapter.outputs.opening import dense_blocks, open_outputs
     from labelgrove.adapter.outputs.outputfiles import OutputFile
@@ -167,10 +168,10 @@ def put_truth(artifacts: ArtifactStore, location: str, graph: LabelGraph, n_obse
 
 @contextmanager
 def _in_one_piece(path: Path, blocks: Iterable[NDArray[Any]], n_columns: int) -> Iterator[NDArray[Any]]:
-    """Yield all rows of a file as one array: the memory map of a copy that is deleted after the block.
+    """Copy all rows of a file, and yield them as one array, the memory map of the copy.
 
-    The caller computes the digest of the rows from the copy, because nobody changes the copy meanwhile. The
-    file itself may be replaced at any time.
+    The copy is deleted when the `with` block ends. The caller computes the digest of the rows from the copy,
+    because nobody changes the copy meanwhile. The file itself may be replaced at any time.
     """
     with TemporaryFile(prefix="labelgrove-") as copy:
         dtype, n_rows = np.dtype(np.float64), 0

@@ -91,7 +91,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts: one if a single computation yields all picks.
+    """Return in how many parts a selection is computed: in one if a single computation yields all picks.
 
     Otherwise the number depends on the size of the work, and may be one too.
     """

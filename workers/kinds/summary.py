@@ -88,7 +88,10 @@ def _execute(work: Work) -> Product:
 
 
 def _cap(text: str | None) -> int | float | None:
-    """Return the cap that a decimal string states: an int is a number of labels, a float a share of them."""
+    """Return the cap that `text`, a decimal string, states; None if `text` is None.
+
+    An int is a number of labels, and a float is a share of all labels of the version.
+    """
     if text is None:
         return None
     return float(text) if "." in text else int(text)

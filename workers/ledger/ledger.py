@@ -334,15 +334,15 @@ class Ledger:
     def due(
         self, window: int, *, kinds: Collection[tuple[str, int]] | None = None
     ) -> list[tuple[str, str, int]]:
-        """Mark the oldest due units as sent and return (key, kind, kind version) of each.
+        """Mark the oldest due units as sent; return a tuple (key, kind, version of the kind) for each.
 
-        Only units of `kinds`, given as (kind, version), are considered; by default units of every kind. Units
-        that no job wants any more are cancelled instead.
+        Only units of `kinds`, given as pairs (kind, version), are considered; by default units of every kind.
+        Units that no job wants any more are cancelled instead.
 
-        At any time, at most `window` units are sent but not yet claimed. While they are more than half of
-        `window`, no more units are sent. The other units wait in the ledger, in order, where they can still
-        be cancelled. A unit that nobody claims is due again after the time in `RESEND_S`, lengthened at
-        random by up to a quarter.
+        At any time, at most `window` units are sent but not yet claimed. While more than ``window // 2``
+        units are in this state, no more are sent. The other units wait in the ledger, in order, where they
+        can still be cancelled. A unit that nobody claims is due again after the time in `RESEND_S`,
+        lengthened at random by up to a quarter.
         """
         values = {"window": window, "half": window // 2, "jitter": self._jitter.uniform(1.0, 1.25)}
         with self._autocommitting() as connection:
@@ -421,7 +421,10 @@ class Ledger:
             return read_jobs(connection, sa.and_(*conditions), limit=limit)
 
     def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
-        """Return the names requested for the result of a job; requests to show the result are left out."""
+        """Return the names requested for the result of a job.
+
+        Requests to show the result in the graph are left out.
+        """
         with reading(self._engine) as connection:
             return read_requested_names(connection, job_id)
 
@@ -495,9 +498,9 @@ class Ledger:
     def _free(self, instant: Any) -> sa.ColumnElement[bool]:
         """Return the condition under which a unit may be claimed: nobody works on it, or its lease has ended.
 
-        A unit whose lease has ended must have attempts left (`max_attempts`). A pending unit need not: it
-        has none left if a process with a larger `max_attempts` gave it back. If such a unit could not be
-        claimed, nobody would ever run it or mark it as failed.
+        A unit whose lease has ended may be claimed only if it has attempts left (`max_attempts`). A pending
+        unit may be claimed even without attempts left: a process with a larger `max_attempts` may have given
+        it back. If it could not be claimed, nobody would ever run it or mark it as failed.
         """
         ended = sa.and_(_unit.lease_until < instant, _unit.attempts < self.max_attempts)
         return sa.or_(_unit.state == State.PENDING, ended)

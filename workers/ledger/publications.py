@@ -126,8 +126,8 @@ class Publications:
     def newest(self, keep: int) -> dict[str, str]:
         """Return the jobs whose results should be in the graph now.
 
-        Only jobs whose results have been shown are considered. Of these, the newest `keep` jobs are returned
-        for each pair of a kind and a version of an ontology.
+        Only jobs whose results were once shown there are considered. Of these, the newest `keep` jobs are
+        returned for each pair of a kind and a version of an ontology.
 
         Returns
         -------
@@ -180,9 +180,10 @@ class Publications:
 
 
 def newest_first(finished_at: dict[str, float], job_ids: Iterable[str]) -> list[str]:
-    """Return jobs, the most recently done first; those that are not in `finished_at` come last.
+    """Return the ids of jobs, each once, with the most recently done job first.
 
-    Jobs that were done at the same time are ordered by id.
+    `finished_at` maps the id of a job to the time at which it was done. Jobs that are not in `finished_at`
+    come last. Jobs that were done at the same time are ordered by id.
 
     >>> newest_first({"a": 1.0, "b": 2.0, "c": 2.0}, ["x", "a", "c", "b"])
     ['b', 'c', 'a', 'x']

@@ -86,7 +86,10 @@ def ended_on_other_versions(
 
 
 def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
-    """Return the names requested for the result of a job; requests to show the result are left out."""
+    """Return the names requested for the result of a job.
+
+    Requests to show the result in the graph are left out.
+    """
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
         recorded_object("target_json", text)
@@ -172,7 +175,10 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
 
 
 def _is_graph(wish: sa.Row[Any]) -> bool:
-    """Return whether a row requests that a result be shown in the graph; other rows request a name."""
+    """Return whether a row of the publication table requests that a result be shown in the graph.
+
+    The other rows request a name for a result.
+    """
     return bool(wish.target_json == canonical_json({GRAPH: wish.job_id}))
 
 

@@ -188,7 +188,7 @@ def wait_again(reopened: sa.Select[Any]) -> sa.Update:
 
 
 def unit_move(name: str, **values: Any) -> sa.Update:
-    """Return the UPDATE that applies the move `name` of `UNIT_MOVES` to all units whose state allows it."""
+    """Return the UPDATE for the change of state `UNIT_MOVES[name]` of all units whose state allows it."""
     move = UNIT_MOVES[name]
     return (
         sa.update(unit_table).where(_unit.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -198,15 +198,15 @@ def unit_move(name: str, **values: Any) -> sa.Update:
 def reopened(move: str, instant: Any) -> sa.Update:
     """Return the UPDATE that makes ended units pending again.
 
-    `move` names the change of state, one of `UNIT_MOVES`. The units are due at once, and their attempts,
-    artifacts and errors are forgotten.
+    `move` names the change of state; it is a key of `UNIT_MOVES`. The units are due at once, and their
+    attempts, artifacts and errors are forgotten.
     """
     nothing = dict.fromkeys(("sha256", "size", "error", "claimed_at", "ended_at"))
     return unit_move(move, attempts=0, sends=0, next_send_at=instant, **nothing)
 
 
 def job_move(name: str, **values: Any) -> sa.Update:
-    """Return the UPDATE that applies the move `name` of `JOB_MOVES` to all jobs whose state allows it."""
+    """Return the UPDATE for the change of state `JOB_MOVES[name]` of all jobs whose state allows it."""
     move = JOB_MOVES[name]
     return (
         sa.update(job_table).where(_job.state.in_(sorted(move.sources))).values(state=move.target, **values)
@@ -375,10 +375,10 @@ def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
 
 
 def tell_how_many(connection: sa.Connection, added: int) -> None:
-    """Update PostgreSQL's table statistics if many rows were `added`; skip tables that others have locked.
+    """Update PostgreSQL's table statistics if `added`, the number of new rows, is large.
 
-    The server itself would update them only after some minutes. Until then, each statement would scan all
-    units.
+    Tables that others have locked are skipped. The server itself would update them only after some minutes.
+    Until then, each statement would scan all units.
     """
     if added >= _MANY and connection.dialect.name == "postgresql":
         connection.execute(sa.text("ANALYZE (SKIP_LOCKED) unit, job_unit"))

@@ -131,7 +131,7 @@ class Unit:
     state : State
         State of the unit.
     fence : int
-        Raised by every claim; a holder of an older number can no longer change anything.
+        The number that rises with every claim; a worker with an older number can no longer change the unit.
     lease_until : float
         When the lease of the current claim ends unless it is renewed, in seconds since 1970.
     attempts : int

@@ -92,7 +92,10 @@ def record_lost(workspace: Workspace, ledger: Ledger, job_id: str) -> None:
 def _listed(
     kind: str, name: str, given: Iterable[str] | Mapping[str, Any], declared: Parameter | None
 ) -> list[str] | Mapping[str, Any]:
-    """Check the value given for one parameter; return its labels, or its amounts by label."""
+    """Check `given`, the value of a parameter: a list of labels, or a mapping of labels to amounts.
+
+    Return the checked list or mapping.
+    """
     amounts, labels = (False, False) if declared is None else (declared.amounts, declared.keys)
     if not isinstance(given, Mapping):
         listed = list(given)

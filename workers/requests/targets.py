@@ -23,11 +23,12 @@ def complete_target(
     given: Mapping[str, Any],
     target: Mapping[str, str] | None,
 ) -> dict[str, str] | None:
-    """Return the target as the kind completes it; None if `target` is None.
+    """Complete `target`, the name that the result of a job will get; return None if `target` is None.
 
-    `given` is the request from which `plan` was made. If `target` names no ontology, the name of the ontology
-    in `given` is added, unless `given` has a digest in its place. Call `check_named` first: it checks that
-    results of the kind can have names.
+    The kind of the job completes and checks the name. `given` is the request from which `plan` was made. If
+    `target` names no ontology, the name of the ontology in `given` is added to it first. It is not added if
+    `given` contains a digest in place of the name. Call `check_named` first: it checks that results of the
+    kind can have names.
 
     Raises
     ------

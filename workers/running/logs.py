@@ -1,7 +1,7 @@
 """Log the work of a worker as text or as one JSON object per line; lines name the unit, and hide passwords.
 
-Inside an `about` block, every record gets the fields of the block, whichever library logs it. Every line is
-masked after it is formatted, so that neither an argument nor a traceback can show a secret.
+Inside an `about` block, every record gets the fields given to `about`, whichever library logs it. Every line
+is masked after it is formatted, so that neither an argument nor a traceback can show a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _about: ContextVar[dict[str, Any] | None] = ContextVar("about", default=None)
 
 @contextlib.contextmanager
 def about(**fields: Any) -> Iterator[None]:
-    """Add these fields, whose names are in `FIELDS`, to every log record of this thread inside the block."""
+    """Add `fields` to every log record that this thread makes inside the `with` block.
+
+    The names of the fields are in `FIELDS`.
+    """
     token = _about.set({**(_about.get() or {}), **fields})
     try:
         yield

@@ -67,7 +67,7 @@ class Presence:
 
     @contextmanager
     def reaching(self, engine: sa.Engine) -> Iterator[float]:
-        """Report that this worker is alive, then run the block of the caller, which writes to the database.
+        """Report that this worker is alive, then run the caller's `with` block, which writes to the database.
 
         Yields
         ------

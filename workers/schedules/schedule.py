@@ -47,7 +47,7 @@ _schedule, _firing = schedule_table.c, firing_table.c
 
 @dataclass(frozen=True)
 class Firing:
-    """The outcome of one due time.
+    """The record of what was done for one due time of a schedule.
 
     Attributes
     ----------

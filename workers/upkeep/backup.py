@@ -258,7 +258,7 @@ def _write(workspace: Workspace, root: Path, report: Progress) -> BackupResult:
 
 
 class _Wanted:
-    """The digests that rows name, grouped by what is lost if the artifact is missing."""
+    """The digests that rows name, grouped by what is lost if the artifact with such a digest is missing."""
 
     def __init__(self) -> None:
         self.needed: dict[str, str] = {}  # digest: what needs it; without it an ontology is lost
@@ -301,7 +301,7 @@ def _write_tables(engine: sa.Engine, place: Path, wanted: _Wanted, report: Progr
 
 @contextlib.contextmanager
 def _one_moment(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Open a transaction in which every statement sees the database as it was at the first one."""
+    """Open a transaction in which every statement sees the database as it was at the first statement."""
     options: dict[str, Any] = {"labelgrove_begin": "BEGIN"}  # SQLite: a reader of the WAL sees one moment
     if engine.dialect.name == "postgresql":
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}

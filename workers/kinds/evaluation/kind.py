@@ -154,7 +154,7 @@ def _execute(work: Work) -> bytes:
 
 
 def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[Any]]:
-    """Yield the rows in batches, and call `check` before each batch.
+    """Yield the rows of the outputs in batches, and call `check` before each batch.
 
     `check` raises an error if no job wants the work any more.
     """
@@ -166,7 +166,8 @@ def _watched(rows: NDArray[Any], check: Callable[[], None]) -> Iterator[NDArray[
 def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Estimate the size and the time of an evaluation.
 
-    The document has at most as many branches as there are labels, and at most as many as there are samples. A
+    The document describes each branch of the hierarchy that contains samples (see the parameter
+    ``branch_level``). There are at most as many such branches as labels, and at most as many as samples. A
     time is estimated only for a tree metric: for other metrics, the time to find the diameter is unknown.
     """
     n_labels, n_samples = subject.n_labels, parameters["n_samples"]

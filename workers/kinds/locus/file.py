@@ -65,11 +65,14 @@ class StoredWitnesses(Witnesses):
         return len(self._of)
 
     def witness(self, i: int) -> Weights:
-        """Return the witness of member `i`."""
+        """Return the witness of the member with index `i`."""
         return spread(self._n_observed, self.entries(i))
 
     def entries(self, i: int) -> Iterator[tuple[int, int]]:
-        """Return the columns with positive weight in witness `i`, ascending, each with its weight."""
+        """Return pairs of a column and the weight there, for the member with index `i`.
+
+        There is a pair for each column in which the witness of the member is positive; the columns ascend.
+        """
         entries = slice(*self._begin[self._of[i] :][:2].tolist())
         if isinstance(self._weights, Texts):
             given = [int(text, 16) for text in self._weights[entries]]
