@@ -55,9 +55,9 @@ def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
 
 
 def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
-    """Return the numbers in `given`, one for each of `n` pairs, as an array of dtype `dtype`.
+    """Return the numbers in `given`, one for each of `n` edges, as an array of dtype `dtype`.
 
-    If `given` is None, every pair gets `default`. Values that do not fit `dtype`, too few values and too many
+    If `given` is None, every edge gets `default`. Values that do not fit `dtype`, too few values and too many
     raise `InputError`. `name` is the name of the argument in the message.
     """
     if given is None:
@@ -103,10 +103,11 @@ def deduplicate(
     rank: NDArray[np.int32],
     ordered: list[str],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
-    """Remove repeated pairs; return the remaining edges, sorted by (child, parent).
+    """Remove repeated edges; return the remaining edges, sorted by (child, parent).
 
-    A pair that is given several times keeps its smallest rank. If it is given with different lengths,
-    `InputError` is raised. Labels are given as numbers; `ordered` contains their keys, for the error message.
+    Edges with the same child and parent become one edge, with the smallest of their ranks. If their lengths
+    differ, `InputError` is raised. Labels are given as numbers; `ordered` contains their keys, for the error
+    message.
     """
     by = np.lexsort((rank, parent, child))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]

@@ -80,7 +80,10 @@ def listed(name: str, keys: Iterable[str], *, ordered: bool = False) -> Sequence
 
 
 def key_table(name: str, keys: Iterable[str]) -> Keys:
-    """Return keys as `Keys`, in the given order; a set or single string raises `InputError`."""
+    """Return the given keys as a `Keys` object, in their order.
+
+    A set or a single string raises `InputError`.
+    """
     return keys if isinstance(keys, Keys) else Keys.from_strings(listed(name, keys, ordered=True))
 
 

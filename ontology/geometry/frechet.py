@@ -204,7 +204,8 @@ def frechet_variance(
 
     Notes
     -----
-    O(n_samples * n_observed * n_labels) time, and the memory of one block of rows in addition to the result.
+    O(n_samples * n_observed * n_labels) time. In addition to the result and the scorer (`make_scorer`),
+    the function needs memory for one batch of rows of distances.
 
     Examples
     --------

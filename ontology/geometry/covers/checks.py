@@ -32,13 +32,14 @@ __all__ = [
 class Cover:
     """A locus cover, with a bound on the size of a smallest cover.
 
-    The labels are always proved to be a cover; `status` says whether no smaller cover exists.
+    The labels are always proved to be a cover. `status` says whether it is also proved that no cover is
+    smaller.
 
     Attributes
     ----------
     keys : tuple of str
-        The labels to observe, in canonical order. Only `phylogenetic_cover` returns them in another order:
-        that in which the algorithm observes them.
+        The labels to observe, in canonical order. Only `phylogenetic_cover` returns them in the order in
+        which its algorithm observes them.
     status : {"exact", "lower_bound"}
         ``"exact"``: no cover is smaller. ``"lower_bound"``: no cover has fewer than `lower_bound` labels, and
         it is not known whether some cover has fewer labels than this one.
@@ -60,7 +61,10 @@ class Cover:
 
     @classmethod
     def of(cls, space: MetricSpace, points: NDArray[np.int64], lower_bound: int) -> Cover:
-        """Return the cover with these points, in their order; it is exact if its size equals the bound."""
+        """Return the cover with the labels `points`, in their order.
+
+        It is exact if the number of labels equals `lower_bound`.
+        """
         status: Status = "exact" if len(points) == lower_bound else "lower_bound"
         return cls(space.points.take(points), status, lower_bound)
 
@@ -85,7 +89,7 @@ def is_locus_cover(space: MetricSpace, observed: Iterable[str]) -> bool:
 
     Notes
     -----
-    The answer is exact. The function computes the locus with `ontology.geometry.locus`, at the same cost.
+    The answer is exact. The function calls `ontology.geometry.locus`, which determines its cost.
 
     Examples
     --------

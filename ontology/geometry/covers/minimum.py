@@ -120,7 +120,7 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
 
     Several pairs are an identifying cover if no two labels have the same distances to the first labels of all
     pairs. To reach y uniquely, add up the weights above over all pairs: then y is the only best label. On a
-    box (`_is_box`), one label of each pair is enough.
+    box (`_is_box`), the identifying cover needs only one label of each pair.
     """
     pair = _opposite(space, points, int(_from_label(space, points, 0).argmax()))
     if pair is None:

@@ -6,9 +6,10 @@ path from it; the length of this path is the label's *eccentricity*. The order o
 without a list of paths:
 
 * Every longest path from a label leads through the middle of the tree to a *rim* label, which is an end of a
-  longest path of the tree. Two rim labels are enough: the first rim label, and the first rim label on the
-  other side of the middle. From any label, some longest path ends at one of these two. If there are longest
-  paths to both, the algorithm comes first to the path to the rim label that is earlier in canonical order.
+  longest path of the tree. Two rim labels are enough: the first rim label in canonical order, and the
+  first one on the other side of the middle. From any label, some longest path ends at one of these two. If
+  there are longest paths to both, the algorithm comes first to the path to the rim label that is earlier in
+  canonical order.
 * Observing another label never removes a label from the locus, so a binary search finds the path after
   which the algorithm stops. Every cover contains certain labels (`ontology.geometry.covers.required`), and
   the binary search starts at the first path after which all of these are observed.
@@ -95,10 +96,10 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
     Returns
     -------
     rows : ndarray of shape (n_labels,), dtype=int64
-        Indices among the allowed labels.
+        The labels in this order, as indices among the allowed labels.
     path_ends : ndarray of int64
-        How many labels are observed when a path has been dealt with, for each path with an end that was not
-        observed before; ascending.
+        One entry for each path that adds an observed label, in the order of the paths: the number of labels
+        that are observed once the algorithm has observed both ends of this path. Ascending.
     """
     labels = allowed_points(space)
     every = np.arange(len(labels))

@@ -3,13 +3,13 @@
 A label y must be observed if no weights on the other labels reach it. For most labels y, comparisons of
 distances decide this, in two ways.
 
-To show that no weights reach y, labels that cannot have weight are eliminated. A label *counts* if it may
-have weight under weights that reach y; at first all other labels count. Look for a label z for which no label
-that counts is closer to y than to z. Weight on a label that is strictly closer to z than to y makes z better
-than y, and weight on other labels cannot compensate for this. So the labels that are strictly closer to z
-than to y no longer count. If in the end no label counts, no weights reach y. On a star this finds every leaf,
-on a tree every vertex of degree one, and on a graph of unit edges every label whose neighbors are all joined
-to each other.
+On the one hand, `Reaching.counting` tries to show that no weights reach y. It eliminates labels that cannot
+have weight. A label *counts* if it may have weight under weights that reach y; at first all labels except y
+count. Look for a label z for which no label that counts is closer to y than to z. Weight on a label that is
+strictly closer to z than to y makes z better than y, and weight on other labels cannot compensate for this.
+So the labels that are strictly closer to z than to y no longer count. If in the end no label counts, no
+weights reach y. On a star this finds every leaf, on a tree every vertex of degree one, and on a graph of unit
+edges every label whose neighbors are all joined to each other.
 
 On the other hand, if y is on a shortest path between two other labels, weights on these two reach y. If
 neither way decides, the exact locus of all other labels is computed.
@@ -131,7 +131,7 @@ def degree_one(space: TreeSpace) -> NDArray[np.int64]:
 def required_rows(
     distances: NDArray[Any], *, between: bool, identifying: bool = False, tolerant: bool | None = None
 ) -> NDArray[np.int64]:
-    """Return the labels that every locus cover contains, as ascending row numbers.
+    """Return the labels that every locus cover contains, as ascending row indices of `distances`.
 
     With `identifying`, return the labels that every identifying cover contains.
 
@@ -170,9 +170,9 @@ def required_rows(
 
 
 class Reaching:
-    """Decides which labels can be reached if only given labels have weight.
+    """Decides which labels some weights can reach if only given labels may have weight.
 
-    The distances between all labels are known.
+    A label is given as its row index in `distances`.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Reaching:
         self._by_tie_rule = not are_short(distances) if tolerant is None else tolerant
 
     def reached(self, observed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return those of `rows` that some weights on the labels `observed` reach; exact, ascending."""
+        """Return exactly those labels of `rows` that some weights on `observed` reach; ascending."""
         return self._reached(self._distances[:, observed], rows)
 
     def _reached(self, distances: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:

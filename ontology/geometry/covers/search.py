@@ -133,7 +133,8 @@ def _disjoint_needs(distances: NDArray[Any], required: NDArray[np.int64], identi
 class _Search:
     """The steps of the search for a cover.
 
-    Labels are row numbers of a square matrix of distances; a cover is an ascending array of them.
+    A label is given as its row index in the square matrix of distances; a cover is an ascending array of such
+    indices.
     """
 
     def __init__(self, distances: NDArray[Any], between: bool, reaching: Reaching) -> None:

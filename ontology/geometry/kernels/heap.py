@@ -1,4 +1,4 @@
-"""A binary heap for compiled loops, stored in two arrays: keys, the smallest first, and their items."""
+"""A binary heap for compiled loops: an array of keys, the smallest at index 0, and an array of items."""
 
 from __future__ import annotations
 

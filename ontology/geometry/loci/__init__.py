@@ -1,4 +1,4 @@
-"""The locus of observed labels, by the method that `locusmethods` picks.
+"""The locus of observed labels; `locusmethods` computes it by the requested method.
 
 The exact method (`exactlocus`) uses `hull` on trees with all labels allowed, `restrictedtree` on trees with
 only some labels allowed, and `general` on all other spaces. `proofs` proves the verdicts of `general` in

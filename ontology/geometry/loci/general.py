@@ -58,10 +58,10 @@ class GeneralLocus:
     Attributes
     ----------
     index : ndarray of shape (n_members,), dtype=int64
-        Row numbers of the members among the candidates, ascending.
+        Row indices, in the matrix, of the candidates that are members; ascending.
     unique_index : ndarray of int64
-        Row numbers of the members that some weights make the only best row, ascending. A row that equals
-        another row is never one of them.
+        Row indices, in the matrix, of the members that some weights make the only best row; ascending. A row
+        that equals another row is never one of them.
     witnesses : sequence of tuple of int, length n_members
         For each member in `index`, weights that make it a best row, and the only best row if it is in
         `unique_index`. They are whole numbers, none negative, not all zero.
@@ -165,7 +165,7 @@ def is_tolerant(space: MetricSpace) -> bool | None:
 def measured_rows(
     space: MetricSpace, points: NDArray[np.int64], rows: NDArray[np.int64] | None = None
 ) -> NDArray[Any]:
-    """Return the distances from `rows` to observed points; if there are too many, raise `SpaceError`.
+    """Return the distances from `rows` to observed points; raise `SpaceError` if the distances are too many.
 
     `rows` are indices among the allowed labels; by default all of them.
     """
@@ -207,7 +207,7 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
 
 
 def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Group equal rows into sets; return one row number per set, the set of each row, and the set sizes.
+    """Group equal rows into sets; return one row index per set, the set index of each row, and the set sizes.
 
     Sets are numbered in ascending order of the sum of the entries of a row, which is the same for all rows of
     a set.
@@ -249,8 +249,8 @@ def _reduced(
 class _Decision:
     """The verdicts on distinct rows, which are given in ascending order of the sums of their entries.
 
-    In this class `row` is the number of a row among all rows, and `at` is its number among the rows that
-    could be best, where rivals come first.
+    In this class `row` is the index of a row among all distinct rows, and `at` is its index among the rows
+    that could be best, where rivals come first.
     """
 
     def __init__(

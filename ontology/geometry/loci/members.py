@@ -38,9 +38,9 @@ class Locus:
         make the member a best label, and the only best label if it is in `unique_index`. Some are computed
         only when they are read.
     tolerance : float
-        Relative difference within which Fréchet variances tie. It is 0 if only equal variances tie, or if the
-        tie rule does not change the locus. If distances are rounded, it is
-        `ontology.geometry.ties.TIE_RELATIVE`, as in scoring.
+        Relative difference within which Fréchet variances tie. It is 0 if only equal variances tie. It is
+        also 0 if, on a tree with every label allowed, the exact method finds that the tie rule does not
+        change the locus. Otherwise it is `ontology.geometry.ties.TIE_RELATIVE`, as in scoring.
     """
 
     space: MetricSpace = field(repr=False)

@@ -31,7 +31,8 @@ def are_exact(lengths: NDArray[np.float64], largest: float) -> bool:
 def parts_of(lengths: NDArray[np.float64], n_terms: int, digits: int = _MANTISSA_BITS) -> NDArray[np.float64]:
     """Split each length into parts, so that floats can add the same part of many lengths exactly.
 
-    A sum of at most `n_terms` first parts is exact, and so is a sum of second parts, and so on.
+    The sum of the first parts of at most `n_terms` lengths is exact. So is the sum of their second parts, and
+    so on.
 
     Parameters
     ----------

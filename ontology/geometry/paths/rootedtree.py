@@ -242,10 +242,10 @@ class RootedTree:
     def way(
         self, first: NDArray[np.int64], second: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance between the two positions of each pair, in exact parts.
+        """Return the distances between the positions `first` and `second`, in exact parts.
 
-        `first` and `second` are broadcast against each other, which makes the pairs. `meet` contains the
-        position of the lowest common ancestor of each pair. The shape of the result is
+        The arrays `first` and `second` are broadcast to the shape of `meet`. For each distance, `meet`
+        contains the position of the lowest common ancestor of the two positions. The result has the shape
         ``(n_parts, *meet.shape)``.
         """
         depths, turn = self._depths, self._depths.take(meet, axis=1).astype(np.float64)
@@ -324,11 +324,12 @@ class RootedTree:
     def _turns(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield the lowest common ancestors of sources and targets, one block of sources at a time.
+        """Yield the lowest common ancestors of sources and targets, for one batch of sources at a time.
 
-        Each item is a pair: the slice of the sources in the block, and an array of shape
-        (n_block, n_targets) with an entry for each ancestor. The entry is the ancestor's depth if a depth is
-        stored as one float, and its position in the tree if a depth is stored as a sum of several floats.
+        Yields pairs: the slice of the sources in the batch, and an array of shape (n_batch, n_targets) that
+        describes the lowest common ancestor of each source and target. If a depth is stored as one float, the
+        array contains the depths of these ancestors. If a depth is stored as a sum of several floats, the
+        array contains their positions.
         """
         wanted = np.zeros(len(self), dtype=bool)
         wanted[sources] = wanted[targets] = True

@@ -347,11 +347,11 @@ def fill_distances(
     out: NDArray[Any],
     streamed: bool,
 ) -> None:
-    """Write the number of edges between each of `rows` and each of `sources` into `out`.
+    """Write the number of edges between each vertex in `rows` and each vertex in `sources` into `out`.
 
     `out` is contiguous, of shape (n_rows, n_sources). `bound` is an upper bound on all distances. If it is
-    above 255, or if there are few sources, a separate search starts from each source. The entry of a pair
-    without a path has no meaning.
+    above 255, or if there are few sources, a separate search starts from each source. If there is no path
+    between two vertices, their entry has no meaning.
 
     With `streamed`, writes bypass the caches. This is faster if the memory of `out` was in use before. It is
     slower in newly allocated memory, which is still in the caches because the system has just cleared it.

@@ -79,7 +79,7 @@ def merge_neighborhoods(
         The merging ends when at most this number of sets is left.
     cap : int
         The largest number of labels that a set may have. A neighboring set is skipped if the merged set would
-        have more. Give n for no cap.
+        have more. For no cap, give the number of labels.
     whole : bool
         True: always merge all neighbors of the drawn set, even if fewer than `target` sets are left
         afterwards. False: stop as soon as `target` sets are left.
@@ -213,10 +213,11 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
 
     The pieces are returned as a union-find forest, like `above` of `merge_neighborhoods`.
 
-    Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up. Each label is
-    merged with the pieces that contain its children, child after child, as long as the merged piece has at
-    most `most` labels. The first child that does not fit begins another piece. The siblings after it join
-    this piece, one after the other, and a sibling that does not fit begins the next piece.
+    Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up, so the
+    children of a label are in pieces already. The pieces of the children are merged into the piece of the
+    label, one child after another, as long as it has at most `most` labels. If the piece of a child does not
+    fit, it is left separate. The pieces of the next children are then merged into it, until one of these does
+    not fit either and takes its place.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)

@@ -1,10 +1,11 @@
 """For pairs of observed labels, find the labels that weights on the two reach, and weights that reach them.
 
-Each column contains the distances to one observed label. For two observed labels a and b, draw each label as
-the point (d_a^2, d_b^2) of its squared distances to them. Weights on a and b are a direction, and the best
-labels are the lowest points in this direction. So the labels that are reached form the lower-left convex hull
-of the points: its vertices and the points on its edges. If all weight is on a, the labels nearest to a are
-reached too, and likewise for b. A *bucket* is the set of all labels with the same distance to a.
+Each column of a matrix of distances contains the distances to one observed label. For two observed labels a
+and b, draw each label as the point (d_a^2, d_b^2) of its squared distances to them. Weights on a and b are a
+direction, and the best labels are the lowest points in this direction. So the labels that are reached form
+the lower-left convex hull of the points: its vertices and the points on its edges. If all weight is on a, the
+labels nearest to a are reached too, and likewise for b. A *bucket* is the set of all labels with the same
+distance to a.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
     """Write the smallest distance of each bucket's labels in column j of a block to ``best[bucket, j]``.
 
     An entry of `best` that is smaller already is kept, so the caller first fills `best` with a large number.
-    The buckets are those of column `a`, and the block is the `BLOCK` columns from `block` on.
+    The buckets are those of column `a`. The block consists of `BLOCK` columns, from column `block` on.
     """
     for y in range(len(distances)):
         row, lowest = distances[y, block : block + BLOCK], best[distances[y, a]]

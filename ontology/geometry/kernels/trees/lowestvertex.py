@@ -122,8 +122,8 @@ def _before(
     """Return the sums of weights and of moments (weight times depth) of the first `k` labels.
 
     They are the running sums before the block of label `k`, plus the sums over the earlier labels in this
-    block. Both `rows` and `start` are pairs: label i is entry ``start[0] + i`` of ``rows[0]`` if `k` is below
-    `full`, and otherwise entry ``start[1] + i`` of ``rows[1]``.
+    block. Both `rows` and `start` are pairs: the weight of label i is ``rows[0][start[0] + i]`` if `k` is
+    below `full`, and otherwise ``rows[1][start[1] + i]``.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -273,7 +273,8 @@ def _sum_rows(
 ) -> None:
     """Add up the weights and moments of some rows, and mark each row in `rival` as `CLEAR` or `REFUSED`.
 
-    A row is refused if a weight has a sign, or if its total weight is not within `totals`.
+    A row is refused if the sign bit of one of its weights is set, or if the sum of its weights is not within
+    `totals`.
     """
     # The weight of label i in row r is at data[first + r * step + i]; the labels after the last full stride
     # are in `rest`, flat, STRIDE for each row. Out: `weight` and `moment` (n_rows, n_blocks) get running sums
@@ -413,22 +414,24 @@ def find_lowest(
     depth : ndarray of float64
         Depth of each observed label, in preorder, padded with 0 to a multiple of `STRIDE` above n_observed.
     node : ndarray of shape (n_nodes, 6), dtype=int32
-        For each node: ``LOW, HIGH``, the range of the labels below it; ``BEGIN, END``, the range of its
-        children, which have consecutive numbers (node 0 is the root); ``CHAIN_FIRST, CHAIN_LAST``, the range
-        of vertices that consists of the node and the vertices between it and its parent node.
+        For each node of the `Skeleton`: ``LOW, HIGH``, the range of the observed labels at or below it;
+        ``BEGIN, END``, the range of its children, which have consecutive indices (node 0 is the root);
+        ``CHAIN_FIRST, CHAIN_LAST``, the indices in ``Skeleton.chain`` of the first and the last vertex of a
+        path. The path ends at the node, and begins at the vertex after its parent node.
     node_depth, chain_depth : ndarray of float64
-        Depth of nodes and of vertices.
+        Depth of each node, and depth of each vertex of ``Skeleton.chain``.
     nearest : ndarray of float64
-        Length of the shortest edge at each vertex of the tree.
+        Length of the shortest edge at each vertex of ``Skeleton.chain``.
     slack : float
         Two vertices may be tied if their Fréchet variances, divided by the total weight, differ by at most
         this.
     totals : tuple of float
         Smallest and largest total weight that a row may have. Other rows are marked `REFUSED`.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
-        Where to write the vertices. Here the rival of a row is a vertex that may be tied with the best
-        vertex of the row. Instead of a rival, a mark may be written: `CLEAR` (no vertex may be tied),
-        `CROWDED` (several may be tied) or `REFUSED` (the row may be invalid as weights).
+        Where to write the vertices, as indices in ``Skeleton.chain``. Here the rival of a row is a vertex
+        that may be tied with the best vertex of the row. Instead of a rival, a mark may be written: `CLEAR`
+        (no vertex may be tied), `CROWDED` (several may be tied) or `REFUSED` (the row may be invalid as
+        weights).
 
     Notes
     -----
