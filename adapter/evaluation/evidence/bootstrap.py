@@ -158,10 +158,11 @@ class PairedBootstrap:
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return a tuple: the mean of each weighted sum, the deviations, and the sizes of the groups.
+        """Return a tuple: the mean for each contrast, the deviations, and the sizes of the groups.
 
-        A deviation belongs to a group and a weighted sum: it is the total, over the samples of the group, of
-        the weighted sum minus its mean.
+        A contrast gives each sample a number: the weighted sum of the sample's values. The mean is that of
+        these numbers. For each group and contrast there is one deviation: the total, over the samples of the
+        group, of the sample's number minus the mean.
         """
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()
