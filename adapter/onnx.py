@@ -45,7 +45,7 @@ def export_onnx(
     dtype: _Sums = "float64",
     input_dtype: _Input | None = None,
 ) -> None:
-    """Write to the file `path` the model that `decision_model` returns for the other arguments."""
+    """Call `decision_model` with the other arguments, and write the model that it returns to `path`."""
     made = decision_model(adapter, model=model, output=output, dtype=dtype, input_dtype=input_dtype)
     onnx.save(made, os.fspath(path))
 

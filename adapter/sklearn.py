@@ -433,7 +433,7 @@ def neg_expected_sq_distance(
 ) -> float:
     """Return the negative mean squared distance from a `FrechetClassifier`'s answers to the truth.
 
-    For use as ``scoring=neg_expected_sq_distance``.
+    Give the function to a parameter search or to cross-validation as ``scoring=neg_expected_sq_distance``.
 
     Parameters
     ----------

@@ -65,11 +65,11 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows, or None.
+        """Return the compiled function that answers rows; None if there is none, or if it is not used yet.
 
-        None means that this set has no such function, or that the function is not used yet. The function
-        takes rows with columns in the order of the model, and returns positions in `labels`. `order` is the
-        `order` of the state that this set belongs to.
+        The function takes rows with columns in the order of the model. For each row it returns the index of
+        the answer among the candidates. If any row may be invalid, the function returns None instead of the
+        indices. `order` is the attribute `order` of the state that this set belongs to.
         """
         if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
             self._decision = self.scorer.decision(order)
@@ -185,21 +185,27 @@ class State:
 
     @cached_property
     def pairs_scorer(self) -> DenseScorer:
-        """The scorer for single pairs of a row and a label."""
+        """The scorer for single pairs of a row of weights and an allowed label."""
         return DenseScorer(self.distances, beta=self.beta)
 
     def candidates(self, chosen: Chosen) -> CandidateSet:
-        """Return the set of candidates for `chosen`, with its scorer; the set is kept for later calls."""
+        """Return the candidates that `chosen` describes, with a scorer for them.
+
+        The `CandidateSet` is kept for later calls.
+        """
         return self._sets.get(chosen, lambda: self._prepared(np.unique(self.labels(chosen))))
 
     def labels(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return the indices of the chosen labels among the allowed labels; chosen keys keep their order."""
+        """Return the labels that `chosen` describes, as indices among the allowed labels.
+
+        If `chosen` consists of keys, the indices are in the order of the keys; otherwise they are ascending.
+        """
         return chosen_labels(chosen, self.bundle, self.keys, self.hierarchy, self._locus)
 
     def rows_scorer(self, labels: NDArray[np.int64]) -> DenseScorer:
-        """Return a scorer of `labels` in the given order.
+        """Return a scorer whose labels are `labels`, in the given order.
 
-        If there are many, the scorer measures their distances only when they are needed.
+        If there are many labels, the scorer gets their distances only when it needs them.
         """
         few = len(labels) * self.bundle.n_observed <= _COPIED_ENTRIES
         rows = self.distances[labels] if few else _Picked(self.distances, labels)

@@ -81,8 +81,9 @@ class Baselines:
     def applies(self, rule: str) -> bool:
         """Return whether a rule can be applied to this adapter.
 
-        ``observed_only`` and ``crm`` need an observed label that is allowed. ``crm`` also needs the number of
-        its distances to be within a limit. All other rules can always be applied.
+        ``observed_only`` and ``crm`` need an observed label that is allowed. ``crm`` also measures
+        the distances from these labels to all observed labels, and cannot be applied if their number is above
+        a limit. All other rules can always be applied.
         """
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
@@ -109,12 +110,12 @@ class Baselines:
     def argmax(
         self, weights: NDArray[np.float64], labels: NDArray[np.int64], k: int
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return two arrays: each row's argmax column, and whether the row's label is among its `k` best.
+        """Return two arrays: each row's argmax column, and whether a given label is among the row's `k` best.
 
-        `labels` contains one allowed label for each row, such as the truth. This label is among the `k` best
-        if the column of the label is one of the row's `k` best columns. The best columns of a row are those
-        with the largest weights. The argmax column always comes first; other columns tied in weight are in
-        canonical order.
+        `labels` contains the given label of each row, an allowed label such as the truth. The best columns of
+        a row are those with the largest weights. The argmax column always comes first; other columns tied in
+        weight are in canonical order. The given label is among the `k` best if its column is one of the `k`
+        best columns.
         """
         ordered = weights[:, self._canonical]
         by_label = self.label[self._canonical]

@@ -235,7 +235,10 @@ class _Run:
         self._trial_answers: dict[str, list[NDArray[np.int64]]] = {rule: [] for rule in _RIVALS}
 
     def add(self, rows: DenseRows) -> None:
-        """Answer each of the given rows by every rule, and add the distances to the truth to the sums."""
+        """Answer each given row by every rule, and update the sums.
+
+        The sums are those of the distances from the answers to the truth, and of the other measures.
+        """
         start, stop = rows.first, rows.first + len(rows)
         if stop > len(self._truths):
             raise wrong_length(len(self._truths), stop, more=True)
@@ -291,7 +294,10 @@ class _Run:
     def _measured_labels(
         self, truths: NDArray[np.int64], answers: NDArray[np.int64], in_top_k: NDArray[np.bool_] | None
     ) -> TruthAndAnswer:
-        """Return the `TruthAndAnswer` record of answers; `truths` and `answers` index the allowed labels."""
+        """Return a `TruthAndAnswer` record of some answers.
+
+        `truths` and `answers` contain indices of allowed labels.
+        """
         return self._with_positions(
             truths, self._allowed[answers], self.distance(truths, answers), answers == truths, in_top_k
         )
@@ -375,7 +381,11 @@ class _Run:
 
 
 def _branches(tree: Ancestry | None, level: int) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the branch number of each vertex, in preorder, and the key of each branch."""
+    """Return a pair: the index of each vertex's branch, with vertices in preorder, and a list of branch keys.
+
+    The key of a branch is the key of its top label. Without a tree, the array of indices is empty, and the
+    list contains one empty key.
+    """
     if tree is None:
         return np.zeros(0, dtype=np.int64), [""]
     distinct, number = np.unique(tree.branch(level), return_inverse=True)

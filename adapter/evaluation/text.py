@@ -149,7 +149,10 @@ def branch_table(found: Evaluation, *, most: int, names: Sequence[str] | None = 
 
 
 def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
-    """Return the remarks that a report ends with: calibration, advice and notes; `named` as for `as_text`."""
+    """Return the remarks that a report ends with: calibration, advice and notes.
+
+    `named` turns the key of a label into the text that is shown for it.
+    """
     sure = found.calibration
     said = [f"constant: {named(found.constant)!r}, the Fréchet mean of {found.constant_from}"]
     if sure.ece is not None:
@@ -167,7 +170,7 @@ def remarks(found: Evaluation, named: Callable[[str], str] = str) -> list[str]:
 def price(found: Evaluation) -> str:
     """Return a phrase that says what gets worse, compared with argmax, if the Fréchet mean is used.
 
-    The text is empty if nothing gets worse, or if the Fréchet mean does not have the smaller E[d²].
+    The phrase is empty if nothing gets worse, or if the Fréchet mean does not have the smaller E[d²].
     """
     mean, argmax = found["frechet_mean"], found["argmax"]
     if not mean.interval.mean < argmax.interval.mean:
@@ -195,10 +198,10 @@ def _percent(share: float) -> str:
 def measures_table(
     found: Evaluation, title: str, scores: Iterable[tuple[tuple[Any, ...], Scores]], heads: tuple[str, ...]
 ) -> Table:
-    """Return a table with one row for each entry of `scores`.
+    """Return a table with one row for each pair in `scores`.
 
-    An entry consists of the first cells of its row and of the scores that fill the other cells. `heads`
-    contains the column names of the first cells.
+    A pair consists of a tuple with the first cells of the row, and of the `Scores` that give the other cells.
+    `heads` contains the names of the columns of the first cells.
     """
     names = [name for name in _MEASURES if found.branch_level is not None or name not in _OF_A_TREE]
     columns = (_MEASURES[name].format(k=found.top_k) for name in names)

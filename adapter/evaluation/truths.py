@@ -149,8 +149,8 @@ def listed_keys(name: str, keys: Iterable[Any]) -> list[str]:
 def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[np.int64]:
     """Return the index of each sample's true label among the allowed labels.
 
-    If a truth is not among `points`, the error says that it is unknown; if it is one of them but is not an
-    allowed label, the error says so.
+    `points` contains the keys of all known labels. If a truth is not one of these keys, the error says that
+    the truth is unknown. If it is one of them but not an allowed label, the error says so.
     """
     index = {key: adapter.keys.find(key) for key in set(truth)}
     outside = [i for i, key in enumerate(truth) if index[key] < 0]
@@ -173,7 +173,8 @@ def truth_indices(adapter: Adapter, points: Keys, truth: list[str]) -> NDArray[n
 def _not_found(adapter: Adapter, points: Keys, unknown: dict[str, int], given: Iterable[str]) -> str:
     """Return the error message for truths that are not keys of labels.
 
-    `unknown` maps each of these truths to the first row that has it; `given` contains the truths of all rows.
+    `unknown` maps each of these truths to the first row that has it. `given` contains all different truths,
+    known and unknown.
     """
     known = LabelNames(points, None, "key", elsewhere=describe_names(adapter.keys, adapter.names))
     said = listed_faults("truth", known, "key", [(f"row {i}", text) for text, i in unknown.items()])

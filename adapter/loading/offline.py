@@ -21,7 +21,10 @@ __all__ = ["OfflineStore", "seen_names"]
 
 
 def seen_names(cache: FolderCache, where: str) -> ArtifactStore:
-    """Return the store in which `cache` keeps the index documents last read from the store at `where`."""
+    """Return a store in the folder of `cache`; it keeps copies of index documents for `OfflineStore`.
+
+    The copies are the documents that were last read from the artifact store at the address `where`.
+    """
     name = hashlib.sha256(where.encode()).hexdigest()[:16]
     return ArtifactStore(LocalFolder(cache.folder / "names" / name))
 

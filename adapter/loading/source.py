@@ -62,8 +62,8 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Identifies the bundle: bundles with equal marks are the same. If only opening the bundle shows which
-        one it is, or if its file cannot be found, the mark is empty.
+        Identifies the bundle: bundles with equal marks are the same. The mark is empty if the bundle must be
+        opened to find out which one it is, or if its file cannot be found.
     open : callable
         Opens the bundle.
     """

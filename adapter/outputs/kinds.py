@@ -31,7 +31,10 @@ _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a
 
 
 def absent_value(kind: str) -> float:
-    """Return the output that stands for probability 0, in columns that a sparse row does not list."""
+    """Return the number that stands for probability 0 in outputs of the kind `kind`.
+
+    A sparse row has this output in every column that it does not list.
+    """
     return 0.0 if kind == "probabilities" else -np.inf
 
 

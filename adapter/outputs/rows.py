@@ -157,7 +157,7 @@ Outputs = ArrayLike | SparseOutputs | OutputRows
 
 
 def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows:
-    """Return outputs of any form as rows.
+    """Return outputs of any form as `DenseRows` or `SparseRows`.
 
     If the number of columns is wrong, the error message lists the first few keys in `columns`.
 
@@ -207,8 +207,8 @@ def named_order(name: str, given: Any, columns: Sequence[str]) -> list[int] | No
     """Return the position of each of `columns` in a table with named columns.
 
     Tables are data frames of pandas and polars, and tables of pyarrow. A table that has all of `columns` is
-    read by name. A table that has none of them is read by position, like outputs that are not a table; for
-    these, None is returned.
+    read by name. A table that has none of them is read by position, and None is returned for it. None is also
+    returned for outputs that are not a table.
 
     Raises
     ------

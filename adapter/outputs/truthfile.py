@@ -108,9 +108,11 @@ def _known_keys(
     n_observed: int,
     points: Container[str] = (),
 ) -> list[str]:
-    """Return the keys of the labels that a file lists; `known` finds labels by their index in `label_keys`.
+    """Return the keys of the labels that a file lists.
 
-    The other parameters and the errors are those of `read_truth_keys`.
+    `known` translates text into indices of labels, and `label_keys` contains the key at each index.
+    `n_observed` is as for `read_exact_keys`. The other parameters and the errors are those of
+    `read_truth_keys`.
     """
     listed = _entries(path, known)
     keys: dict[str, str] = {}
@@ -136,8 +138,9 @@ def _known_keys(
 def _entries(path: Path, known: LabelNames | None) -> list[tuple[int, str]]:
     """Return a pair for each sample: the line number and the text that gives its label.
 
-    In a ``.npy`` file, the number of the row, counted from 0, takes the place of the line number. A header of
-    a ``.csv`` file is recognized and left out only if `known` is given.
+    In a ``.npy`` file, the number of the row, counted from 0, takes the place of the line number. `known`
+    finds labels by text. A header of a ``.csv`` file can be recognized, and is left out, only if `known` is
+    given.
     """
     if path.suffix == ".npy":
         return list(enumerate(_array(path)))

@@ -50,9 +50,9 @@ class PairedBootstrap:
     """Bootstrap intervals from random weights of samples; all values of one sample get the same weight.
 
     So differences between the values are computed sample by sample, as for paired data. Up to 8,192 samples
-    get one weight each. If there are more, a hash of each sample's number assigns it to one of 8,192 groups,
-    and each group gets one weight. A mean is then a ratio of two weighted sums over groups, and its spread is
-    the same as with one weight for each sample.
+    get one weight each. If there are more, each sample is assigned to one of 8,192 groups by a hash of its
+    index, and each group gets one weight. A mean is then a ratio of two weighted sums over groups, and its
+    spread is the same as with one weight for each sample.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class PairedBootstrap:
         self._seed = seed
 
     def add(self, start: int, values: NDArray[np.float64]) -> None:
-        """Add the values, shape (m, n_values), of the samples with numbers ``start, start + 1, ...``."""
+        """Add the values, shape (m, n_values), of the samples at indices ``start, start + 1, ...``."""
         counted = np.column_stack([values, np.ones(len(values))])
         if self._alone:
             self._sums[start : start + len(values)] += counted
@@ -148,17 +148,21 @@ class PairedBootstrap:
         return [Interval(*map(float, each)) for each in zip(mean, lowest, highest, strict=True)]
 
     def deviations(self, contrasts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation over samples of each weighted sum; `contrasts` as in `intervals`."""
+        """Return the standard deviation, over samples, of a weighted sum of the values, for each contrast.
+
+        `contrasts` contains the weights, as for the method `intervals`.
+        """
         _, sums, counts = self._centered(contrasts)
         return np.asarray(np.sqrt((sums * sums).sum(axis=0) / counts.sum()))
 
     def _centered(
         self, contrasts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return a tuple: the mean of each weighted sum, the deviations, and the sizes of the groups.
+        """Return a tuple: the mean for each contrast, the deviations, and the sizes of the groups.
 
-        A deviation belongs to a group and a weighted sum: it is the total, over the samples of the group, of
-        the weighted sum minus its mean.
+        A contrast gives each sample a number: the weighted sum of the sample's values. The mean is that of
+        these numbers. For each group and contrast there is one deviation: the total, over the samples of the
+        group, of the sample's number minus the mean.
         """
         sums, counts = self._sums[:, :-1] @ contrasts.T, self._sums[:, -1]
         mean = sums.sum(axis=0) / counts.sum()

@@ -79,7 +79,7 @@ class Comparison:
         answers: Sequence[NDArray[np.int64]],
         squared: NDArray[np.float64],
     ) -> None:
-        """Add the answers to the samples with numbers ``start, start + 1, ...``.
+        """Add the rules' answers for the samples at indices ``start, start + 1, ...``.
 
         Parameters
         ----------
@@ -99,7 +99,10 @@ class Comparison:
             met.add(answers[self._own], points)
 
     def compared(self, resamples: int, level: float) -> Compared:
-        """Return the intervals and their evidence; arguments as for `PairedBootstrap.intervals`."""
+        """Return the intervals and their evidence.
+
+        The parameters are those of `PairedBootstrap.intervals` with the same names.
+        """
         n, rules = len(self._truths), self._rules
         repeats = self._repeats.design_effect(self._truths)
         each = np.eye(len(rules))

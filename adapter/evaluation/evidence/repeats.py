@@ -41,7 +41,7 @@ class Repeats:
         self._digests = np.zeros(n_samples, dtype=np.uint64)
 
     def add(self, start: int, weights: NDArray[np.float64]) -> None:
-        """Add the weights, shape (m, n_observed), of the samples with numbers ``start, start + 1, ...``."""
+        """Add the weights, shape (m, n_observed), of the samples at indices ``start, start + 1, ...``."""
         sure = weights.max(axis=1) == weights.sum(axis=1)
         for i in np.flatnonzero(~sure).tolist():
             digest = hashlib.blake2b(weights[i].tobytes(), digest_size=8).digest()

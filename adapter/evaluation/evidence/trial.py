@@ -1,4 +1,4 @@
-"""Test whether the Fréchet mean is better than the baselines at another temperature.
+"""Test whether another temperature makes the Fréchet mean better than the baselines.
 
 One half of the samples is used to choose the temperature, the other half to test it.
 """
@@ -40,7 +40,8 @@ class Trial:
         For each rule that the Fréchet mean is compared with: its answers, as indices of points of the bundle,
         and their squared distances to the truth.
     seed, resamples, level, repeats
-        Settings of the intervals, as in `adapter.evaluation.evidence.bootstrap.PairedBootstrap`.
+        Settings of the intervals: `seed` as for `adapter.evaluation.evidence.bootstrap.PairedBootstrap`, the
+        others as for its method `intervals`.
     """
 
     adapter: Adapter
@@ -63,8 +64,9 @@ class Trial:
         mean at the chosen temperature must have a smaller mean squared error E[d^2] than each rule in
         `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
         must be above 0. It is not enough that the Fréchet mean is better than at the current temperature: a
-        low temperature may only turn it into argmax. The samples that test it must have at least two
-        different truths, and each difference must be other than 0 in at least `FEWEST_DIFFERING` of them.
+        low temperature may only turn it into argmax. The samples that test the temperature must have at
+        least two different truths, and each difference must be other than 0 in at least `FEWEST_DIFFERING` of
+        these samples.
         """
         own = self.adapter.temperature
         labels = {

@@ -156,7 +156,7 @@ def judged(
     gains : mapping of {"argmax", "constant"} to Gain
     evidence : Evidence
     sure : Reliability
-        Reliability on the samples whose truth is observed.
+        Reliability of the model's argmax, over the samples whose truth is observed.
     mended : callable
         Function that returns a `Mended` record with a temperature at which the Fréchet mean is significantly
         better, or None. It is called only if the mean error of argmax or of the constant is smaller than that
@@ -230,7 +230,7 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
     Parameters
     ----------
     sure : Reliability
-        Reliability on the samples whose truth is observed.
+        Reliability of the model's argmax, over the samples whose truth is observed.
     n_observed : int
 
     Examples
@@ -330,12 +330,15 @@ def _within_chance(gain: Gain, evidence: Evidence) -> bool:
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
     """Estimate how many samples like these would be enough for an interval that excludes zero.
 
-    The number is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
-    would be enough. The sum of the gains must exceed the sum of two terms. One is the margin of error of the
-    sum of the gains under the normal distribution. The other is ``log(2 / (1 - level))`` times the worst
-    possible loss. It is needed because a loss that n samples do not show may, at this level, still occur at
-    a rate of up to ``log(2 / (1 - level)) / n``. A loss is measured from the mean gain. If the mean gain is
-    negative, gains and losses are exchanged.
+    The result is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
+    would be enough. Otherwise n samples are enough if n times the mean gain is at least the sum of two terms.
+    The first term is the margin of error of the sum of n gains, if this sum has a normal distribution. The
+    second term is ``log(2 / (1 - level))`` times the worst possible loss; it is needed because a loss that n
+    samples do not show may, at this level, still occur at a rate of up to ``log(2 / (1 - level)) / n``. A
+    loss is measured from the mean gain. If the mean gain is negative, gains and losses are exchanged.
+
+    The result is at least `_FEWEST`. It is also large enough that, in about `FEWEST_DIFFERING` of the
+    samples, one rule would be nearer to the truth than the other.
     """
     mean, (low, high) = gain.interval.mean, gain.extremes
     if not mean:

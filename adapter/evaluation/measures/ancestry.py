@@ -98,9 +98,9 @@ class Ancestry:
     def distance(
         self, a: NDArray[np.int64], b: NDArray[np.int64], meet: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the distance between the two positions of each pair, one from `a` and one from `b`.
+        """Return the distance from the vertex at position ``a[i]`` to the vertex at ``b[i]``, for every i.
 
-        `meet` contains the lowest common ancestor of each pair. The distance is the same as in the space.
+        ``meet[i]`` is the position of their lowest common ancestor. The distance is the same as in the space.
         """
         return rounded(self._tree.way(a, b, meet))
 
@@ -139,5 +139,5 @@ class Ancestry:
         return min(largest, key=largest.__getitem__)
 
     def key(self, position: int) -> str:
-        """Return the key of the label at a position."""
+        """Return the key of the label at a position in preorder."""
         return self.space.points[self._tree.points(position)]

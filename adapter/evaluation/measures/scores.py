@@ -87,7 +87,8 @@ class TruthAndAnswer:
 class RuleSums:
     """Sums of one rule's measures over each group of samples.
 
-    Its memory does not grow with the number of samples.
+    A group consists, for example, of the samples whose truth is in one branch and is observed.
+    The memory does not grow with the number of samples.
     """
 
     def __init__(self, n_groups: int, diameter: float, tree: Ancestry | None) -> None:
@@ -96,7 +97,7 @@ class RuleSums:
         self._sums: dict[str, NDArray[np.float64]] = {}
 
     def add(self, group: NDArray[np.int64], block: TruthAndAnswer) -> None:
-        """Add a block of samples; `group` contains the group number of each."""
+        """Add a block of samples; `group` contains, for each sample, the index of its group."""
         terms = {
             "squared": block.distance * block.distance,
             "distance": block.distance,
