@@ -400,9 +400,9 @@ class Adapter:
         P, candidates
             As for `predict`, but `candidates` is one set for all rows.
         margin : float
-            A number that is not negative, in edge-weight units to the power of beta. On a tree whose edges
-            have length 1, a margin of 1 or more gives the parent of a label or a higher label, even for a row
-            whose whole weight is on this label.
+            A number that is not negative; its unit is that of the edge lengths to the power of `beta`. On a
+            tree whose edges have length 1, choose less than 1: with 1 or more, even a row whose whole weight
+            is on one label gets a label above that label.
 
         Raises
         ------

@@ -91,7 +91,12 @@ class SampleComplexity(Experiment[Settings, None]):
         """Load nothing, because `measure` draws the classes and the samples."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Return the estimation error and the error of the answer for each n, on one set of test samples."""
+        """Return two errors for each number of training samples per class, on one set of test samples.
+
+        Both are mean squared distances from the answer with class means that were estimated from these
+        training samples. The estimation error is the distance to the answer with the exact means; the error
+        of the answer is the distance to the true label.
+        """
         rng = np.random.default_rng((unit["seed"], unit["d"], unit["K"], round(8 * unit["R"])))
         mixture = Mixture.draw(settings.n_labels, unit["d"], unit["K"], unit["R"], rng)
         truth = rng.integers(0, settings.n_labels, settings.n_test)

@@ -163,9 +163,10 @@ def _refuse_cost(n_weights: int, n_terms: int, space: MetricSpace, largest_cost:
 
 
 def _steps(largest: float) -> NDArray[np.float64]:
-    """Return the weights of the grid, multiplied by D (`largest`): the whole numbers below D, and D itself.
+    """Return the weights that a label may have in the grid: 0, 1, 2, ... below `largest`, and `largest`.
 
-    If D is 0, for instance because a single label is allowed, the only weight is 1.
+    `largest`, the number of divisions, need not be a whole number. If it is 0, for instance because a single
+    label is allowed, the only weight is 1.
     """
     if largest == 0:  # a single allowed label, which gets all the weight
         return np.array([1.0])

@@ -91,8 +91,8 @@ class _Walk:
     def place(self, label: str, width: int, at: int, line: str) -> None:
         """Add a label as a child of the last label that is indented less than `width`.
 
-        A width that does not fit the levels above is reported. If it is between two levels, the outer one is
-        used.
+        A width that does not fit the levels above is reported. A width between two levels is read as that of
+        the outer one.
         """
         into = self._into
         above = self._open[-1][0] if self._open else width

@@ -81,7 +81,7 @@ class NumpyTreeBatch:
         refuse_bad_rows(given, self._running.total.real, first)
 
     def lowest(self) -> Lowest:
-        """Return the best vertices and their rivals (see `Lowest`)."""
+        """Return the best vertex of each row, and the vertex that may be tied with it; see `Lowest`."""
         place, other, gain, _ = self._observed.skeleton.descend(self._running)
         slack = tie_slack(self._observed)
         rival = np.where(gain <= slack, other, -1)
