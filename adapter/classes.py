@@ -22,7 +22,7 @@ from labelgrove.adapter.columns.labelnames import (
     describe_unobserved,
 )
 from labelgrove.adapter.loading.source import open_bundle
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import (
     BindingError,

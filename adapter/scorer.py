@@ -20,7 +20,7 @@ from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
 from labelgrove.adapter.bundles.pretrained import read_folder, write_folder
 from labelgrove.adapter.columns.binding import By, Columns
 from labelgrove.adapter.loading.source import BundleSource, Stale, Verify
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream, RowBlocks
 from labelgrove.adapter.outputs.rows import OutputRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader

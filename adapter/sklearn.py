@@ -14,7 +14,7 @@ from labelgrove.adapter.calibration.temperatures import CAVEAT
 from labelgrove.adapter.classes import ClassAnswers, ClassBinding, Source, measuring_space, opened_source
 from labelgrove.adapter.evaluation.measures.distancescore import expected_sq_distance, mean_over_samples
 from labelgrove.adapter.outputs.gate import wrong_axes, wrong_width
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.outputs.rows import named_order
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.scorer import Adapter

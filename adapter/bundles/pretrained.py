@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.adapter.bundles.bundle import Bundle, read_bundle
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.plainfile import read_plain
 from labelgrove.ontology.errors import ArtifactError, BundleError, NotFoundError, ServiceError
 from labelgrove.ontology.extras import upgrade_command

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.adapter.calibration.temperatures import CAVEAT, LabeledOutputs
 from labelgrove.adapter.evaluation.measures.calibrationerror import BINS
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter

@@ -24,7 +24,7 @@ from labelgrove.adapter.evaluation.truths import (
     truth_indices,
 )
 from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream
 from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter

@@ -34,7 +34,7 @@ from labelgrove.adapter.outputs.gate import (
     wrong_dtype,
     wrong_width,
 )
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.scorer import MAX_VALUES, Adapter
 from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.geometry.weightfaults import at_a_limit

@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs.kinds import LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.outputkinds import LARGEST_LOG, OutputKind
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry import TreeSpace

@@ -28,7 +28,7 @@ from labelgrove.adapter.evaluation.truths import (
     truth_indices,
 )
 from labelgrove.adapter.outputs.gate import wrong_length
-from labelgrove.adapter.outputs.kinds import KindSeen
+from labelgrove.adapter.outputs.outputkinds import KindSeen
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.outputs.rows import DenseRows
 from labelgrove.adapter.outputs.weights import as_logits

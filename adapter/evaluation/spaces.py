@@ -9,7 +9,7 @@ from typing import Any
 from labelgrove.adapter.bundles.bundle import build_bundle
 from labelgrove.adapter.evaluation.evaluating import evaluate
 from labelgrove.adapter.evaluation.result import Evaluation
-from labelgrove.adapter.outputs.kinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import OutputKind
 from labelgrove.adapter.outputs.rowblocks import OutputStream
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.adapter.texttable import Table

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.outputs.kinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
+from labelgrove.adapter.outputs.outputkinds import IF_LOGITS, IF_LOGITS_OR_LOGS, LARGEST_LOG, OutputKind
 from labelgrove.ontology.errors import InputError, WeightError, counted, first_few
 from labelgrove.ontology.geometry.ties import TOTALS
 from labelgrove.ontology.geometry.weightfaults import (

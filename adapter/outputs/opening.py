@@ -12,8 +12,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.gate import rows_at_once
-from labelgrove.adapter.outputs.kinds import absent_value
 from labelgrove.adapter.outputs.outputfiles import OutputFile, without_names
+from labelgrove.adapter.outputs.outputkinds import absent_value
 from labelgrove.adapter.outputs.rows import SparseOutputs, rows_of
 from labelgrove.adapter.outputs.sparsefiles import read_sparse
 from labelgrove.ontology.errors import WeightError

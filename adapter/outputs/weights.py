@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
-from labelgrove.adapter.outputs.kinds import KINDS, LARGEST_LOG, OutputKind, absent_value
+from labelgrove.adapter.outputs.outputkinds import KINDS, LARGEST_LOG, OutputKind, absent_value
 from labelgrove.adapter.outputs.rows import OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.ties import TOTALS, are_weights

@@ -155,8 +155,8 @@ def _answers(
     adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
 ) -> Iterator[tuple[int | float | str | None, ...]]:
     """Yield a line for each answer; a file is read a few rows at a time, so it may be larger than memory."""
-    from labelgrove.adapter.outputs.kinds import KindSeen
     from labelgrove.adapter.outputs.outputfiles import OutputFile
+    from labelgrove.adapter.outputs.outputkinds import KindSeen
 
     names, seen = adapter.names, KindSeen(adapter.outputs)
     file = values if isinstance(values, OutputFile) else None
