@@ -5,7 +5,7 @@ from pathlib import Path
 
 from labelgrove.adapter import scorer, state
 from labelgrove.adapter.answers import batches
-from labelgrove.adapter.outputs import gate, kinds
+from labelgrove.adapter.outputs import gate, outputkinds
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "scoring.md"
 
@@ -23,6 +23,6 @@ def test_the_figures_are_those_of_the_code():
     assert f"chunk is {gate._VALUES_AT_ONCE * 8 >> 20} MiB" in text
     assert f"scorers of the {state._SETS_KEPT} sets" in text
     assert f"Lists of up to {batches._FEW} keys" in text
-    assert f"values above {kinds.LARGEST_LOG}" in text
+    assert f"values above {outputkinds.LARGEST_LOG}" in text
     assert scorer.MAX_VALUES == 1 << 27
     assert "2^27 numbers" in text
