@@ -360,8 +360,10 @@ def test_every_engine_refuses_the_rows_that_the_adapter_refuses(name, metric, ou
     among = np.concatenate([good[:1], bad, good[1:]])
     answer = ENGINES[name](adapter)
     for rows in (bad, among):
+        with np.errstate(over="ignore"):  # arrays of JAX are in float32: 1e160 is infinity there
+            held = rows.astype(np.float32) if name == "jax" else rows
         with pytest.raises(WeightError) as said:
-            adapter.predict_indices(rows)
+            adapter.predict_indices(held)
         if not name.startswith("onnx"):
             with pytest.raises(WeightError) as also:
                 answer(rows)
