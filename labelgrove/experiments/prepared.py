@@ -201,7 +201,7 @@ def _sweep(shared: Path) -> None:
     A process ID could not show that a process was killed, because processes in several containers may use
     `shared`, and each container has its own process IDs.
     """
-    for path in list(shared.iterdir()) if shared.is_dir() else []:
+    for path in list(filter(Path.is_dir, shared.iterdir())) if shared.is_dir() else []:
         with contextlib.suppress(OSError):
             if path.name.startswith(_NEW) and time.time() - path.stat().st_mtime < _NEW_S:
                 continue

@@ -107,7 +107,7 @@ def load_model(
 def _column_names(
     outputs: Path, columns: str | None, header: tuple[str, ...] | None, bundle: Bundle, by: Any
 ) -> Sequence[str] | Binding | None:
-    """Return what names the columns of the outputs: label names, or a saved binding.
+    """Return the names of the columns of the outputs: a list of labels, or a saved binding.
 
     Return None if the columns are in the order in which the bundle was built.
     """

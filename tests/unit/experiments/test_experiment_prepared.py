@@ -175,10 +175,11 @@ def test_what_a_killed_process_left_is_removed_by_the_next(workspace, asked, rea
         folder.mkdir(parents=True)
         (folder / "hierarchy.csv").write_bytes(TREE)
     os.utime(left[1], (0, 0))
+    os.mkfifo(shared / "pipe")  # opened, it would be waited for
     lock = os.open(used[0], os.O_RDONLY)  # as a living process does, perhaps in another container
     fcntl.flock(lock, fcntl.LOCK_EX)
     assert client.submit(workspace, "experiment", asked).state is State.DONE
-    assert sorted(folders(workspace)) == sorted(used)
+    assert sorted(folders(workspace)) == sorted([*used, shared / "pipe"])
     os.close(lock)
 
 
