@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import labelgrove.workers.celery_transport.tasks
 from labelgrove.ontology.settings import Settings
 from labelgrove.workers.kinds import find_kind, register
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.states import Claim
+from labelgrove.workers.ledger.states import Beat, Claim
 from tests.faults.mutants import WithoutFence, WithoutLease
 from tests.faults.trial_kind import KINDS, Conditions
 from tests.integration.workers_support import note
@@ -34,19 +35,27 @@ _MUTANTS: dict[str, type[Ledger]] = {"fence": WithoutFence, "lease": WithoutLeas
 class WatchedLedger(Ledger):
     """A ledger that records each commit and whether it won.
 
-    If there is a file `hold`, one worker stops before its commit.
+    If there is a file `hold`, one worker stops before its commit. It stops outside of any transaction: a
+    process that stops inside one, for instance while its other thread renews the lease, leaves SQLite locked
+    for all.
     """
 
     home: Path
+    _renewing = threading.Lock()
 
     def __init__(self, engine: sa.Engine, **options: Any) -> None:
         super().__init__(engine, **{"max_attempts": Conditions.of(self.home).max_attempts, **options})
+
+    def heartbeat(self, claim: Claim, *, lease_s: float) -> Beat:
+        with self._renewing:
+            return super().heartbeat(claim, lease_s=lease_s)
 
     def commit(self, claim: Claim, sha256: str, size: int) -> bool:
         with contextlib.suppress(FileNotFoundError):
             (self.home / HOLD).unlink()  # only one of all workers succeeds
             note(self.home / HELD, f"{os.getpid()} {claim.key} {claim.fence}")
-            os.kill(os.getpid(), signal.SIGSTOP)
+            with self._renewing:
+                os.kill(os.getpid(), signal.SIGSTOP)
         won = super().commit(claim, sha256, size)
         note(self.home / COMMITS, f"{claim.key} {claim.fence} {'won' if won else 'lost'}")
         return won
