@@ -210,7 +210,10 @@ def _running(values: NDArray[np.number]) -> NDArray[np.number]:
 
 
 def _along_paths(tree: RootedTree, steps: NDArray[np.number]) -> NDArray[np.number]:
-    """Return, for each vertex, the sum of `steps` on the path from the root (exclusive) to it (inclusive)."""
+    """Return, for each vertex, a sum over the vertices on the path from the root down to it.
+
+    `steps` contains the term of each vertex. The sum of a vertex includes its own term, but not the root's.
+    """
     steps = steps.copy()
     steps[0] = 0
     change = np.zeros(len(tree) + 1, dtype=steps.dtype)

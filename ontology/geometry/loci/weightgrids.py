@@ -34,8 +34,9 @@ def pair_grid_locus(
 ) -> Locus:
     """Return the labels that grids of weights on pairs of observed labels reach: the paper's Algorithm 2.
 
-    The status is ``"exact"`` on a tree if every label is allowed, edge lengths are whole numbers and D is at
-    least the diameter, because the grid then misses no member. Otherwise the status is ``"lower_bound"``.
+    The status is ``"exact"`` on a tree if every label is allowed, edge lengths are whole numbers, the
+    diameter is at most 2^24 and D is at least the diameter, because the grid then misses no member. Otherwise
+    the status is ``"lower_bound"``.
     Witnesses are points of the grid.
 
     Parameters
@@ -46,7 +47,7 @@ def pair_grid_locus(
         Point indices of the observed labels, each listed once.
     divisions : float or None
         The number D in the weights 0/D, 1/D, ..., D/D; positive. By default it is the diameter of the allowed
-        labels. If it is not a whole number, the last step is shorter.
+        labels. If D is not a whole number, the last two weights are less than 1/D apart.
     largest_cost : float
         Largest number of multiply-adds that is allowed;
         ``n_observed * (n_observed - 1) * (divisions + 1) * n_labels`` are needed.
@@ -174,7 +175,10 @@ def _steps(largest: float) -> NDArray[np.float64]:
 
 
 def _grid(steps: NDArray[np.float64], n_observed: int, n_rows: int) -> Iterator[NDArray[Any]]:
-    """Yield rows of weights, `n_rows` at a time: every combination of steps except the one of all zeros."""
+    """Yield every row in which each weight is one of `steps`, except the row of all zeros.
+
+    Each array that is yielded contains `n_rows` of these rows; the last one may contain fewer.
+    """
     shape = (len(steps),) * n_observed
     for start in range(int(len(steps) > 1), len(steps) ** n_observed, n_rows):
         flat = np.arange(start, min(start + n_rows, len(steps) ** n_observed))

@@ -50,7 +50,9 @@ def spread(n_observed: int, entries: Iterable[tuple[int, int]]) -> Weights:
 
 
 class PairWitnesses(Witnesses):
-    """Witnesses with weight on one or two observed labels, each stored as two columns and two weights.
+    """Witnesses that have weight on only one or two observed labels.
+
+    Each witness is stored as the columns of two observed labels and the weights of these labels.
 
     Parameters
     ----------

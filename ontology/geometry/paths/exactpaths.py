@@ -74,9 +74,11 @@ class ExactPaths:
 
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The place values of the digits, as exponents of two, and the digits of every edge length.
+        """A pair of arrays that represents the edge lengths in base ``2**DIGIT_BITS``.
 
-        The most significant digit comes first. The shapes are (n_digits,) and (n_edges, n_digits).
+        The first array, of shape (n_digits,), contains an exponent e for each digit of a length: the digit
+        counts multiples of ``2**e``. The second array, of shape (n_edges, n_digits), contains the digits of
+        every length. The most significant digit comes first.
         """
         from labelgrove.ontology.geometry.kernels.graphs.pathsums import DIGIT_BITS
 

@@ -57,8 +57,8 @@ class ShortestPaths:
     def dtype(self) -> np.dtype[Any]:
         """Smallest dtype that represents every distance exactly; float64 if lengths are not whole numbers.
 
-        The diameter is between e and 2e, where e is the eccentricity of any point. It is computed only if
-        distances up to e and up to 2e need different types.
+        The diameter is between e and 2e, where e is the eccentricity of any point. The diameter is computed
+        only if distances up to e and distances up to 2e need different dtypes.
         """
         if (self._length != np.floor(self._length)).any():
             return np.dtype(np.float64)
