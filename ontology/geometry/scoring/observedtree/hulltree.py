@@ -44,9 +44,9 @@ class Hull:
 
     @classmethod
     def of(cls, tree: RootedTree, labels: NDArray[np.int64], skeleton: Skeleton) -> Hull:
-        """Build the hull of the observed `labels` from their `skeleton`; O(n_points) time.
+        """Build the hull of the observed `labels`; O(n_points) time.
 
-        The labels are given as ascending positions in `tree`.
+        The labels are given as ascending positions in `tree`. `skeleton` is the `Skeleton` of these labels.
         """
         vertex = skeleton.chain
         parent = np.searchsorted(vertex, tree.parent[vertex])

@@ -44,7 +44,7 @@ class Factors:
 
     @classmethod
     def of(cls, depth: NDArray[np.float64]) -> Factors:
-        """Build the factors of labels at `depth`, in preorder."""
+        """Build the factors from the depths of the observed labels, which are listed in preorder."""
         block = np.ones((len(depth) // _BLOCK + 1, 2, _BLOCK))
         padded = np.zeros(len(block) * _BLOCK)
         padded[: len(depth)] = depth
@@ -56,9 +56,10 @@ class RunningMoments:
     """Running weight and running moment of the observed labels, for every sample of a batch.
 
     The labels are in preorder. For any k, the running weight is the sum of the weights of the first k labels,
-    and the running moment is the sum of their weights times their depths. The sums up to the
-    end of each block of labels are stored; the few labels within a block are added when needed. This reads
-    each weight once. Storing a running sum after every label would take longer than the rest of the search.
+    and the running moment is the sum of their weights times their depths. The sums up to the end of each
+    block of labels are stored; the few labels within a block are added when needed. Computing the stored sums
+    reads each weight once. Storing a running sum after every label would take longer than the rest of the
+    search.
 
     Parameters
     ----------
@@ -255,12 +256,15 @@ class Skeleton:
         start: NDArray[np.complex128],
         end: NDArray[np.complex128],
     ) -> tuple[NDArray[np.int64], NDArray[np.complex128]]:
-        """Return, for each node, the only child that can pull the mean down to itself, and two running sums.
+        """Return, for each node in `v`, the child to which `descend` may go on, and two running sums.
 
-        Consider the observed labels at or below the node. The moment of a label is its weight times its
-        distance from the node. Add up these moments in preorder. At some label, the sum passes half of its
-        final value. The child that has this label in its subtree is returned. Observed labels at the node
-        itself come first, and their moments are 0. The running sums are the weight and the moment (weight
+        The Fréchet variance can fall only towards this child: it rises towards every other child. To find the
+        child, consider the observed labels at or below the node. Multiply the weight of each label by its
+        distance from the node, and add up these products in preorder. At some label, the sum passes half of
+        its final value. The child has this label in its subtree. (Observed labels at the node itself come
+        first, and their products are 0.)
+
+        The two running sums are stored as one complex number. They are the weight and the moment (weight
         times depth) of all observed labels before the first one in the child's subtree.
         """
         z = self.depth[v]

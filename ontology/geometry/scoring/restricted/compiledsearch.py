@@ -204,7 +204,11 @@ def _searched(
 
 
 def _fair(total: NDArray[np.float64]) -> bool:
-    """Return whether the total weight of every row is within `TOTALS`; rows outside are not searched."""
+    """Return whether the search has searched every row.
+
+    The search skips a row if the sum of its weights is outside `TOTALS`, the limits that are set in
+    `ontology.geometry.ties`.
+    """
     return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
 
 

@@ -41,7 +41,7 @@ class Hanging:
     first : ndarray of shape (n_groups + 1,), dtype=int32
         The labels of group g are ``label[first[g]:first[g + 1]]``, ascending.
     label : ndarray of shape (n_labels,), dtype=int32
-        The numbers that the caller gave to the labels, group after group.
+        Index of each label among the allowed labels of the space, group after group.
     nearest, below, above : ndarray of shape (n_hull,)
         Distances for each vertex of the hull. `nearest`: from the vertex to the nearest allowed label.
         `below`: from the vertex to the nearest label that hangs on this vertex or on a hull vertex below it.
@@ -66,7 +66,9 @@ class Hanging:
     def of(
         cls, tree: RootedTree, hull: Hull, positions: NDArray[np.int64], numbers: NDArray[np.int64]
     ) -> Hanging:
-        """Group the labels at `positions` by where they hang; `numbers` are the caller's numbers for them.
+        """Group the labels at `positions` by the hull vertex that they hang on and by their height.
+
+        `numbers` contains the index of each of these labels among the allowed labels of the space.
 
         Notes
         -----
@@ -99,16 +101,18 @@ class Hanging:
 
 
 def _projection(tree: RootedTree, hull: Hull) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each position in `tree`, the hull vertex on which it hangs, and where its path turns.
+    """Return two arrays: for each position in `tree`, the hull vertex on which it hangs, and a turning point.
 
-    This path leads from the position to the hull vertex. It turns where it stops going up and starts going
-    down. Consider a position outside the hull and below its top. Let v be the hull vertex on which the
+    The turning point is a position on the path from the given position to the hull vertex: the path goes up
+    to the turning point, and down from there. (A path that only goes up ends at its turning point.)
+
+    Consider a position outside the hull and below the top of the hull. Let v be the hull vertex on which the
     position hangs. The path from v to the position begins with a child c of v. In preorder the position is at
     or after c, and between the two there is neither a hull vertex nor a child of a hull vertex. So this
     function sets marks: a hull vertex is marked with itself; a vertex outside the hull whose parent is a hull
-    vertex is marked with this parent. Then each position hangs on the vertex with which the last marked
-    position, at or before it, is marked. Positions that are not below the top of the hull hang on the top,
-    which is hull vertex 0.
+    vertex is marked with this parent. A position without a mark then takes over the mark of the last marked
+    position before it. Each position hangs on the vertex that is its mark. Positions that are not at or below
+    the top of the hull hang on the top, which is hull vertex 0.
     """
     parent, top = tree.parent, int(hull.vertex[0])
     end = int(tree.end[top])

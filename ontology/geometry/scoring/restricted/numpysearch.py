@@ -137,9 +137,9 @@ def find_finalists(
 
     Notes
     -----
-    The search starts at the lowest vertex of each sample. In each round, all samples move one edge further
-    away from it. The cost of a round is proportional to the number of children of the vertices that are still
-    searched.
+    The search of each sample starts at the lowest vertex of the hull. In each round, it continues all its
+    paths by one edge, away from that vertex; all samples do so together. The cost of a round is proportional
+    to the number of children of the vertices that the paths have reached.
     """
     margin = search_margin(hull, len(skeleton.label_depth))
     room = margin * skeleton.reach**2
@@ -224,14 +224,14 @@ def _ahead(
 def _pooled(
     pool: _Pool, walk: _Walk, hanging: Hanging, top: int, margin: float, room: float
 ) -> tuple[_Pool, NDArray[np.int64]]:
-    """Add groups of labels to the pool; return the new pool, and the indices of some of its bounds.
+    """Add groups of labels to the pool; return the new pool, and the indices of some of its groups.
 
     For each group, the pool lists its sample, an upper bound of F / W and its number of labels (see `_Pool`).
     The groups with the smallest heights are added, up to `top` groups at each current vertex of `walk`. A
     group is then dropped if other groups of its sample have smaller bounds, and these groups together have
-    `top` or more labels. If the groups left for a sample have `top` or more labels together, the largest of
-    their bounds is an upper bound of F / W for each of the sample's `top` best labels. The returned indices
-    are those of these largest bounds.
+    `top` or more labels. Suppose that the groups left for a sample have `top` or more labels together. Then
+    the largest of their bounds is an upper bound of F / W for each of the sample's `top` best labels. For
+    every such sample, the index that the group with this largest bound has in the new pool is returned.
     """
     sample, v, _, f, s = walk
     n_groups = np.minimum(hanging.begin[v + 1] - hanging.begin[v], top)

@@ -131,10 +131,10 @@ class RestrictedTreeScorer(OnTree):
         return hanging, (*pairs, batch.sums(hanging, *pairs))
 
     def _narrowed(self, rows: NDArray[Any]) -> tuple[RestrictedTreeScorer, NDArray[Any]] | None:
-        """Return a pair: a scorer for fewer observed labels, and the columns of `rows` of these labels.
+        """Return a pair: a scorer for some of the observed labels, and their columns of `rows`.
 
         The scorer keeps only the observed labels that have weight in some row. Returns None if more than an
-        eighth of the columns have weight, or no column has weight.
+        eighth of the observed labels have weight in some row, or if none has.
         """
         if _FEW * np.count_nonzero(rows[0]) > self.n_observed:  # the usual case, and one row shows it
             return None

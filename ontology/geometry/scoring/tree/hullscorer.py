@@ -6,7 +6,8 @@ R be the largest distance between a hull vertex and an observed label. For each 
 observed label, ``(d + h)^beta >= d^beta (1 + h / R)^beta``, and so ``F(y) >= F(x) (1 + h / R)^beta``. So y is
 worse than x and does not tie with it, and only the labels of the hull have to be scored. There are two
 exceptions: rounding may hide this factor (because edges are very short or beta is very small), or powers may
-underflow. In these cases, and if more than one label is requested, every label is scored.
+underflow. In both cases, every label is scored. Every label is also scored if more than one label is
+requested. If candidates are given, exactly these are scored.
 """
 
 from __future__ import annotations

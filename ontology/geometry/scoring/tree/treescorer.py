@@ -162,11 +162,12 @@ class TreeScorer(OnTree):
         return nearest[chain]
 
     def _neighborhood(self, row: NDArray[Any], place: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return a set of vertices that contains all tied vertices, and the plain sums of the set.
+        """Return a pair: vertices that include all tied vertices, and the plain sum at each of them.
 
-        The vertices are positions in the tree. F is convex along paths, so the vertices whose F is below a
-        limit are connected. The search begins at `place`, and continues to the neighbors of every vertex
-        whose sum is within the tolerance of the best sum so far.
+        The vertices are returned as positions in the tree. The Fréchet variance F is convex along paths, so
+        the vertices whose F is below a limit are connected. The search begins at the vertex with the index
+        `place` in `Skeleton.chain`, and continues to the neighbors of every vertex whose sum is within the
+        tolerance of the best sum so far.
         """
         column = row.astype(np.float64)[:, None]
         tree, at = self._space.tree, self._observed.at
