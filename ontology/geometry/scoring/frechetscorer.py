@@ -41,8 +41,8 @@ class Scorer(ABC):
         weights : array_like of shape (n_samples, n_observed) or (n_observed,)
             Non-negative weights, one row for each sample; rows need not sum to one.
         top : int, default=1
-            Number of labels to return, best first. Each next label is the one that the tie rule chooses among
-            the labels that are not listed yet.
+            Number of labels to return, best first. Each next label is the best of the labels that are not
+            listed yet; ties between these labels are decided by the tie rule of `ontology.geometry.ties`.
         candidates : ndarray of int64, optional
             Indices of the labels that may be returned; all by default.
 

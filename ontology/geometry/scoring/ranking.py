@@ -71,10 +71,10 @@ def ranked(
 ) -> Ranked:
     """Return, for each sample, its best rows, their plain sums and the number of labels tied for best.
 
-    A row is the index of a row of distances; several labels may have the same row. Finalist i is ``row[i]``
-    for the sample ``sample[i]``, with the plain sum ``total[i]``. The finalists are sorted by sample and row,
-    and every sample has at least `top` of them. A finalist that is tied for best adds ``count[i]`` (1 by
-    default) to the number of labels tied for best.
+    Each row of distances is given by its index; several labels may have the same row. Finalist i is the row
+    ``row[i]``, a finalist for the sample ``sample[i]``, where its plain sum is ``total[i]``. The finalists
+    are sorted by sample and row, and every sample has at least `top` of them. If finalist i is tied for best,
+    it adds ``count[i]`` (1 by default) to the number of labels tied for best.
     """
     every = np.arange(sample[-1] + 1)
     begin = np.searchsorted(sample, every)

@@ -1,11 +1,12 @@
 """DenseScorer: exact Fréchet means from rows of distances, on any space and with any exponent.
 
-Each allowed label has one row of distances. A matrix product over blocks of rows serves only as a filter; it
-is computed in float32, or in float64 if float32 might overflow or lose too many digits. All terms of the
-product are non-negative, so its relative rounding error has a proven bound. A row becomes a finalist if, with
-rounding errors up to this bound, it may be best or tied with the best. The plain sum decides among the
-finalists (see `ontology.geometry.ties`). Only a few blocks are in memory at any time, never the values of all
-samples for all labels.
+Each allowed label has one row of distances. The scorer takes a block of rows at a time, raises their
+distances to the exponent, and multiplies the resulting matrix by the weights of the samples. The product
+serves only as a filter; it is computed in float32, or in float64 if float32 might overflow or lose too many
+digits. All terms of the product are non-negative, so its relative rounding error has a proven bound. A row
+becomes a finalist if, with rounding errors up to this bound, it may be best or tied with the best. The plain
+sum decides among the finalists (see `ontology.geometry.ties`). Only a few blocks are in memory at any time,
+never the values of all samples for all labels.
 """
 
 from __future__ import annotations

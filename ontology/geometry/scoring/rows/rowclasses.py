@@ -18,7 +18,7 @@ _BLOCK_ENTRIES = 1 << 21
 
 @dataclass(frozen=True)
 class Classes:
-    """Labels with equal rows of distances.
+    """All labels, divided into classes: the labels of one class have equal rows of distances.
 
     Attributes
     ----------

@@ -172,7 +172,10 @@ class RowTree:
         return sample, item - self.n_groups
 
     def _limit(self, value: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the largest float32 sum that a row can have if it is tied with a row of sum `value`."""
+        """Return, for each of the float32 sums `value`, an upper limit of the float32 sums of tied rows.
+
+        A row that is tied with a row whose float32 sum is `value` cannot have a float32 sum above the limit.
+        """
         above = (value.astype(np.float64) + self.absolute) / (1 - self.relative)
         return np.asarray(above * self.tolerance * (1 + self.relative) + self.absolute)
 
@@ -193,9 +196,13 @@ class RowTree:
 
 
 def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """Return an order of the rows and, for each level, the indices in this order where its groups begin.
+    """Return an order that makes the rows of each group adjacent, and where in this order the groups begin.
 
-    The first level has the smallest groups. All rows are one group at first; each group is split in two until
+    There are several levels of groups. The first level has the smallest groups; a group of any other level
+    consists of groups of the level before it. For each level, one array contains the indices, in the new
+    order, at which the groups of the level begin.
+
+    The groups are found by splitting: all rows are one group at first, and each group is split in two until
     the groups are small. The two sides of a split gather around two centers, which are far from each other at
     first and then become the means of their sides.
     """
@@ -225,7 +232,10 @@ def _grouped(distances: NDArray[Any]) -> tuple[NDArray[np.int64], list[NDArray[n
 
 
 def _sides(points: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Split points into two sides, neither empty; return for each point whether it is on the second side."""
+    """Split the rows of `points` into two sides, neither empty; return which rows are on the second side.
+
+    Each row of `points` contains the distances from one label to some of the observed labels.
+    """
     one = points[np.square(points - points[0]).sum(axis=1).argmax()]
     other = points[np.square(points - one).sum(axis=1).argmax()]
     far = np.arange(len(points)) >= len(points) // 2
