@@ -12,8 +12,8 @@ beats y if c has weight; if c has no weight, y is still outside the locus. Secon
 of the old hull. Then z is nearer to every label observed before, and y can be best only if c has all the
 weight. So the bound of c is the number of labels nearest to c, plus, for each inner vertex of the path, the
 number of labels that hang at this vertex and are nearest to it. But if an allowed label in the direction of c
-or of the old hull is as near to the inner vertex as they are, the vertex adds nothing to the bound. Computing
-the bounds takes O(n_points) for all candidates together.
+or of the old hull is as near to the inner vertex as these labels are, the vertex adds nothing to the bound.
+Computing the bounds takes O(n_points) for all candidates together.
 
 *v in the old hull.* The allowed labels nearest to v that hang at v form a class: their distances to the
 observed labels are equal. The branches of v are the parts into which the tree falls when v is removed. A
@@ -225,13 +225,13 @@ class AttachmentBounds:
         """Lower the bounds of candidates that cannot bring the class with the index `number` into the locus.
 
         The rivals are the allowed labels that mixtures may contain (see the explanation at the top of this
-        module). `columns` contains the positions of the observed labels in the tree and, in `refine`, that of
-        a candidate. `rows` contains the squared distances from each rival to these labels. This function
-        looks for a mixture of rivals with smaller squared distances than the class to all `columns` that
-        `face` marks. If it does not find such a mixture, nothing changes. If it finds one, it compares the
-        mixture with the class for each candidate whose bound includes the class. If the squared distance from
-        the mixture to a candidate is smaller than that from the class, the bound of the candidate falls by
-        the size of the class.
+        module). `columns` contains the positions in the tree of the observed labels and, if `refine` is the
+        caller, the position of the candidate to refine. `rows` contains the squared distances from each rival
+        to these labels. This function looks for a mixture of rivals with smaller squared distances than the
+        class to all `columns` that `face` marks. If it does not find such a mixture, nothing changes. If it
+        finds one, it compares the mixture with the class for each candidate whose bound includes the class.
+        If the squared distance from the mixture to a candidate is smaller than that from the class, the bound
+        of the candidate falls by the size of the class.
         """
         one = self._classes[number]
         own = self._squares_of(one, columns)

@@ -94,16 +94,17 @@ def _rivals(space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int
 
 
 def _closer(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return whether each distance in `a` is smaller than that in `b`.
+    """Compare `a` and `b` entry by entry: return where the distance in `a` is smaller.
 
-    Floats must be smaller by a margin, which covers rounding.
+    If the distances are floats, the one in `a` has to be smaller by a margin, which covers rounding.
     """
     return np.asarray(a < b if a.dtype.kind == "u" else a < b * _CLOSER)
 
 
 def _not_farther(a: NDArray[np.number], b: NDArray[np.number]) -> NDArray[np.bool_]:
-    """Return whether each distance in `a` is at most that in `b`.
+    """Compare `a` and `b` entry by entry: return where the distance in `a` is not larger.
 
-    Floats must be smaller by a margin, because the tie rule may treat nearly equal ones as tied.
+    If the distances are floats, the one in `a` has to be smaller by a margin, because the tie rule may treat
+    labels at nearly equal distances as tied.
     """
     return np.asarray(a <= b if a.dtype.kind == "u" else _closer(a, b))

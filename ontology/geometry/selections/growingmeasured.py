@@ -164,14 +164,15 @@ class MeasuredLocus:
 
         Notes
         -----
-        The gains of candidates are measured in the order of their upper bounds, largest first, until none of
-        the other candidates could win. So each pick is the best of all candidates. At worst this computes one
-        locus for each candidate and round.
+        If no label is observed, the first pick is the candidate farthest from the first candidate. In every
+        other round, the gains of candidates are measured in the order of their upper bounds, largest first,
+        until none of the other candidates could win. At worst this computes one locus for each candidate and
+        round. The pick is the best of all candidates that the round compares.
 
-        The bounds are weak on spaces other than complete graphs and trees with whole lengths. On such a
-        space, if `limits.draw` is given and there are more than `MOST_DRAWN` candidates, each round draws
-        `MOST_DRAWN` labels outside the locus, and measures the `MOST_MEASURED` of them that are farthest from
-        their nearest observed labels.
+        A round usually compares all candidates. But the bounds are weak on spaces other than complete graphs
+        and trees with whole lengths. On such a space, if `limits.draw` is given and there are more than
+        `MOST_DRAWN` candidates, each round draws `MOST_DRAWN` labels outside the locus, and compares only the
+        `MOST_MEASURED` of them that are farthest from their nearest observed labels.
 
         Without costs the picks continue up to `limits.n` even if no single label gains anything, because two
         labels together may gain something.

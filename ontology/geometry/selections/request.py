@@ -34,7 +34,8 @@ class SelectionRequest:
         Point indices. `points`: the labels already observed, in the order given; `must`: the required labels,
         ascending; `pool`: the other labels that may be picked, ascending.
     n : int or None
-        Number of picks, including the required labels.
+        Number of picks, including the required labels. None: pick until no label gains anything (with the
+        method ``"uniform"``, until no label is left).
     cost : ndarray of shape (n_points,), dtype=float64, or None
         Cost of each point; None: costs are ignored.
     left : float
@@ -114,7 +115,8 @@ def _refuse_shared(
     both = np.intersect1d(required, others)
     if len(both):
         raise InputError(
-            f"required: {space.points[int(both[0])]!r} is {what}; name it in only one of the two lists"
+            f"required: {space.points[int(both[0])]!r} is {what}; remove it from the required labels, "
+            f"or from the labels that are {what}"
         )
 
 

@@ -109,8 +109,8 @@ class SelectionRun:
     def ended(self) -> bool:
         """Whether the selection is complete.
 
-        It may be False although no label can follow; then the next call of `go_on` picks nothing, and it
-        becomes True.
+        The value may be False although no pick can follow. The next call of `go_on` then picks nothing
+        and makes the value True.
         """
         return self._upper_bound is not None
 
@@ -129,7 +129,7 @@ class SelectionRun:
         )
 
     def go_on(self, most: int | None = None) -> None:
-        """Pick up to `most` more labels (None: all labels that are left to pick).
+        """Make up to `most` more picks (None: all picks that are left).
 
         On trees with every label allowed, on complete graphs, and with the baseline methods, `most` is
         ignored because all picks are found at once.

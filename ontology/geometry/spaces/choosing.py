@@ -97,10 +97,10 @@ def _allowed(graph: LabelGraph, labels: Labels) -> NDArray[np.int64] | None:
 
 
 def _parents(graph: LabelGraph) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
-    """Return the parents and edge lengths of the tree for ``metric="tree"``, and whether it is a hierarchy.
+    """Return three values for ``metric="tree"``: parents, edge lengths, and whether the tree is a hierarchy.
 
-    It is a hierarchy if the parents are the primary parents in `graph`. Otherwise the tree was rooted at its
-    first label.
+    The tree is called a hierarchy if its parents are the primary parents of `graph`. Otherwise `graph` is an
+    undirected tree or has several roots, and it was rooted at its first label.
     """
     if graph.directed:
         parent = graph.primary_parent.astype(np.int64)
