@@ -117,12 +117,13 @@ def search_margin(hull: Hull, n_observed: int) -> float:
 
     The text at the top of this module explains F and W, and `reach` is `Skeleton.reach`. The margin also
     covers the differences that the tie rule ignores. Let n be the number of observed labels. The error of a
-    running sum of weights is at most n rounding units of W; that of a running sum of moments is at most n
-    rounding units of W * reach. The slope of F / W along an edge is computed from two running sums and has
+    running sum of weights is at most n rounding units of W; the error of a running sum of moments is at most
+    n rounding units of W * reach. The slope of F / W along an edge is computed from two running sums and has
     four times this error. The difference in F / W between the lowest vertex and another hull vertex is a sum
     of slopes times lengths along a path. The error of this sum is at most the error of the slopes times the
-    reach, plus one unit for each edge. The plain sums, which decide in the end, have an error of n units.
-    128 n units cover all of this with room to spare.
+    reach, plus one unit for each edge. The plain sums, which decide in the end, have an error of n units. The
+    path has at most ``2 * hull.steps`` edges, so ``128 (n + 2 * hull.steps + 8)`` units cover all of this
+    with room to spare.
     """
     return 4 * TIE_RELATIVE + 128 * (n_observed + 2 * hull.steps + 8) * 2.0**-53
 
