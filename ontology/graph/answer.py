@@ -41,7 +41,8 @@ class Rows:
 def plain_value(value: Any) -> Any:
     r"""Return `value` in a form that JSON can represent.
 
-    Dates and other objects become text, bytes become hexadecimal digits, and NaN and infinities their names.
+    Dates and other objects become text, and bytes become hexadecimal digits. NaN and infinities become
+    ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``.
 
     >>> plain_value([float("inf"), b"\x01", (1, None)])
     ['Infinity', '01', [1, None]]

@@ -205,8 +205,8 @@ def ask(
 def _format_name(source: Path, start: Head, look: Look | None, asked: str | None) -> str:
     """Return the name of the format in which a source is read.
 
-    `asked` is the requested format, and is returned unless the file is in its narrower format of `_NARROWER`.
-    If `asked` is None, the format is recognized from the source.
+    `asked` is the requested format; if it is None, the format is recognized from the source. If the file is
+    in the narrower format that `_NARROWER` gives for the requested one, the narrower format is returned.
     """
     if asked is None:
         return "wordnet" if source.is_dir() else sniff(source, start, look)
