@@ -319,10 +319,10 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return numbers that compare in the same way as the bytes of text from which `numbers` were read.
+    """Convert `numbers`, which were read from bytes of text, to numbers that sort like these bytes.
 
-    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. In the
-    result, the first byte of the text is the highest byte of the number. Of the eight bytes of number ``i``,
+    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. The same
+    entry of the result has the first of these bytes as its highest byte. Of the eight bytes of entry ``i``,
     the first ``length[i]`` in the order of the text are kept, and zeros replace the others. If ``length[i]``
     is negative, none is kept; if it is more than 8, all are kept.
     """

@@ -3,8 +3,8 @@
 In directed graphs, canonical order is a preorder over primary parents; children are sorted by key. In
 undirected graphs, it is the order of a breadth-first search from the smallest key of each component;
 neighbors are sorted by key. Grids are in row-major order. The primary parent of a label is its parent with
-the smallest (rank, key). Keys compare as UTF-8 bytes. Neither order nor digest depends on the order,
-repetition or encoding of the input.
+the smallest (rank, key). Keys compare as UTF-8 bytes. Neither the canonical order nor the digest depends on
+the order or the encoding of the input, or on repeated edges.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class LabelGraph:
     names : Texts, length n_labels
         Display names; if a label was not given a name, its key serves as the name.
     directed : bool
-        Edges of directed graphs point from child to parent and form no cycle. For each edge of an undirected
-        graph, `edge_child` is the smaller index.
+        Whether the edges point from child to parent; such edges do not form a cycle. If False, `edge_child`
+        is the smaller index of the two ends of each edge.
     layout : str
         ``"hierarchy"``, ``"undirected"``, ``"grid:9,9"`` or ``"complete"``.
     edge_child, edge_parent : ndarray of shape (n_edges,), dtype=int32
@@ -143,8 +143,9 @@ class LabelGraph:
 
         Notes
         -----
-        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, it meets the
-        requirements of every metric space for its kind of graph; callers need not check them again.
+        O(m log m) time, where m is ``n_labels + n_edges``. If the result is connected, it meets all
+        requirements of `GraphSpace`, and of the metric space that `ontology.geometry.metric_space` builds by
+        default. Callers need not check these requirements again.
         """
         pair_list = pairs if isinstance(pairs, list) else list(pairs)
         n_pairs = len(pair_list)
@@ -472,7 +473,7 @@ class LabelGraph:
         Raises
         ------
         ArtifactError
-            For another format, and for arrays that are not a label graph.
+            If the metadata name a format other than `FORMAT_TAG`, or the arrays are not a label graph.
 
         Notes
         -----

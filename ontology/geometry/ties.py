@@ -1,10 +1,10 @@
 """How every scorer decides: weights are converted to float64, and plain sums are compared by one tie rule.
 
-The **plain sum** of a label y under weights w_i on the observed labels l_i is ``sum_i w_i d(y, l_i)^beta``.
-The terms are added one after another in the order of the observed labels, and each product and each addition
-is rounded to float64. Every scorer decides by the plain sum, no matter how it finds its finalists, so all
-scorers give the same answer to the last bit. If weights, distances and beta are integers, a plain sum below
-2^53 is exact.
+The **plain sum** of a label y under weights w_i on the observed labels l_i is ``sum_i w_i d(y, l_i)^beta``,
+with the exponent beta (2 by default). The terms are added one after another in the order of the observed
+labels, and each product and each addition is rounded to float64. Every scorer decides by the plain sum, no
+matter how it finds its finalists, so all scorers give the same answer to the last bit. If weights, distances
+and beta are integers, a plain sum below 2^53 is exact.
 
 Labels are **tied** if their plain sums are at most ``minimum * (1 + TIE_RELATIVE)``, where the minimum is the
 smallest plain sum of all labels. Among tied labels the one with the lowest canonical index wins. If the
@@ -52,7 +52,7 @@ _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e15
 
 @dataclass(frozen=True)
 class FrechetResult:
-    """Fréchet means of a batch.
+    """Fréchet means of a batch of samples.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def sound_weights(given: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
-    """Return `weights` as an array of their dtype, with one row for each sample; do not check the values."""
+    """Return `weights` as an array with one row for each sample, in their dtype; do not check the values."""
     given = given_array("weights", weights, WeightError)
     if given.dtype.kind not in "buif":
         raise WeightError(f"weights: dtype {given.dtype} given; weights must be real numbers")
@@ -159,8 +159,8 @@ def powers(distances: NDArray[Any], beta: float) -> NDArray[np.float64]:
 
     If the distances and `beta` are whole numbers, powers below 2^53 are exact. Powers of unsigned distances
     of one or two bytes are looked up in a table, unless `beta` is 1 or 2. Whole exponents are computed by
-    multiplication, because a library's power function is slow and may miss the last bit of integers. Powers
-    too large for float64 are infinite.
+    multiplication, because a library's power function is slow and may get the last bit of a whole number
+    wrong. Powers too large for float64 are infinite.
     """
     if distances.dtype.kind == "u" and distances.dtype.itemsize <= 2 and beta not in (1, 2):
         table = powers(np.arange(int(distances.max(initial=0)) + 1, dtype=np.float64), beta)

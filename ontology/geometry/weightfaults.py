@@ -93,7 +93,7 @@ def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int 
 
 
 def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
-    """Return the error for a row whose sum is so close to a limit that rounding decides on the side."""
+    """Return the error for a row whose sum is so close to a limit that rounding may put it on either side."""
     return WeightError(
         f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
     )

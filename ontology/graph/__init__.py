@@ -1,7 +1,7 @@
 """The graph of labels, in a Neo4j server or in an embedded engine, with the same operations on both.
 
-`open_graph` opens the store that the settings name, and imports the driver of that engine only. In this list,
-a module imports only modules on the lines below it::
+`open_graph` opens the store that the settings name. Of the drivers of the two engines, it imports only the
+one that this store needs. In this list, a module imports only modules on the lines below it::
 
     opening                     the store that the settings name
     graphstore                  the queries on a graph of labels, the same on every engine

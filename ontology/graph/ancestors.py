@@ -27,6 +27,8 @@ parent.
 class Climb:
     """One label, called the start of the climb, and all labels above it.
 
+    A label is identified by its uid, which is unique across versions (`ontology.graph.labeltables.uid`).
+
     Attributes
     ----------
     labels : dict of uid to label
@@ -48,10 +50,10 @@ class Climb:
 
 
 def climb(uid: str, label: Label, parents_of: ParentsOf) -> Climb:
-    """Return `label` and all labels above it.
+    """Return `label`, whose identifier is `uid`, and all labels above it.
 
-    The labels are found level by level, beginning with `uid`. For each level, `parents_of` is called once,
-    with the labels of this level that no earlier level contains.
+    The labels are found level by level, beginning with `label`. For each level, `parents_of` is called once,
+    with the identifiers of those labels of this level that no earlier level contains.
     """
     found = Climb({uid: label}, {uid: 0})
     level = [uid]

@@ -39,7 +39,10 @@ class Rows:
 
 
 def plain_value(value: Any) -> Any:
-    r"""Return `value` in a form that JSON has: dates and other objects as text, NaN and infinities by name.
+    r"""Return `value` in a form that JSON can represent.
+
+    Dates and other objects become text, and bytes become hexadecimal digits. NaN and infinities become
+    ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``.
 
     >>> plain_value([float("inf"), b"\x01", (1, None)])
     ['Infinity', '01', [1, None]]

@@ -447,7 +447,10 @@ class GraphStore:
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return a key that sorts labels by idx; labels without idx, which users may add by hand, come last."""
+    """Return the sort key of a label: its idx decides the order.
+
+    Labels without idx, which users may add by hand, come last.
+    """
     return row["idx"] is None, row["idx"] or 0
 
 

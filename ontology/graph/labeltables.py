@@ -41,7 +41,10 @@ def uid(digest: str, key: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Normalize a text for search: unify compatible characters, ignore case, strip surrounding blanks.
+    """Normalize a text for search, so that texts that differ only in form become equal.
+
+    Differences of case and surrounding blanks are removed. Unicode normalization (NFKC) replaces variants of
+    characters, such as ligatures and wide letters, by the usual characters.
 
     >>> fold("  Straße ﬁr ")
     'strasse fir'
@@ -205,7 +208,7 @@ def no_graph(digest: str, reason: object) -> GraphDamagedError:
 
 
 def _texts(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the blob and offsets of `Texts`, from an Arrow array of type ``large_binary``."""
+    """Return `blob` and `offsets` for `Texts`, from an Arrow array of texts of type ``large_binary``."""
     if column.null_count:
         raise InputError("a label has no key")
     _, offsets, blob = column.buffers()

@@ -100,12 +100,12 @@ class Request:
         The given path, and the file to read. They are the same unless the given path is a WordNet folder;
         then the file to read is in this folder.
     format : Format
-        The format to read it in.
+        The format in which the file is read.
     look : Look or None
-        The recognized kind of the file; None if it may be a hierarchy written as text.
+        The kind of the file, as `look_of` recognizes it; None if the file may be a hierarchy written as text.
     labels_look : Look or None
-        The recognized kind of the file that names the classes; None if there is no such file, or if its kind
-        was not recognized.
+        The kind of the file that the option `labels` names, as `look_of` recognizes it. None if the option is
+        not given, or if `look_of` does not recognize the kind.
     options : Options
         The caller's options.
     policies : mapping of code to policy
@@ -127,14 +127,15 @@ class Request:
 
     @property
     def has_foreign_labels(self) -> bool:
-        """Whether the file that should name the classes looks like a file of some other kind."""
+        """Whether the file that the option `labels` names looks like something other than a class list."""
         return self.labels_look not in (None, DOCUMENTS)
 
     def fingerprint(self) -> str:
-        """Return the sha256 over the bytes of the files and everything else that determines the result.
+        """Return the sha256 over everything that determines the result of the read.
 
-        The names of the files are included, because some formats are recognized from them. The paths of their
-        folders are not included.
+        This includes the bytes and the names of two files: the file to read, and the file that the option
+        `labels` names, if any. The names are included, because some formats are recognized from them. The
+        paths of the folders of these files are not included.
         """
         options = self.options
         decides = {
@@ -202,7 +203,11 @@ def ask(
 
 
 def _format_name(source: Path, start: Head, look: Look | None, asked: str | None) -> str:
-    """Return the name of the format to read a source in."""
+    """Return the name of the format in which a source is read.
+
+    `asked` is the requested format; if it is None, the format is recognized from the source. If the file is
+    in the narrower format that `_NARROWER` gives for the requested one, the narrower format is returned.
+    """
     if asked is None:
         return "wordnet" if source.is_dir() else sniff(source, start, look)
     if asked not in FORMATS:
@@ -212,7 +217,10 @@ def _format_name(source: Path, start: Head, look: Look | None, asked: str | None
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; for a WordNet folder, return its file for `part`."""
+    """Return the readable file that a path names; if it is a WordNet folder, the file in it for `part`.
+
+    `part` is a part of speech, such as ``"noun"``, or None if folders are not accepted.
+    """
     shown = printable(str(path))
     try:
         if not path.exists():

@@ -95,9 +95,10 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
 
 
 def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:
-    """Return the graph in the layout that its source states; None if a defect of severity error remains.
+    """Return the graph; None if a defect whose policy is ``error`` has been recorded.
 
-    A digest that differs from the one that the source states is reported.
+    If the source states that the graph is a grid or a complete graph, and this is true, the graph gets that
+    layout. A digest that differs from the one that the source states is reported.
     """
     regular = _regular(found.layout, graph.n_labels)
     if regular is not None and _undirected(regular).digest == graph.digest:
@@ -127,8 +128,8 @@ def _undirected(graph: LabelGraph) -> LabelGraph:
 def _numbered(found: Collector) -> Edges:
     """Return the edges of the source; the labels are numbered in the order of their keys.
 
-    The result also contains a line of the source for each label: the line that declares the label, or else
-    the first line that names it.
+    The result also contains a line number for each label: the number of the line that declares the label or,
+    if there is none, the number of the first line with an edge of the label.
     """
     keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
     position = {key: i for i, key in enumerate(keys)}

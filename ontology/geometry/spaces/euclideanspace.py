@@ -116,10 +116,10 @@ class EuclideanSpace(MetricSpace):
         -----
         This takes O(n_labels^2 n_dimensions) time at the speed of a matrix product, with one block of rows in
         memory at a time. The matrix product finds, for each label, the label farthest from it; then the
-        distance between the two is measured. So the result is the distance between two labels. Rounding may
-        hide a pair of labels that are farther apart. The squared distance of such a pair exceeds the square
-        of the result by at most ``8 (n_dimensions + 8) 2**-53 r^2``, where r is the largest distance from the
-        vector of an allowed label to the mean of these vectors.
+        distance between the two is measured. The result is the largest of these measured distances. Rounding
+        in the matrix product may hide a pair of labels that are farther apart. The squared distance of such a
+        pair exceeds the square of the result by at most ``8 (n_dimensions + 8) 2**-53 r^2``, where r is the
+        largest distance from the vector of an allowed label to the mean of these vectors.
         """
         among = np.arange(self.n_points) if self.allowed is None else self.allowed
         vectors = self.embeddings[among].astype(np.float64)
@@ -135,7 +135,7 @@ class EuclideanSpace(MetricSpace):
         return largest
 
     def _paired(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the distance from each point of `first` to the point of `second` with the same index."""
+        """Return, for each i, the distance from the point ``first[i]`` to the point ``second[i]``."""
         return _root_of_sum(
             self.embeddings[first].T.astype(np.float64) - self.embeddings[second].T.astype(np.float64)
         )
@@ -157,7 +157,7 @@ class EuclideanSpace(MetricSpace):
 
 
 def _root_of_sum(difference: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the square root of the sum of squares of each column; `difference` is overwritten.
+    """Return the square root of the sum of squares of each column of `difference`, which is overwritten.
 
     The squares are summed row by row: a numpy reduction over the first axis adds whole rows one after the
     other. For a single column numpy would sum pairs instead, so the column is duplicated beforehand.

@@ -152,7 +152,7 @@ class MetricSpace(ABC):
         """Return the distances between two lists of points."""
 
     def _fill(self, rows: NDArray[np.int64], cols: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Write the distances between two lists of points, one block of columns at a time."""
+        """Write the distances between two lists of points to `out`, one block of columns at a time."""
         for first in range(0, len(cols), _BLOCK_COLUMNS):
             block = slice(first, first + _BLOCK_COLUMNS)
             out[:, block] = self._distances(rows, cols[block])

@@ -30,8 +30,9 @@ class TreeSpace(MetricSpace):
     allowed : array_like of int or bool, optional
         Labels that may be an answer, as for `MetricSpace`; all by default.
     is_hierarchy : bool, default=True
-        Whether the parents are those of a hierarchy. False if a tree with undirected edges or several roots
-        was rooted at its first label only to measure distances.
+        Whether the parents in `tree` are those of a hierarchy. False if the graph from which `tree` was made
+        is undirected or has several roots: then `tree` was rooted at its first label, and its parents serve
+        only to measure distances.
 
     Examples
     --------
@@ -85,7 +86,8 @@ class TreeSpace(MetricSpace):
         Raises
         ------
         SpaceError
-            If the arrays do not describe a single tree over all labels with positive lengths.
+            If the arrays do not describe a single tree over all labels, or an edge does not have a positive
+            length.
         """
         lengths = None if length is None else given_array("length", length)
         tree = RootedTree(given_array("parent", parent), lengths)

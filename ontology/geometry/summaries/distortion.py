@@ -51,11 +51,12 @@ def path_bounds(
     diameters: NDArray[np.float64],
     sources: NDArray[Any],
 ) -> Distortion:
-    """Return the bounds from each of `sources` to every supernode; two Dijkstra runs for each source.
+    """Return bounds of the distances from each supernode in `sources` to every supernode.
 
-    For the upper bounds, each edge is lengthened by half the diameters of the two supernodes that it joins.
-    So the length of a path includes the diameter of every supernode between its ends, and half the diameter
-    of each end. The other halves are added afterwards.
+    This takes two Dijkstra runs for each source, one for the lower and one for the upper bounds. For the
+    upper bounds, each edge is lengthened by half the diameters of the two supernodes that it joins. So the
+    length of a path includes the diameter of every supernode between its ends, and half the diameter of each
+    end. The other halves are added afterwards.
     """
     half = diameters / 2
     lower = _distances_from(len(diameters), edges.T, weights, sources)

@@ -1,11 +1,11 @@
 """summarize: turn a large label graph into a small graph whose vertices (supernodes) are sets of labels.
 
 There are four methods of choosing the sets. Two are published by the source paper: they repeatedly draw a
-vertex and merge its neighbors into it. The text of the paper merges whole neighborhoods
-(``"neighbourhood"``); the code of the paper stops in the middle of a neighborhood when the target, a number
-of supernodes, is reached (``"node"``). On a graph with hubs both methods end with nearly all labels in one
-supernode. So there are two other methods: ``"capped"``, in which no supernode exceeds a cap, and
-``"subtree"``, which cuts a hierarchy into subtrees.
+vertex and merge its neighbors into it. The method in the text of the paper always merges whole neighborhoods
+(``"neighbourhood"``). The method in the code of the paper stops when the target, a number of supernodes, is
+reached, possibly in the middle of a neighborhood (``"node"``). On a graph with hubs both methods end with
+nearly all labels in one supernode. So there are two other methods: ``"capped"``, in which no supernode
+exceeds a cap, and ``"subtree"``, which cuts a hierarchy into subtrees.
 
 `ontology.geometry.summaries.distortion` bounds the error of distances in the small graph.
 `ontology.geometry.summaries.expand` goes from labels to supernodes and back.
@@ -37,7 +37,7 @@ _CAP_FACTORS = (1.5, 2.0, 4.0)
 
 
 class DegenerateSummaryWarning(UserWarning):
-    """Warns that one of at least three supernodes contains more than half of all labels.
+    """Warns that one supernode contains more than half of all labels, although there are three or more.
 
     Then distances between supernodes say little about distances between labels, and errors measured on
     supernodes are small even for bad predictions.
@@ -48,9 +48,9 @@ class DegenerateSummaryWarning(UserWarning):
 class Summary:
     """A partition of labels into supernodes, and the graph between them.
 
-    Supernodes are numbered by their lowest member in canonical order. Two supernodes are joined by an edge if
-    the source has an edge between a label of one and a label of the other. The length of the new edge is that
-    of the shortest such edge.
+    Supernodes are numbered from 0, in the order of their first labels. The first label of a supernode is the
+    one with the smallest index. Two supernodes are joined by an edge if the source has an edge between a
+    label of one and a label of the other. The length of the new edge is that of the shortest such edge.
 
     Attributes
     ----------
@@ -121,12 +121,12 @@ class Summary:
 
     @cached_property
     def representatives(self) -> NDArray[np.int64]:
-        """Index of the lowest member of each supernode, ascending."""
+        """Index of the first label of each supernode, ascending."""
         return np.unique(self.assignment, return_index=True)[1]
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Key of each supernode: the key of its lowest member."""
+        """Key of each supernode: the key of its first label."""
         return self.source.keys.take(self.representatives)
 
     def members(self, supernode: int) -> NDArray[np.int64]:
@@ -219,8 +219,8 @@ def summarize(
         ``"neighbourhood"``: draw a supernode, each equally likely, and merge all its neighbors into it;
         repeat until at most `target` supernodes are left. ``"node"``: the same, but stop at exactly `target`
         supernodes, possibly in the middle of a neighborhood. ``"capped"``: like ``"node"``, but skip a
-        neighbor if merging it would exceed `cap`. If no more neighbors can be merged and `target` is not
-        reached, merge supernodes that are neighbors or share a neighbor (such as siblings under a hub), up
+        neighbor if merging it would exceed `cap`. When no supernode can be merged with a neighbor any more
+        and `target` is not reached, merge supernodes that share a neighbor (such as siblings under a hub), up
         to the cap; this is called packing. ``"subtree"``: cut the tree of primary parents into at most
         `target` pieces, so that the largest piece is as small as possible. A piece is a subtree without the
         parts cut off below it, or several such subtrees of adjacent siblings. This method is not random.
@@ -250,7 +250,8 @@ def summarize(
     Warns
     -----
     DegenerateSummaryWarning
-        If one of more than two supernodes has more than half of all labels; the message states the share.
+        If there are at least three supernodes, and one of them has more than half of all labels. The message
+        states its share.
 
     Notes
     -----
@@ -384,7 +385,10 @@ def _limits(graph: LabelGraph, target: int, cap: int | float | None) -> tuple[in
 
 
 def _subtrees(graph: LabelGraph, target: int) -> NDArray[np.int32]:
-    """Return the forest of at most `target` pieces whose largest piece is as small as possible."""
+    """Cut the tree of primary parents into at most `target` pieces, the largest as small as possible.
+
+    The pieces are returned as a union-find forest, like `_Forest.above`.
+    """
     if not graph.directed:
         raise InputError("method: 'subtree' needs a hierarchy, but this graph is undirected; use 'capped'")
     contract = _kernels().contract_subtrees

@@ -183,7 +183,10 @@ def result_of(
 
 
 def _is_of_no_kind(value: Any) -> bool:
-    """Return whether a value is a list that is empty, or contains only nulls and lists of this same kind."""
+    """Return whether a value is a list whose entries do not show a type.
+
+    Such a list is empty, or contains only nulls and other such lists.
+    """
     return isinstance(value, list) and all(entry is None or _is_of_no_kind(entry) for entry in value)
 
 
