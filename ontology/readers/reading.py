@@ -75,14 +75,15 @@ def read(
     path : path
         A file, plain or gzip, or a WordNet folder.
     format : str, optional
-        Name of a format of `formats`; by default recognized from the file's name and first lines.
+        A name that `formats` returns. By default, the format is recognized from the file's name and first
+        lines.
     direction : {"parent-child", "child-parent", "undirected"}, optional
         Edge lists: the meaning of the first two columns. By default the words of the header decide; if there
         is no header, the first column is the parent and the second the child.
     policies : mapping of code to policy, optional
-        What the reader does about a kind of defect; the code names the kind. ``{"all": "fix"}`` repairs every
-        kind that can be repaired, except those whose default policy is ``warn``. docs/formats.md lists all
-        policies.
+        What the reader does about each kind of defect. The code of a kind is the key, and a policy such as
+        ``fix`` is the value. ``{"all": "fix"}`` repairs every kind that can be repaired, except those whose
+        default policy is ``warn``. docs/formats.md lists all codes and policies.
     strict : bool, default=True
         Whether defects of severity error raise `DefectsError`. If False, they give a result with
         ``graph=None``.
