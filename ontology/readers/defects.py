@@ -33,8 +33,8 @@ class Defect:
     count : int
         Number of occurrences.
     examples : tuple of (file, line, text)
-        The first 20 occurrences, each with an excerpt of the source or a description as its text. Lines are
-        numbered from 1, and 0 means the file as a whole.
+        The first 20 occurrences. Lines are numbered from 1, and 0 means the file as a whole. The text is an
+        excerpt of the source, or a description of what is wrong there.
     places : tuple of (file, line)
         The place of each occurrence. A stored report contains only the places of the examples.
     message, remedy : str

@@ -30,7 +30,8 @@ class ReadResult:
     definitions : dict of key to text
         Definitions of labels, if the format has them.
     classes : tuple of str or None
-        Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
+        Sorted keys of the classes, which are the labels that documents have. Only the labels file of a
+        category hierarchy names them; without this file, None.
     reading : (str, str) or None
         A pair: the `fingerprint` of the source and the digest of its graph. Only
         `ontology.versions.sources.read_once` sets it, and only if the source did not change while it was
@@ -94,7 +95,7 @@ def read(
     relation : str, optional
         Edge lists with a column ``relation``: the relation whose edges are kept; by default all edges are.
     labels : path, optional
-        Category hierarchies: the file that names the classes.
+        Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
     root : str, default="root"

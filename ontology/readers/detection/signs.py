@@ -125,9 +125,9 @@ def _root_element(text: str) -> str | None:
 def utf16(odd: int) -> Sign:
     """Test for UTF-16 text without a byte order mark.
 
-    If `odd` is 1, most of the NULs must be at odd positions, counted from 0; if `odd` is 0, at even positions.
-    More than a quarter of all bytes must be NULs at these positions, and fewer than a fortieth may be NULs at
-    the other positions.
+    If `odd` is 1, most of the NULs must be at odd positions, counted from 0. If `odd` is 0, most must be at
+    even positions. More than a quarter of all bytes must be NULs at these positions, and fewer than a
+    fortieth may be NULs at the other positions. A file of fewer than four bytes does not pass.
     """
 
     def fits(head: Head) -> bool:
