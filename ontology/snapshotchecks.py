@@ -32,7 +32,7 @@ _EDGES = {
 
 
 class SnapshotChecker:
-    """Read the arrays and metadata of a snapshot; each method returns one checked part.
+    """Read the arrays and metadata of a snapshot; each method checks one part of them and returns it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SnapshotChecker:
     Raises
     ------
     ArtifactError
-        Raised by each method, for the part that it reads.
+        If the part that a method reads is missing or breaks a rule.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:

@@ -48,7 +48,10 @@ def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates 
 
 
 def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
-    """Return the best candidate of each row, found by compiled code; None if `ranked` must find it."""
+    """Return the best candidate of each row, as its index in the set `among`, found by compiled code.
+
+    Return None if compiled code cannot be used, or meets invalid outputs.
+    """
     decide = among.decision(state.order)
     if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
         return None
@@ -89,7 +92,10 @@ def ranked(
 def _ranked_each(
     state: State, reader: OutputReader, rows: OutputRows, k: int, asked: list[Chosen | None]
 ) -> FrechetResult:
-    """Rank rows that each have their own candidates."""
+    """Return the best `k` candidates of each row, like `ranked`, if each row has its own set of candidates.
+
+    ``asked[i]`` is the set of row i; None means all labels.
+    """
     _check_k(k, state.bundle.n_labels, "labels")
     result = _room(len(rows), k)
     for start, chunk in reader.chunks(rows, state.order):
@@ -118,10 +124,11 @@ def _ranked_pairs(
     listed: list[tuple[str, ...]],
     number: NDArray[np.int64],
 ) -> FrechetResult:
-    """Rank the few keys that are listed for each row, by their plain sums.
+    """Return the best `k` candidates of each row, if every row has only a few candidates.
 
-    Plain sums are computed only for the keys that a row lists. `number` contains the index of each row of
-    `weights` in the whole input, for error messages.
+    ``listed[i]`` contains the keys of the candidates of row i. These candidates are compared by their plain
+    sums, which are computed for no other labels. `number` contains the index of each row of `weights` in the
+    whole input, for error messages.
     """
     n = state.bundle.n_labels
     row = np.repeat(np.arange(len(listed)), [len(keys) for keys in listed])
@@ -135,7 +142,10 @@ def _ranked_pairs(
 
 
 def one_set(state: State, candidates: OneSet | None) -> CandidateSet:
-    """Return the set of candidates for a method that takes one set for all rows."""
+    """Return the candidates for a method that takes one set for all rows; None means all labels.
+
+    `InputError` is raised for a list with a set for each row.
+    """
     return state.every if candidates is None else state.candidates(read_set(candidates))
 
 
@@ -178,9 +188,9 @@ def room_for_variances(
 def variances(
     state: State, reader: OutputReader, rows: OutputRows, labels: NDArray[np.int64] | None
 ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-    """For a few rows at a time, yield a tuple: their slice, their weights, and the variances of `labels`.
+    """For a few rows at a time, yield a tuple: the slice of these rows, their weights, and variances.
 
-    If `labels` is None, the variances of all labels are yielded.
+    The variances are those of `labels`; if `labels` is None, they are those of all labels.
     """
     scorer = state.scorer if labels is None else state.rows_scorer(labels)
     width = state.bundle.n_labels if labels is None else len(labels)

@@ -170,8 +170,9 @@ def chosen_labels(
     bundle, keys
         The label space, and the keys of its allowed labels.
     hierarchy : callable
-        Function that returns the tree with the parents of the labels. If there is no such tree, the function
-        raises an error, whose message begins with the text that is the function's only argument.
+        Function that returns the tree with the parents of the labels. Its only argument is a text that names
+        what needs the tree. If there is no such tree, the function raises `SpaceError`; the message of the
+        error begins with this text.
     locus : callable
         Function that returns the locus of the observed labels.
 
@@ -181,8 +182,9 @@ def chosen_labels(
         If a listed key is not the key of an allowed label, or if the tree has no label with the key of the
         `Subtree`.
     InputError
-        If the set contains no allowed label; `SpaceError` if a rule or a subtree needs a hierarchy and there
-        is none.
+        If the set contains no allowed label.
+    SpaceError
+        If a rule or a subtree needs the tree with the parents of the labels, and there is none.
     """
     if isinstance(chosen, tuple):
         return keys.indices(chosen, (lambda: bundle.names) if len(keys) == bundle.n_points else None)

@@ -28,16 +28,17 @@ class Defect:
         ``"error"`` if the policy makes the read fail, ``"warn"`` if the content is kept as it is, and
         ``"info"`` if the content is repaired.
     policy : str
-        The policy that applies.
+        What the reader was told to do about this kind of defect: ``"error"``, ``"warn"``, ``"fix"`` or a
+        policy that only the defect ``roots`` has.
     count : int
         Number of occurrences.
     examples : tuple of (file, line, text)
-        The first 20 occurrences, each with an excerpt of the source or a description as its text. Lines are
-        numbered from 1, and 0 means the file as a whole.
+        The first 20 occurrences. Lines are numbered from 1, and 0 means the file as a whole. The text is an
+        excerpt of the source, or a description of what is wrong there.
     places : tuple of (file, line)
         The place of each occurrence. A stored report contains only the places of the examples.
     message, remedy : str
-        Description, and how to correct the file.
+        What is wrong with the file, and how to correct it.
     """
 
     code: str
@@ -66,7 +67,7 @@ class Defect:
     def from_dict(cls, values: Mapping[str, Any]) -> Defect:
         """Return the defect that `to_dict` turned into `values`.
 
-        Its places are only those of its examples.
+        The attribute `places` of the new defect contains only the places of the examples.
         """
         examples = tuple((e["file"], e["line"], e["text"]) for e in values["examples"])
         named = {name: values[name] for name in ("code", "severity", "policy", "count", "message", "remedy")}
@@ -87,7 +88,7 @@ class Report:
     Attributes
     ----------
     source : str
-        The given path.
+        Path of the source, as the caller of the reader gave it.
     format : str
         Name of the format that was used; ``"unknown"`` if the source matches no format.
     defects : tuple of Defect
@@ -123,7 +124,7 @@ class Report:
     def from_dict(cls, values: Mapping[str, Any]) -> Report:
         """Return the report that `to_dict` turned into `values`.
 
-        The places of each defect are only those of its examples.
+        The attribute `places` of each defect in it contains only the places of the defect's examples.
         """
         defects = tuple(map(Defect.from_dict, values["defects"]))
         return cls(values["source"], values["format"], defects, dict(values["counts"]))

@@ -30,7 +30,8 @@ class ReadResult:
     definitions : dict of key to text
         Definitions of labels, if the format has them.
     classes : tuple of str or None
-        Sorted keys of the labels that are classes, if a labels file names them; otherwise None.
+        Sorted keys of the classes, which are the labels that documents have. Only the labels file of a
+        category hierarchy names them; without this file, None.
     reading : (str, str) or None
         A pair: the `fingerprint` of the source and the digest of its graph. Only
         `ontology.versions.sources.read_once` sets it, and only if the source did not change while it was
@@ -75,14 +76,15 @@ def read(
     path : path
         A file, plain or gzip, or a WordNet folder.
     format : str, optional
-        Name of a format of `formats`; by default recognized from the file's name and first lines.
+        A name that `formats` returns. By default, the format is recognized from the file's name and first
+        lines.
     direction : {"parent-child", "child-parent", "undirected"}, optional
         Edge lists: the meaning of the first two columns. By default the words of the header decide; if there
         is no header, the first column is the parent and the second the child.
     policies : mapping of code to policy, optional
-        What the reader does about a kind of defect; the code names the kind. ``{"all": "fix"}`` repairs every
-        kind that can be repaired, except those whose default policy is ``warn``. docs/formats.md lists all
-        policies.
+        What the reader does about each kind of defect. The code of a kind is the key, and a policy such as
+        ``fix`` is the value. ``{"all": "fix"}`` repairs every kind that can be repaired, except those whose
+        default policy is ``warn``. docs/formats.md lists all codes and policies.
     strict : bool, default=True
         Whether defects of severity error raise `DefectsError`. If False, they give a result with
         ``graph=None``.
@@ -93,7 +95,7 @@ def read(
     relation : str, optional
         Edge lists with a column ``relation``: the relation whose edges are kept; by default all edges are.
     labels : path, optional
-        Category hierarchies: the file that names the classes.
+        Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
     root : str, default="root"

@@ -311,7 +311,9 @@ class Catalog:
     # ---- leases ------------------------------------------------------------------------------------
 
     def acquire(self, name: str, *, above: int = 0) -> Lease:
-        """Take the lease of `name`, and increase the fence of `name` to a number above `above`.
+        """Take the lease of `name`, and increase the fence of `name`.
+
+        The new fence is one more than the larger of two numbers: the old fence and `above`.
 
         An expired lease is taken over. So is a lease whose holder was a process of this host that has ended.
 
@@ -525,7 +527,8 @@ def _reading_values(
 ) -> dict[str, Any]:
     """Return new values for the columns that record how a version's source was read.
 
-    The result is empty if the old values stay.
+    The result is a dictionary from the name of a column to its new value. It is empty if the columns keep
+    their old values.
     """
     columns = version_table.c
     before = connection.execute(

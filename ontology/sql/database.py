@@ -320,7 +320,10 @@ def _translate(context: ExceptionContext) -> None:
 
 
 def _no_room(connection: Connection | None) -> BaseException | None:
-    """Return the error that made a SQLite file read-only, if the cause is a full disk; otherwise None."""
+    """Return the error that showed, when a SQLite file was opened, that a full disk prevents writing to it.
+
+    Return None if the file can be written, or cannot be written for another reason.
+    """
     if connection is None or connection.invalidated or connection.dialect.name != "sqlite":
         return None
     driver: Any = connection.connection.driver_connection

@@ -101,7 +101,8 @@ def check_name(name: str, what: str = "ontology") -> str:
                 "leave out the @ and what follows"
             )
         raise InputError(
-            f"{what} name {name!r}: use 1 to 64 of a-z, 0-9, '.', '_', '-', the first a letter or digit"
+            f"{what} name {name!r}: use 1 to 64 characters of a-z, 0-9, '.', '_' and '-'; "
+            "the first must be a letter or digit"
         )
     return name
 
@@ -119,7 +120,7 @@ def check_digest(data: bytes | mmap.mmap, digest: str, shown: str, advice: str) 
 
 
 class Copies(ABC):
-    """Copies of artifacts that are read instead of the originals because they are nearer, such as a cache."""
+    """Copies of artifacts, such as a cache; they are read instead of the originals, which is faster."""
 
     @abstractmethod
     def local_path(self, digest: str) -> Path:
@@ -137,17 +138,17 @@ class Copies(ABC):
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
         """Keep a copy of `document`, which was just read as the index document of `name`.
 
-        If `document` is None, `name` does not have an index document.
+        `document` is None if the store has no index document of `name`; then drop the copy that was kept.
         """
 
 
 class ArtifactStore:
     """A store of two kinds of files: content-addressed files, and the small named files of the static index.
 
-    A digest is 64 lower-case hexadecimal digits; an index name is 1 to 64 of ``a-z 0-9 . _ -`` and begins
-    with a letter or digit. Anything else raises `InputError`, so that no name leads out of the store. A
-    method that needs the file of a digest or name raises `NotFoundError` if the file is absent. A store that
-    cannot be reached or written raises `ServiceError`.
+    A digest is 64 lower-case hexadecimal digits. An index name has 1 to 64 characters of ``a-z 0-9 . _ -``
+    and begins with a letter or digit. Anything else raises `InputError`, so that no name leads out of the
+    store. A method that needs the file of a digest or name raises `NotFoundError` if the file is absent. A
+    store that cannot be reached or written raises `ServiceError`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Define `Storage`: the operations of a place for files, such as a folder or a bucket.
+"""Define `Storage`: what can be done with files in a place such as a folder or a bucket.
 
-`ontology.store.artifacts.ArtifactStore` uses them to store index files, and artifacts, which are named by
-their digests.
+`ontology.store.artifacts.ArtifactStore` uses these operations to store index files, and artifacts, which are
+named by their digests.
 """
 
 from __future__ import annotations

@@ -132,9 +132,9 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
     """Load one share of a version's batches into the graph; safe to repeat.
 
     The batches are divided into `shares` shares, and `share` is the number of this one, from 0. Shares must
-    be loaded in ascending order, because edges need the labels of earlier batches. The store determines the
-    number of batches; if there are fewer than `shares`, some shares are empty. `check` is called before each
-    batch; it ends the work by raising an error.
+    be loaded in ascending order, because edges need the labels of earlier batches. The graph store
+    determines the number of batches; if there are fewer batches than shares, some shares are empty. `check`
+    is called before each batch; it ends the work by raising an error.
 
     Raises
     ------
@@ -169,9 +169,9 @@ def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> No
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:
-    """Return whether the store contains the version of `graph`, ready and complete.
+    """Return whether the graph store contains the version of `graph`, ready and complete.
 
-    Its labels and edges in the store are counted for this.
+    To find out, count the labels and edges of the version in the graph store.
     """
     states = {row["digest"]: row["state"] for row in store.versions()}
     wanted = (graph.n_labels, graph.n_edges)
@@ -204,7 +204,7 @@ def _others_at_work(graph: LabelGraph) -> Iterator[None]:
 
 
 def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
-    """Record in the store that a version is being loaded; return whether it is already there and complete."""
+    """Record in the graph store that a version is being loaded; return whether it is there and complete."""
     wanted = (graph.n_labels, graph.n_edges)
     return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
 

@@ -90,7 +90,7 @@ def register(
     workspace : Workspace
         The workspace; its catalog, artifacts and graph are all changed.
     name : str
-        1 to 64 of ``a-z 0-9 . _ -``, the first a letter or digit.
+        1 to 64 characters of ``a-z 0-9 . _ -``; the first must be a letter or digit.
     result : ReadResult, LabelGraph or Snapshot
         What `ontology.read` or `ontology.versions.sources.read_once` returned; or a label graph, which has no
         definitions.

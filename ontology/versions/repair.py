@@ -65,8 +65,9 @@ def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
 def clear(stores: Stores, name: str) -> None:
     """Make graph and index file of `name` match the catalog after a deletion.
 
-    If the catalog has no current version of `name`, the name is removed from the graph. A version that
-    is in the graph but not in the catalog is dropped if it has no name, or if the catalog knows its name.
+    If the catalog has no current version of `name`, the name is removed from the graph. Each version that
+    is in the graph but not in the catalog is dropped, unless the graph records it under an ontology name that
+    the catalog does not have; such a version may belong to another deployment.
     """
     if stores.catalog.current(name) is None:
         stores.graph.drop_ontology(name)

@@ -72,7 +72,7 @@ class Look:
 
 
 def look_of(start: Head) -> Look | None:
-    r"""Return the kind of a file with this start; None if it may be a hierarchy written as text.
+    r"""Return the kind of a file that begins with `start`; None if it may be a hierarchy written as text.
 
     >>> look_of(Head(b"PK\x03\x04...")).name, look_of(Head(b"a b\nb c\n"))
     ('a zip archive', None)

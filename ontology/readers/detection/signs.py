@@ -49,7 +49,7 @@ def starts_with(magic: bytes, at: int = 0, beside: bytes = b"") -> Sign:
 
 
 def text_starts(pattern: str) -> Sign:
-    """Test whether the text begins with a pattern, after blanks; letter case does not matter."""
+    """Test whether the text, without the blanks at its start, begins with a pattern; ignore letter case."""
     expression = re.compile(pattern, re.IGNORECASE)
     return lambda head: expression.match(head.text.lstrip()) is not None
 
@@ -125,7 +125,9 @@ def _root_element(text: str) -> str | None:
 def utf16(odd: int) -> Sign:
     """Test for UTF-16 text without a byte order mark.
 
-    Most of its NULs are at odd positions if `odd` is 1, and at even positions if `odd` is 0.
+    If `odd` is 1, most of the NULs must be at odd positions, counted from 0. If `odd` is 0, most must be at
+    even positions. More than a quarter of all bytes must be NULs at these positions, and fewer than a
+    fortieth may be NULs at the other positions. A file of fewer than four bytes does not pass.
     """
 
     def fits(head: Head) -> bool:
@@ -158,9 +160,10 @@ def is_newick(head: Head) -> bool:
 
 
 def is_marked_up(head: Head) -> bool:
-    """Return whether the text has signs of Markdown.
+    """Return whether the text has a sign of Markdown.
 
-    The signs are fenced code, a line of dashes and ``|`` as in a table, and a line that is only a link.
+    Any one of three signs is enough: fenced code, a line of dashes and ``|`` as in a table, or a line that is
+    only a link.
     """
     return any(map(_MARKDOWN.match, head.lines))
 

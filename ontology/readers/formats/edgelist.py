@@ -1,4 +1,6 @@
-"""Read edge lists: one edge a line, split by blanks, tabs, commas or semicolons, with or without a header.
+"""Read edge lists, which have one edge a line, with or without a header.
+
+The cells of a line are separated by blanks, tabs, commas or semicolons.
 
 Lines that start with ``#`` are comments. Without a header, the first two columns are the ends of the edge,
 and a third column is its weight. A header names the columns in any order
@@ -70,10 +72,10 @@ def _is_record(line: str) -> bool:
 def _plain_columns(
     lines: list[str], delimiter: str, layout: Layout | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the children and parents in a block of lines that a fast check finds to be simple.
+    """Return the children and the parents in `lines` if a fast check finds that all of them are simple.
 
-    In a simple block, each line consists of the two ends of an edge and one delimiter. Return None if the
-    block may contain anything else, such as a comment or a quote: its lines are then read one by one.
+    A simple line consists of the two ends of an edge and one delimiter. Return None if a line may contain
+    anything else, such as a comment or a quote: the caller then reads the lines one by one.
     """
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
@@ -228,15 +230,19 @@ class _Reader:
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:
-        """Return the text with which the report shows the first record, whose weight is invalid.
+        """Return the text that the report shows for the first record, after its weight was found invalid.
 
-        If the record may be a header of unknown words, the text says so.
+        The text is `line`, the record itself. If `line` may be a header whose words are unknown, the text
+        begins by saying so.
         """
         return f"{UNKNOWN_WORDS}: {line}" if has_unknown_words(self._sample, self._delimiter) else line
 
 
 def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bool:
-    """Return whether a line with a wrong number of columns probably uses another delimiter."""
+    """Return whether a line with a wrong number of columns is probably split by another delimiter.
+
+    `delimiter` is the delimiter of the file, with which `cells` were split.
+    """
     if delimiter == "space":
         return "," in line
     others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]

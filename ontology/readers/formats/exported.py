@@ -1,7 +1,8 @@
 """Read labelgrove's JSON export: every label and edge, and everything else that affects the digest.
 
-`ontology.versions.export` writes it. An unchanged export gives the graph that it was made from, with the same
-layout. To make sure of this, the digest of the graph is compared with the digest that the file states.
+`ontology.versions.export` writes it. If an export was not changed, reading it gives the graph from which it
+was made, with the same layout (such as hierarchy or grid). To make sure of this, the digest of the graph is
+compared with the digest that the file states.
 """
 
 from __future__ import annotations

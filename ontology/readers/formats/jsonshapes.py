@@ -47,7 +47,9 @@ class Shape:
 
 
 def foreign_shape(document: Any) -> str | None:
-    """Return the kind of a JSON document and how to handle it; None if it is a tree of labels.
+    """Return a text that names the kind of a JSON document and says how to handle it.
+
+    Return None if the document is a tree of labels.
 
     >>> foreign_shape({"type": "FeatureCollection", "features": []})
     'this looks like GeoJSON: read a file with the hierarchy of the places'

@@ -128,8 +128,8 @@ class _Walk:
     def _path(self, name: str | None, parent: str | None, place: int, at: int, again: set[str] | None) -> str:
         """Return the path of names that serves as the key of a node.
 
-        If another node already has this key, ``#2``, ``#3`` ... is added. In the path, a node without a name
-        is given by ``#`` and `place`.
+        If another node already has this key, ``#2``, ``#3`` ... is added. If the node has no name, ``#`` and
+        `place` stand for the name in the path; `place` is the number of the node among its siblings, from 1.
 
         Nodes with the same id are one label, so a label may have several lists of children. If a node in a
         later list has the same name as a child in an earlier list, both nodes are one label. `again` contains

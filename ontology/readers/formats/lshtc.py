@@ -1,9 +1,10 @@
 """Read category hierarchies of large-scale text classification, from one or two files.
 
-The file of the hierarchy has one edge a line, ``parent child``, given by the integers of the two categories.
+The file of the hierarchy has one edge a line, ``parent child``; each category is written as an integer.
 Categories may have several parents; the largest published file contains cycles. A separate labels file shows
-which categories are classes. It has a header and then one document a line, such as ``545, 32 8:1 18:2``:
-classes with commas between them, then features, which are not read.
+which categories are classes, that is, categories to which documents belong. This file has a header and then
+one document a line, such as ``545, 32 8:1 18:2``: the classes of the document with commas between them, then
+its features, which are not read.
 """
 
 from __future__ import annotations

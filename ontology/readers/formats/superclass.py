@@ -1,7 +1,8 @@
 """Read superclass lists, with lines ``superclass TAB class, class``.
 
-A class may be the superclass of another line. If several superclasses are not classes of any line, a root is
-added by default, and they become its children. The hierarchy then has two levels or more below the root.
+A class on one line may be the superclass on another line. If there are several superclasses that are not
+classes on any line, a root is added by default, and these superclasses become its children. The hierarchy
+then has two levels or more below the root.
 """
 
 from __future__ import annotations

@@ -93,7 +93,9 @@ class Layout:
 
 
 def word_role(word: str) -> str | None:
-    """Return the role of a word in a header; None if the word is unknown.
+    """Return the role of the column that a header calls `word`, such as ``child``; None for an unknown word.
+
+    `HEADER_WORDS` lists the known words and their roles.
 
     >>> word_role("Parent_ID"), word_role("colour")
     ('parent', None)
@@ -119,7 +121,7 @@ def has_header(line: str) -> str | None:
 
 
 def has_unknown_words(lines: Sequence[str], delimiter: str) -> bool:
-    """Return whether the first of `lines` may be a header of unknown words.
+    """Return whether the first of `lines` may be a header whose words are unknown.
 
     It may be one if none of its cells is empty, is a number, or occurs in another line.
 
@@ -214,9 +216,10 @@ def number_text(cell: str, delimiter: str) -> str:
 
 
 def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent) in a table whose header names both ends of an edge.
+    """Return two column numbers, of the child and of the parent, in a table whose header names both ends.
 
-    `ends` are the roles of the two ends in the header, and `first` and `second` are their columns.
+    `ends` is the pair of `_ENDS` that the header contains: the roles of the two ends of an edge, such as
+    ``("child", "parent")``. `first` and `second` are the columns with these two roles.
     """
     if ends == ("first", "second"):
         return (first, second) if _ends_by_position(options) == (0, 1) else (second, first)
@@ -229,7 +232,10 @@ def _directed_ends(ends: tuple[str, str], first: int, second: int, options: Opti
 
 
 def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
-    """Return the direction that a header gives to the edges; None if it gives no direction."""
+    """Return the value of the option ``direction`` that means the same as the header.
+
+    Return None for a header such as ``source,target``, which does not say which end is the parent.
+    """
     if ends == ("first", "second"):
         return None
     if ends[1] == "neighbor":
@@ -238,5 +244,8 @@ def _told(ends: tuple[str, str], place: Mapping[str, int]) -> str | None:
 
 
 def _ends_by_position(options: Options) -> tuple[int, int]:
-    """Return the columns of (child, parent) in a table whose header, if any, does not name them."""
+    """Return two column numbers, of the child and of the parent, if no header says which column is which.
+
+    They are the first two columns of the table; the option ``direction`` determines their order.
+    """
     return (0, 1) if options.direction in ("child-parent", "undirected") else (1, 0)

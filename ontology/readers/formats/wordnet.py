@@ -169,7 +169,11 @@ class _Reader:
         self._up += [(key, parent, rank, at) for rank, parent in enumerate([*up["@"], *up["@i"]])]
 
     def link(self) -> None:
-        """Add the edges whose two synsets are in the file; report pointers without a pointer back."""
+        """Add an edge for each pointer from a synset to one of its hypernyms, if the file contains both.
+
+        Report two kinds of defects: a hypernym that is not in the file, and a pair of synsets of which only
+        one points to the other.
+        """
         into = self._into
         seen = set()
         for child, parent, rank, at in self._up:

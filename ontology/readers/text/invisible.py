@@ -57,7 +57,7 @@ def invisible_character(key: str) -> str | None:
 
 
 def without_invisible(key: str) -> str:
-    r"""Return a key without any invisible characters, even those that have a use.
+    r"""Return a key without its invisible characters, even those that are allowed in their places.
 
     >>> without_invisible("soft\u00adly")
     'softly'

@@ -135,7 +135,7 @@ def test_index_documents_are_replaced_listed_and_deleted(store: ArtifactStore) -
 )
 def test_no_index_name_leaves_the_store(store: ArtifactStore, name: Any) -> None:
     for ask in (store.read_index, store.delete_index, lambda n: store.write_index(n, {})):
-        with pytest.raises(InputError, match="1 to 64 of a-z"):
+        with pytest.raises(InputError, match="1 to 64 characters of a-z"):
             ask(name)
 
 

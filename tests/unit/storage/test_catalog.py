@@ -149,7 +149,7 @@ def test_of_many_at_once_one_gets_the_name(catalog: Catalog) -> None:
 @pytest.mark.parametrize("name", ["", "A", "-a", "a b", "a/b", "../a", "é", "x" * 65, "a\n", None])
 def test_names_have_a_rule(catalog: Catalog, name: Any) -> None:
     for ask in (catalog.acquire, catalog.version):
-        with pytest.raises(InputError, match="1 to 64 of a-z"):
+        with pytest.raises(InputError, match="1 to 64 characters of a-z"):
             ask(name)
 
 
