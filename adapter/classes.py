@@ -74,7 +74,7 @@ class ClassBinding:
     source : str, path, Bundle, LabelGraph, MetricSpace or None
         The labels. None: the classes are the labels, all at the same distance from each other.
     columns : mapping of class to str, optional
-        The key or name of each class; by default a class is the key of its label.
+        For each class, the key or the name of its label. By default each class is the key of its label.
     artifacts_url : str, optional
         The artifact store in which an address is looked up.
 

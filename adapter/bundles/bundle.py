@@ -356,8 +356,8 @@ def build_bundle(
     ontology : mapping with "name" and "digest", optional
         Version from which the source was read; for a graph the digest must be the graph's digest.
     diameter : float, optional
-        Largest distance between two allowed labels, if it is known. By default it is computed. If
-        `source` is a matrix in which an allowed label has no column, it cannot be computed and must be given.
+        Largest distance between two allowed labels, if it is known. By default it is computed. If `source`
+        is a matrix in which an allowed label has no column, it cannot be computed and must be given.
 
     Returns
     -------

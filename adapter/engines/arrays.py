@@ -1,4 +1,4 @@
-"""ArrayAdapter: find the Fréchet mean for outputs in arrays of any Python array API library.
+"""ArrayAdapter: find the Fréchet mean with any library that follows the Python array API standard.
 
 array-api-compat recognizes the library: NumPy, CuPy, JAX, PyTorch or array-api-strict. Answers are in the
 same library and on the same device as the outputs. Sums are taken in float64 if the library has it on that

@@ -309,12 +309,12 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Constant arrays, including all distances, from which the Fréchet mean is computed for any weights.
+    """Constant arrays, among them stored distances, from which the Fréchet mean is computed for any weights.
 
     Attributes
     ----------
     columns : (n_observed,)
-        For each column of `distances`, the index of the model's column.
+        For each column of `distances`, the index of the model's column for the same observed label.
     distances : (n_labels, n_observed)
         Distance from each allowed label to each observed one.
     """
