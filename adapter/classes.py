@@ -44,7 +44,7 @@ Source = Address | Bundle | LabelGraph | MetricSpace
 
 
 def opened_source(source: Source, artifacts_url: str | None = None) -> Bundle | LabelGraph | MetricSpace:
-    """Open the bundle at an address; return any other source unchanged."""
+    """Open the bundle if `source` is its address; return a bundle, a graph or a space unchanged."""
     if isinstance(source, str | os.PathLike):
         return open_bundle(source, artifacts_url=artifacts_url)
     if not isinstance(source, Bundle | LabelGraph | MetricSpace):
@@ -74,7 +74,7 @@ class ClassBinding:
     source : str, path, Bundle, LabelGraph, MetricSpace or None
         The labels. None: the classes are the labels, all at the same distance from each other.
     columns : mapping of class to str, optional
-        The key or name of each class; by default a class is the key of its label.
+        For each class, the key or the name of its label. By default each class is the key of its label.
     artifacts_url : str, optional
         The artifact store in which an address is looked up.
 
@@ -251,7 +251,7 @@ class ClassAnswers:
         return None if self._own is not None else self._space or self.adapter.bundle.space()
 
     def learned_all(self, truth: NDArray[Any]) -> bool:
-        """Return whether every truth is the label of a class, and some allowed label has no class.
+        """Return whether every truth is the label of a class although some allowed label has no class.
 
         Such truths say nothing about answers with labels that the classifier did not learn.
         """

@@ -29,10 +29,10 @@ class Contribution:
     distance : float
         Distance from the answer to the observed label, in edge-weight units.
     pull : float
-        ``weight * distance ** beta``: the amount that it adds to the variance of the answer.
+        ``weight * distance ** beta``: the amount that the observed label adds to the variance of the answer.
     pull_at_argmax : float or None
-        The amount that it adds to the variance of the argmax label; None if the bundle has no distances from
-        that label.
+        The amount that the observed label adds to the variance of the argmax label; None if the bundle has no
+        distances from the argmax label.
     """
 
     key: str
@@ -117,7 +117,10 @@ class Explanation:
 
 
 def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> Explanation:
-    """Explain the answer to one row of checked weights, of shape (1, n_observed)."""
+    """Explain the answer to one row of outputs.
+
+    `weights`, of shape (1, n_observed), contains the weights of the row; the caller has checked them.
+    """
     bundle, row = state.bundle, weights[0]
     found = among.score(weights, min(2, among.n_labels))
     index, value = found.index[0].tolist(), found.value[0].tolist()
@@ -183,7 +186,10 @@ def _at_argmax(
 
 
 def _path(state: State, start: int, end: int) -> list[int]:
-    """Return the points on the path from `start` to `end` in the tree; empty without a tree."""
+    """Return the points on the path from `start` to `end` in the tree.
+
+    If the bundle is not a tree, return an empty list.
+    """
     if state.tree is None:
         return []
     tree = state.tree.tree

@@ -41,7 +41,8 @@ class BackedOff:
     ----------
     keys : tuple of n_samples keys
         For each sample, the lowest label of the tree such that the best label and all labels within the
-        margin are at or below it.
+        margin are at or below it. `Adapter.back_off` takes the margin as a parameter and says which labels
+        are within it.
     points : ndarray of shape (n_samples,), dtype=int64
         The same labels as indices into ``bundle.points``: an ancestor need not be an allowed label.
     best : ndarray of shape (n_samples,), dtype=int64

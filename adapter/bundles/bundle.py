@@ -79,7 +79,8 @@ class Bundle:
         Blocks: the distance from each allowed label to each observed label. The dtype is the smallest of
         uint8, uint16, float32 and float64 that represents all of these distances exactly.
     is_hierarchy : bool
-        Trees: whether the edges to parents form a hierarchy, as for `TreeSpace`.
+        Trees: whether the parents are those of a hierarchy. False if a tree with undirected edges or several
+        roots was given a single root only to measure distances.
     """
 
     kind: str
@@ -355,8 +356,8 @@ def build_bundle(
     ontology : mapping with "name" and "digest", optional
         Version from which the source was read; for a graph the digest must be the graph's digest.
     diameter : float, optional
-        Largest distance between two allowed labels, if it is known (it cannot be computed from a matrix that
-        lacks columns); computed by default.
+        Largest distance between two allowed labels, if it is known. By default it is computed. If `source`
+        is a matrix in which an allowed label has no column, it cannot be computed and must be given.
 
     Returns
     -------
@@ -367,9 +368,9 @@ def build_bundle(
     Raises
     ------
     InputError
-        If `observed` is empty, a Python set, or contains a key twice; if the digest is not the graph's; or if
-        `form` is unknown. `UnknownLabelError` for an observed label that is not in the space; `SpaceError` if
-        the form is ``"tree"`` and the space is not a tree.
+        If `observed` is empty, a Python set, or contains a key twice; if the digest in `ontology` is not the
+        digest of the graph; or if `form` is unknown. `UnknownLabelError` for an observed label that is not in
+        the space; `SpaceError` if the form is ``"tree"`` and the space is not a tree.
 
     Notes
     -----

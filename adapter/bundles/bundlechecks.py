@@ -100,7 +100,7 @@ class BundleChecker:
         return metric
 
     def is_hierarchy(self) -> bool:
-        """Return whether the edges of a tree form a hierarchy."""
+        """Return whether the parents in a tree are those of a hierarchy, as for `Bundle`."""
         if "hierarchy" not in self._metadata:
             return True
         if self.kind != "tree" or self.text("hierarchy") != NO_HIERARCHY:
@@ -135,7 +135,7 @@ class BundleChecker:
     def points(self) -> Keys:
         """Return the table of keys, which must be unique and valid UTF-8.
 
-        Taken in the order that the array ``keys.order`` gives, the keys must ascend.
+        The array ``keys.order`` must list the indices of the keys in ascending order of the keys.
         """
         table = self._table("keys")
         n = len(table)

@@ -315,7 +315,9 @@ def _solved(data: LabeledOutputs) -> float:
     def slope(log_temperature: float) -> float:
         """Return the derivative of the negative log-likelihood with respect to 1 / temperature.
 
-        It is the sum over samples of the logit expected under the model minus the logit of the truth.
+        For each sample with an observed truth, take the mean of the logits under the probabilities of the
+        model at this temperature, minus the logit of the truth. The derivative is the sum of these
+        differences.
         """
         total = 0.0
         for of, logits in data.logits():

@@ -114,7 +114,11 @@ class CalibrationReport:
         )
 
     def temperature_table(self) -> Table:
-        """Return a table of the temperatures; the default, best and fitted temperatures are marked."""
+        """Return a table of the measures at each temperature.
+
+        Marks show the default and the fitted temperature, the one with the smallest E[d²], and the one with
+        the smallest ECE.
+        """
         return self.trade_off.table(fitted=self.fit.temperature)
 
     def error_table(self) -> Table:

@@ -1,4 +1,8 @@
-"""The trade-off between distance and calibration: curves over temperatures, and a table with exponents."""
+"""The trade-off between distance and calibration.
+
+`TradeOff` contains measures at several temperatures. `BetaTable` contains errors for several exponents of the
+distances at several temperatures.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,11 @@ class TradeOff:
         return asdict(self)
 
     def table(self, *, fitted: float | None = None) -> Table:
-        """Return a table of the temperatures, in which the default, the best ones and `fitted` are marked."""
+        """Return a table of the measures at each temperature.
+
+        Marks show the default temperature, the temperature `fitted`, the one with the smallest E[d²], and the
+        one with the smallest ECE.
+        """
         rows = []
         marks = {"default": self.default, "E[d²]-best": self.distance_best, "ECE-best": self.ece_best}
         for i, temperature in enumerate(self.temperatures):

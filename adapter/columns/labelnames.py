@@ -97,7 +97,7 @@ class LabelNames:
     def fault(self, text: str) -> str:
         """Return why a text does not mean exactly one label, with advice to the user.
 
-        The text is unknown or ambiguous.
+        Call this method only for a text that is unknown or ambiguous.
         """
         labels = self.meant(text)
         if not labels:
@@ -127,7 +127,7 @@ class LabelNames:
     def _close_to(self, text: str) -> str:
         """Return the end of a message that lists labels spelled like `text`, or says that there are none.
 
-        The text is empty if too many spellings would have to be compared.
+        Return an empty string if too many spellings would have to be compared with `text`.
         """
         folded = self._by_folded_spelling.get(_fold(text))
         if folded:
@@ -256,11 +256,11 @@ def key_and_name(i: int, keys: Sequence[str], names: Sequence[str] | None) -> st
 
 
 def listed_faults(what: str, known: LabelNames, by: str, faults: Sequence[tuple[str, str]]) -> str:
-    """Return one message about texts each of which means no label or several labels.
+    """Return one message about texts that do not mean exactly one label.
 
-    `what` is the argument or file that contains the texts. `faults` contains, for each such text, a pair: the
-    place where it occurs, such as ``row 3``, and the text. No text occurs twice. The message lists the first
-    five pairs.
+    Each of these texts means no label, or several labels. `what` is the argument or file that contains the
+    texts. `faults` contains, for each of them, a pair: the place where it occurs, such as ``row 3``, and the
+    text. No text occurs twice. The message lists the first five pairs.
     """
     lines = [f"  {place} {known.fault(text)}" for place, text in faults[:_LISTED]]
     more = [f"  and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []

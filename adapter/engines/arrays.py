@@ -1,4 +1,4 @@
-"""ArrayAdapter: the adapter's decision on arrays of any library of the Python array API standard.
+"""ArrayAdapter: find the Fréchet mean with any library that follows the Python array API standard.
 
 array-api-compat recognizes the library: NumPy, CuPy, JAX, PyTorch or array-api-strict. Answers are in the
 same library and on the same device as the outputs. Sums are taken in float64 if the library has it on that
@@ -65,9 +65,9 @@ class ArrayAdapter:
 
     Notes
     -----
-    The arrays that all decisions share are copied to a device when the device is first used. For trees and
-    complete spaces they contain O(n_labels + n_observed log n_observed) numbers. For blocks they contain the
-    matrix of distances.
+    The arrays that depend only on the adapter, and not on the outputs, are copied to a device when the device
+    is first used. For trees and complete spaces they contain O(n_labels + n_observed log n_observed) numbers.
+    For blocks they contain the matrix of distances.
 
     Examples
     --------
@@ -214,7 +214,10 @@ def predict_rows(
 
 
 def _totals(table: DecisionTable, xp: Any, weights: Any, sample: Any, candidate: Any) -> Any:
-    """Return what ``table.totals`` returns for all (sample, candidate) pairs; call it for a few at a time."""
+    """Return what ``table.totals`` returns for all (sample, candidate) pairs.
+
+    To save memory, call ``table.totals`` several times, each time for a part of the pairs.
+    """
     step = max(1, _PAIR_ENTRIES // weights.shape[0])
     if sample.shape[0] <= step:
         return table.totals(xp, weights, sample, candidate)

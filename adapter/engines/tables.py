@@ -2,8 +2,8 @@
 
 `adapter.engines.arrays`, `adapter.torch` and `adapter.onnx` share this module: the constants of an adapter
 (`TreeTable`, `DenseTable`) and the arithmetic on them, written for the Python array API standard. The
-arithmetic has no loops over samples or labels. The only array size in it that depends on the values of the
-weights is the number of finalists.
+arithmetic has no loops over samples or labels. Of the sizes of its arrays, only one depends on the values of
+the weights: the number of finalists.
 
 **Trees.** The skeleton is the tree of the observed labels and of the vertices where paths between them meet.
 Its first node is its root. Let v be a node, D the depth of v below the root, Dp the depth of the parent of v,
@@ -71,9 +71,10 @@ _LIMITS = {64: TOTALS, 32: (1e-20, 1e20)}
 
 @dataclass(frozen=True)
 class TreeTable:
-    """Constants of a decision on a tree: O(n_labels + n_observed log n_observed) numbers.
+    """Constant arrays from which the Fréchet mean on a tree is computed for any weights.
 
-    Each field is an array of the engine; the parentheses give its shape.
+    They contain O(n_labels + n_observed log n_observed) numbers. Each field is an array of the engine; the
+    parentheses give its shape.
 
     Attributes
     ----------
@@ -107,9 +108,10 @@ class TreeTable:
         does), as an index into `turn_depth`.
     point_depth, observed_depth, turn_depth : (n_parts * n_candidates,), (n_parts * n_observed,), ...
         Depths in the whole tree of the candidates, of the observed labels, and of all vertices where paths
-        turn. The vertices where paths turn are in preorder. Each depth is split into the parts of
-        `ontology.geometry.paths.exactsums`, stored one row for each part, so that the engine computes
-        differences of depths exactly.
+        turn. The vertices where paths turn are in preorder. Each depth is stored as `n_parts` numbers whose
+        sum is the depth (see `ontology.geometry.paths.exactsums`), so that the engine computes differences of
+        depths exactly. An array contains the first number of every depth, then the second number of every
+        depth, and so on.
     lowest : (n_levels * n_observed,)
         One row for each level, with an entry for each observed label: the lowest common ancestor of this
         label and of the next 2^level observed labels in preorder, as an index into `turn_depth`.
@@ -307,12 +309,12 @@ class TreeTable:
 
 @dataclass(frozen=True)
 class DenseTable:
-    """Constants of a decision that uses stored distances.
+    """Constant arrays, among them stored distances, from which the Fréchet mean is computed for any weights.
 
     Attributes
     ----------
     columns : (n_observed,)
-        For each column of `distances`, the index of the model's column.
+        For each column of `distances`, the index of the model's column for the same observed label.
     distances : (n_labels, n_observed)
         Distance from each allowed label to each observed one.
     """
@@ -368,13 +370,14 @@ DecisionTable = TreeTable | DenseTable
 
 
 def table_of(adapter: Adapter, digits: int = _DIGITS) -> DecisionTable:
-    """Return the constants of an adapter's decision, as numpy arrays.
+    """Return the table of constant numpy arrays from which an adapter's Fréchet mean is computed.
 
     Parameters
     ----------
     adapter : Adapter
     digits : int, default=53
-        Binary digits of the floats that sum distances on a tree: 53 for float64, 24 for float32.
+        Binary digits of the floats in which the engine adds distances on a tree: 53 for float64, 24 for
+        float32.
 
     Raises
     ------
@@ -406,7 +409,7 @@ def table_of(adapter: Adapter, digits: int = _DIGITS) -> DecisionTable:
 
 
 def arrays_of(table: DecisionTable) -> dict[str, Any]:
-    """Return the arrays of a table by name."""
+    """Return a dictionary from the name of each field of a table to the array in this field."""
     return {field.name: getattr(table, field.name) for field in fields(table)}
 
 
@@ -515,7 +518,8 @@ def _can_win(hanging: Hanging, on: NDArray[np.int64], reach: float) -> NDArray[n
     Of two groups that hang on one vertex, the one with the larger height has the larger variance. So it
     cannot be better than the other, but the two may be tied. With heights a < b, the relative difference of
     the variances is at least the smaller of ``2 (b - a) / (reach + 2 a)`` and ``(b^2 - a^2) / a^2``, because
-    at the vertex F is at most `reach` times S (F and S are those of the module's docstring).
+    at the vertex F is at most `reach` times S (F and S are those of the module's docstring). `reach` is an
+    upper bound of the distance between any two vertices of the hull.
     """
     height = hanging.height
     least = height[hanging.begin[on]]

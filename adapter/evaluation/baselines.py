@@ -82,8 +82,8 @@ class Baselines:
         """Return whether a rule can be applied to this adapter.
 
         ``observed_only`` and ``crm`` need an observed label that is allowed. ``crm`` also measures
-        the distances from these labels to all observed labels, and cannot be applied if their number is above
-        a limit. All other rules can always be applied.
+        the distances from the allowed observed labels to all observed labels. It cannot be applied if the
+        number of these distances is above a limit. All other rules can always be applied.
         """
         return rule not in ("observed_only", "crm") or rule in self._adapters
 
@@ -133,7 +133,7 @@ class Baselines:
 
 
 def least_loss(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the column of each row with the least expected 0-1 loss; of tied columns, the first.
+    """Return, for each row, the column with the least expected 0-1 loss; of tied columns, the first.
 
     >>> least_loss(np.array([[0.2, 0.4, 0.4], [0.5, 0.3, 0.2]])).tolist()
     [1, 0]

@@ -114,8 +114,8 @@ def evaluate(
     Four things take memory: each truth (8 bytes); the outputs that are read at a time, at most 4,194,304,
     with their distances; sums for each branch, for the Fréchet mean and for each baseline; and a random
     choice of at most 4,000 rows. These rows are answered again at temperatures other than the adapter's,
-    because one of these may give better answers. If P is an iterator, the results do not depend on how it
-    cuts P into batches.
+    because the answers may be better at another temperature. If P is an iterator, the results do not depend
+    on how it cuts P into batches.
 
     No distance matrix over all labels is made: the bundle gives the distances from truths to observed labels,
     and the distances from truths to answers are measured for some rows at a time (on trees, through the

@@ -40,7 +40,8 @@ class RuleResult:
     branches : tuple of Branch
         Branches with samples, in canonical order; empty without a tree.
     severity : tuple of int
-        Number of samples whose distance falls into each bin of `Evaluation.severity_edges`.
+        Number of samples in each bin of `Evaluation.severity_edges`. A sample is in the bin that contains the
+        distance from its answer to its truth.
     interval : Interval
         Interval of E[d^2], the mean squared distance to the truth.
     difference : Interval

@@ -51,7 +51,11 @@ class SpaceComparison:
         return {"best": self.best, "spaces": rows}
 
     def table(self) -> Table:
-        """Return a table with one row per space: diameter, E[d^2] / diameter^2 of three rules, accuracy."""
+        """Return a table with one row per space.
+
+        Each row contains the diameter; E[d^2] / diameter^2 of the Fréchet mean, of argmax and of the constant
+        rule; and the accuracy of the Fréchet mean.
+        """
         rows = [
             (
                 name,

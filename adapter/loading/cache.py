@@ -37,9 +37,10 @@ def local_cache(settings: Settings) -> FolderCache:
 def through_cache(store: ArtifactStore, settings: Settings) -> ArtifactStore:
     """Return `store` with the caches of `settings` in front of it; nothing is connected or created yet.
 
-    The result is a store like any other. Only artifacts are read through the caches; everything else, such as
-    the index, is read and written directly in the place where `store` keeps it. The arrays of an artifact are
-    views of a read-only memory map of its local copy, or are in memory if that copy cannot be written.
+    The result is a store like any other. Only artifacts are read through the caches; everything else is
+    read and written directly in the place where `store` keeps it: for example, the index documents, which
+    name the current version and the bundles of each ontology. The arrays of an artifact are views of a
+    read-only memory map of its local copy, or are in memory if that copy cannot be written.
 
     Raises
     ------
@@ -79,9 +80,10 @@ class _Caches(Copies):
         return self._folder.content(digest, fetch)
 
     def keep_index(self, name: str, document: Mapping[str, Any] | None) -> None:
-        """Keep the index document of the ontology `name` for use without a network.
+        """Keep a copy of `document`, the index document of the ontology `name`, for use without a network.
 
-        If `document` is None, delete the one that was kept.
+        An index document names the current version and the bundles of an ontology. If `document` is None,
+        delete the copy that was kept.
         """
         try:
             if document is None:
@@ -92,7 +94,7 @@ class _Caches(Copies):
             warn_once(str(self._folder.folder), f"{error}; names cannot be resolved offline")
 
     def _kept_index(self, name: str) -> dict[str, Any] | None:
-        """Return the document that was kept for `name`; None if there is none or it cannot be read."""
+        """Return the index document that was kept for `name`; None if there is none or it cannot be read."""
         try:
             return self._names.read_index(name)
         except ArtifactError:

@@ -148,9 +148,10 @@ class PairedBootstrap:
         return [Interval(*map(float, each)) for each in zip(mean, lowest, highest, strict=True)]
 
     def deviations(self, contrasts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the standard deviation, over samples, of a weighted sum of the values, for each contrast.
+        """Return the standard deviation of each contrast over the samples.
 
-        `contrasts` contains the weights, as for the method `intervals`.
+        The contrast of one sample is a weighted sum of the values of this sample. `contrasts` contains the
+        weights, as for the method `intervals`.
         """
         _, sums, counts = self._centered(contrasts)
         return np.asarray(np.sqrt((sums * sums).sum(axis=0) / counts.sum()))

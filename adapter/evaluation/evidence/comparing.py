@@ -1,4 +1,4 @@
-"""Intervals of each rule's mean squared error, and of the rule's difference from the Fréchet mean."""
+"""Intervals of each rule's mean squared error, and of its difference from the Fréchet mean's error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least and the largest possible difference between the errors of two rules, for any truth."""
+"""The least and the largest difference between the errors of two rules that any truth can give."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class Trial:
         `answers`, and than the Fréchet mean at the current temperature: the intervals of these differences
         must be above 0. It is not enough that the Fréchet mean is better than at the current temperature: a
         low temperature may only turn it into argmax. The samples that test the temperature must have at
-        least two different truths, and each difference must be other than 0 in at least `FEWEST_DIFFERING` of
-        these samples.
+        least two different truths. In each comparison, at least `FEWEST_DIFFERING` of these samples must have
+        different squared distances.
         """
         own = self.adapter.temperature
         labels = {

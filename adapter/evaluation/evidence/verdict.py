@@ -251,8 +251,9 @@ def no_better_than_chance(sure: Reliability, n_observed: int) -> bool:
 def _at_least(k: int, n: int, p: float) -> float:
     """Return the probability of `k` or more successes in `n` trials of probability `p`; 1 if ``k <= n p``.
 
-    If ``k <= n p``, this probability is at least 1/2, and 1 is returned in its place. For a larger k each
-    term of the sum is smaller than the one before, and the sum ends where the terms become negligible.
+    If ``k <= n p``, this probability is at least 1/2, and 1 is returned in its place. For a larger k the
+    probabilities of k, k + 1, ... successes are added. Each of them is smaller than the one before, and the
+    sum ends where they become negligible.
 
     >>> round(_at_least(15, 20, 0.5), 6), _at_least(10, 20, 0.5)
     (0.020695, 1.0)
@@ -321,7 +322,8 @@ def _too_thin(evidence: Evidence) -> Verdict | None:
 def _within_chance(gain: Gain, evidence: Evidence) -> bool:
     """Return whether a gain may be due to chance.
 
-    This is so if it is at most its standard error times the quantile of the normal distribution.
+    This is so if the absolute value of the mean gain is at most q times its standard error. The number q is
+    such that a share ``evidence.level`` of the standard normal distribution lies between -q and q.
     """
     normal = NormalDist().inv_cdf((1 + evidence.level) / 2)
     return abs(gain.interval.mean) <= normal * gain.deviation / math.sqrt(evidence.n_effective)
@@ -330,12 +332,14 @@ def _within_chance(gain: Gain, evidence: Evidence) -> bool:
 def _enough(gain: Gain, evidence: Evidence) -> int | None:
     """Estimate how many samples like these would be enough for an interval that excludes zero.
 
-    The result is rounded up to two digits. It is None if the mean gain is 0, because no number of samples
-    would be enough. Otherwise n samples are enough if n times the mean gain is at least the sum of two terms.
-    The first term is the margin of error of the sum of n gains, if this sum has a normal distribution. The
-    second term is ``log(2 / (1 - level))`` times the worst possible loss; it is needed because a loss that n
-    samples do not show may, at this level, still occur at a rate of up to ``log(2 / (1 - level)) / n``. A
-    loss is measured from the mean gain. If the mean gain is negative, gains and losses are exchanged.
+    The result is rounded up to two significant digits. It is None if the mean gain is 0, because no number of
+    samples would be enough. Otherwise n samples are enough if n times the mean gain is at least the sum of
+    two terms. The first term is the margin of error of the sum of n gains, if this sum has a normal
+    distribution. The second term is ``log(2 / (1 - level))`` times the worst possible loss, where `level` is
+    ``evidence.level``. The worst possible loss is the mean gain minus the least possible gain of one sample.
+    The second term is needed because n samples may miss a rare loss: if it occurs at a rate of
+    ``log(2 / (1 - level)) / n``, they miss it with a probability of about ``(1 - level) / 2``. If the mean
+    gain is negative, the sign of all gains is reversed first.
 
     The result is at least `_FEWEST`. It is also large enough that, in about `FEWEST_DIFFERING` of the
     samples, one rule would be nearer to the truth than the other.

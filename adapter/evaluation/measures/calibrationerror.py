@@ -150,7 +150,7 @@ def expected_calibration_error(
 
 
 def check_bins(bins: int, scheme: str = "width") -> None:
-    """Raise `InputError` for an invalid number of bins or scheme."""
+    """Raise `InputError` if the number of bins or the scheme is invalid."""
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise InputError(f"bins: {bins!r} given; it must be a positive whole number (15 by default)")
     if bins > _MOST_BINS:
