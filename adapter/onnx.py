@@ -74,8 +74,9 @@ def decision_model(
         may also be an output of a ``ZipMap`` node, which scikit-learn's converter adds and which turns such
         columns into maps. The decision then reads the columns, not the maps.
     dtype : {"float64", "float32"}, default="float64"
-        Dtype of the sums. With float64 the labels are the same as from `Adapter`. With float32 they may
-        differ, but their Fréchet variances are within the bound that `adapter.engines.arrays` states.
+        Dtype in which Fréchet variances are summed. With float64 the labels are the same as from `Adapter`.
+        With float32 they may differ, but their Fréchet variances are within the bound that
+        `adapter.engines.arrays` states.
     input_dtype : {"float64", "float32", "float16"}, optional
         Dtype of the input of a standalone graph; it must be the dtype of the outputs that will be given to
         it. By default it is `dtype`.
@@ -222,7 +223,7 @@ def _feeding(model: onnx.ModelProto, output: str | None, observed: tuple[str, ..
 
 
 def _classes(zip_map: onnx.NodeProto) -> tuple[str, ...]:
-    """Return the classes of a ``ZipMap`` in the order of its columns."""
+    """Return, as text, the class label that a ``ZipMap`` node gives to each column of its input."""
     found = {a.name: helper.get_attribute_value(a) for a in zip_map.attribute}
     if "classlabels_strings" in found:
         return tuple(name.decode() for name in found["classlabels_strings"])
@@ -296,8 +297,8 @@ class _Graph:
 class _Value:
     """A constant, or the result that an operation will have when the model runs.
 
-    The `shape` of a constant is a tuple. The shape of a result is not known yet, so its `shape` is the value
-    itself, and `reshape` records a node that reads the shape when the model runs.
+    The `shape` of a constant is a tuple. The shape of a result is known only when the model runs; its
+    `shape` is therefore the `_Value` itself, and `_Namespace.reshape` records a node that reads the shape.
     """
 
     def __init__(self, graph: _Graph, name: str, dtype: np.dtype[Any], shape: Any = None) -> None:
@@ -341,7 +342,7 @@ class _Value:
         return self._with("GreaterOrEqual", other, bool)
 
     def __getitem__(self, key: tuple[slice, slice]) -> _Value:
-        """Record a slice of rows; only the slice in ``key[0]`` is used."""
+        """Record the slice ``key[0]`` of the rows; ``key[1]``, the slice of the columns, is ignored."""
         ends = (self.graph.constant(np.array([end])) for end in (key[0].start, key[0].stop, 0))
         return self.graph.operation("Slice", self.dtype, self, *ends)
 
@@ -398,7 +399,7 @@ class _Namespace:
         return self._graph.operation("Cast", dtype, x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def reshape(self, x: _Value, shape: Any) -> _Value:
-        """Flatten `x`; but if `shape` is a `_Value`, give `x` the shape that this value will have.
+        """Flatten `x`; but if `shape` is a `_Value`, return `x` in the shape of that `_Value`.
 
         The size of the flat array is computed, because a size of -1 fails for an array without elements.
         """

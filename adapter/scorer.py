@@ -198,9 +198,10 @@ class Adapter:
 
     @property
     def space(self) -> MetricSpace | None:
-        """The metric space of the bundle, if it contains all distances; None for a block, which lacks most.
+        """The metric space of the bundle; None for a block bundle, which lacks most distances.
 
-        A bundle contains all distances if it stores a tree, or if all its distances are equal ("complete").
+        The other bundles have all distances: they store a tree, or their distances are all equal
+        ("complete").
         """
         return self._state.space
 
@@ -557,7 +558,10 @@ class Adapter:
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """For each observed label, in the order of the bundle, its column in P; None if P has this order."""
+        """The column in P of each observed label; observed labels are in the order of the bundle.
+
+        None if the columns of P are in this order.
+        """
         return self._state.order
 
     def rows(self, P: Outputs) -> OutputRows:
@@ -565,7 +569,7 @@ class Adapter:
         return self._reader.rows(P, self.observed)
 
     def chunks(self, P: Outputs) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield, for each chunk of rows of P, the number of its first row and its checked weights.
+        """Yield, for each chunk of rows of P, the index of its first row and its checked weights.
 
         The columns are in the order of the bundle.
 
@@ -584,7 +588,7 @@ class Adapter:
         return self._reader.logits(self.rows(P), self._state.order)
 
     def blocks(self, P: OutputStream) -> RowBlocks:
-        """Return P in batches of rows, each fit for `chunks` and `logits`; P may be larger than memory."""
+        """Return P as batches of rows that `chunks` and `logits` accept; P may be larger than memory."""
         return RowBlocks(self._reader, self.observed, P)
 
     def rank(

@@ -50,7 +50,10 @@ _METHODS = ("predict_proba", "decision_function")
 
 
 class ObservedTruthsWarning(UserWarning):
-    """Warns that all true labels in a score are learned classes, though other labels are possible answers."""
+    """Warns that all samples in a score belong to classes that the classifier learned.
+
+    The classifier can also answer with other labels, and such a score says nothing about samples of these.
+    """
 
 
 class FrechetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -493,7 +496,7 @@ def _classifier_within(estimator: Any) -> FrechetClassifier | None:
 
 
 def _warn_of_observed_truths(classifier: FrechetClassifier, y: ArrayLike) -> None:
-    """Warn if every true label in `y` is a learned class, although other labels are possible answers."""
+    """Warn if `classifier` learned every true label in `y` as a class, but can also answer with others."""
     learned = classifier._fitted()  # noqa: SLF001  (of this module)
     if learned.learned_all(np.asarray(y, dtype=object)):
         warnings.warn(

@@ -65,7 +65,10 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows; None if there is none, or if it is not used yet.
+        """Return the compiled function that answers rows, or None.
+
+        None is returned if the scorer has no compiled function, or if it has not yet scored enough rows to
+        make loading the function worthwhile (see `ontology.geometry.scoring.compilation`).
 
         The function takes rows with columns in the order of the model. For each row it returns the index of
         the answer among the candidates. If any row may be invalid, the function returns None instead of the

@@ -59,8 +59,8 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
         its outputs (probabilities, log-probabilities or logits, with their temperature). A later refresh of
         the adapter does not change the head.
     dtype : torch.float32 or torch.float64, default=torch.float64
-        Dtype of the sums and of the result of `forward`, for inputs of any dtype; `decide` always sums in
-        float64. Autocast and ``.half()`` do not change these dtypes.
+        Dtype in which `forward` sums Fréchet variances and returns them, for inputs of any dtype; `decide`
+        always sums in float64. Autocast and ``.half()`` do not change these dtypes.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ class FrechetHead(torch.nn.Module):  # type: ignore[misc]  # untyped without tor
 class _DenseVariance(torch.autograd.Function):  # type: ignore[misc]
     """The Fréchet variances from a matrix of distances, computed for a few labels at a time.
 
-    The backward pass computes the squared distances again, so that they are not stored.
+    The squared distances are not stored: the backward pass computes them again.
     """
 
     @staticmethod

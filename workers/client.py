@@ -80,7 +80,7 @@ def submit(
     kind : str
         Name of a job kind.
     parameters : mapping
-        The parameters of the kind, decimals as strings. Names in them are resolved now, as
+        The parameters of the kind; decimal numbers are given as strings. Names in them are resolved now, as
         `workers.requests.request.plan_request` describes.
     target : mapping, optional
         The name that the result gets, as a mapping whose keys the kind defines. If the key ``ontology`` is
@@ -122,8 +122,10 @@ def wait(
     """Wait until a job is finished, but at most `timeout_s` seconds; return the job as it is then.
 
     With ``publish=False``, wait only until the job has ended (`Job.ended`). The next sweep
-    (`workers.running.sweeper`) then names the result and shows it in the graph. If there is no broker, this
-    process runs, with ``publish=False``, only the units of this job.
+    (`workers.running.sweeper`) then names the result and shows it in the graph.
+
+    If there is no broker, this process runs units while it waits: the units of any job or, with
+    ``publish=False``, only those of this job.
 
     A job may be done while its result cannot get its name, because another process holds the lock of that
     name. This function then waits only as long as such a lock can be held, and `Job.delayed` of the returned
@@ -309,8 +311,9 @@ def submit_ingest(
         For a name that no ontology may have; nothing is recorded.
     ShrinkError
         If `result` has less than half of the labels that the current version of `name` has, unless `shrink`
-        is true; nothing is recorded. The check is repeated when the job is done: if the current
-        version has grown too much by then, it stays current, and the job says why.
+        is true; nothing is recorded. The check is repeated when the job is done: if the version that is
+        current by then has more than twice as many labels as `result`, it stays current, and the job says
+        why.
     DefectsError
         If `result` was read with defects that prevent an ingest; nothing is recorded.
     ServiceError

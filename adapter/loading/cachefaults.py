@@ -17,7 +17,7 @@ _warned: dict[str, object] = {}
 
 
 def warn_once(place: str, trouble: str) -> None:
-    """Log a warning about a fault of the cache at `place`, unless this process has logged one before."""
+    """Log a warning about the cache at `place`, unless this process has logged one about it before."""
     mine = object()
     if _warned.setdefault(place, mine) is not mine:  # setdefault is atomic: one thread warns
         return

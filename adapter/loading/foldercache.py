@@ -69,7 +69,7 @@ class FolderCache:
         return digest
 
     def _held(self, digest: str) -> bytes | mmap.mmap | None:
-        """Return the local copy, or None if it is missing or damaged."""
+        """Return the copy of an artifact in the folder, or None if the copy is missing or damaged."""
         try:
             data = self.copies.content(digest)
         except (LookupError, ArtifactError, ServiceError):
@@ -115,9 +115,10 @@ class FolderCache:
 
     @contextlib.contextmanager
     def _turn(self, digest: str) -> Iterator[None]:
-        """Wait while another thread or process of this machine fetches an artifact with a similar digest.
+        """Let the threads and processes of this machine fetch the same artifact one after the other.
 
-        Digests are similar if their first two digits are the same. The wait ends after `_TURN_S` in any case.
+        The context manager waits, but at most `_TURN_S` seconds, while another thread or process fetches an
+        artifact whose digest begins with the same two digits.
         """
         locks = self.folder / "locks"
         with contextlib.ExitStack() as stack:

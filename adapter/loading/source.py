@@ -62,8 +62,8 @@ class Located:
     Attributes
     ----------
     mark : tuple
-        Identifies the bundle: bundles with equal marks are the same. The mark is empty if the bundle must be
-        opened to find out which one it is, or if its file cannot be found.
+        Identifies the bundle: if two marks are equal and not empty, they belong to the same bundle. The mark
+        is empty if the bundle must be opened to find out which one it is, or if its file cannot be found.
     open : callable
         Opens the bundle.
     """
@@ -287,7 +287,7 @@ def open_bundle(
         - a path object, or text that is an absolute path, begins with ``.`` or ``~``, or ends in
         ``.safetensors``:
           a file;
-        - ``file:///...``: the same;
+        - ``file:///...``: the file at this path;
         - ``s3://bucket/x.safetensors`` or another URL that fsspec reads: that file. If ``#sha256=DIGEST``
           follows or the file is named by its digest, it is fetched only if there is no local copy;
         - ``redis://host:port/db/DIGEST``: the cache entry of a digest in that Redis;

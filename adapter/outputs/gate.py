@@ -71,10 +71,10 @@ def wrong_width(
 
 
 def wrong_length(n_truth: int, n_rows: int | None, *, more: bool = False, name: str = "truth") -> InputError:
-    """Return the error for truths whose number differs from the number of rows of the outputs.
+    """Return the error for true labels whose number differs from the number of rows of the outputs.
 
     `n_rows` is the number of rows, or None if it is unknown. If `more` is true, the outputs have at least
-    `n_rows` rows. `name` is the argument or file that contains the truths.
+    `n_rows` rows. `name` is the argument or file that contains the true labels.
     """
     rows = "the outputs" if n_rows is None else f"{counted(n_rows, 'row')} of the outputs"
     return InputError(

@@ -1,6 +1,7 @@
 """Open a file of outputs in any format.
 
-Sparse outputs are loaded at once. Dense outputs stay in the file, and are read from it a few rows at a time.
+Sparse outputs are loaded into memory as a whole. Dense outputs stay in the file, and are read from it a few
+rows at a time.
 """
 
 from __future__ import annotations

@@ -72,9 +72,10 @@ class OutputFile:
         In a ``.csv`` or ``.parquet`` file: the name of the column that contains the samples' names. Its cells
         may contain anything.
     labels : container of str, optional
-        Names that columns of outputs may have. They are used if `id_column` is not given: a column that is
-        called ``id`` (or ``ID``), or has a name under which pandas writes an index, is then taken as the
-        column of the samples' names, unless `labels` contains its name.
+        Names that columns of outputs may have. They are used only if `id_column` is not given. A column
+        is then taken as the column of the samples' names if its name is ``id`` (or ``ID``), or a name under
+        which pandas writes an index, and `labels` does not contain this name. If neither `labels` nor
+        `id_column` is given, all columns are read as outputs.
     keys : collection of str, optional
         Keys of the labels that have a column. They are needed for a ``.csv`` file if all keys are numbers: a
         first line of numbers is read as a header only if it consists of exactly these keys and not all of
@@ -222,7 +223,7 @@ class OutputFile:
         return self._others(header)
 
     def _others(self, cells: Sequence[T]) -> tuple[T, ...]:
-        """Return `cells` without the item at the position of the column that names the samples."""
+        """Return `cells`, one for each column, without the cell of the column that names the samples."""
         if self._id is None:
             return tuple(cells)
         return (*cells[: self._id], *cells[self._id + 1 :])

@@ -100,7 +100,8 @@ class DenseRows:
 class SparseRows:
     """Sparse rows whose values are not yet checked.
 
-    Row r lists the columns ``column[begin[r]:begin[r + 1]]``, with the numbers in the same part of `value`.
+    Row r lists the columns ``column[begin[r]:begin[r + 1]]``; the numbers in these columns are
+    ``value[begin[r]:begin[r + 1]]``, in the same order.
     The other attributes are as for `DenseRows`.
     """
 

@@ -25,8 +25,8 @@ _WHOLE = {"col", "coords", "indices", "indptr", "offsets", "row", "shape"}
 def read_sparse(path: Path) -> SparseOutputs | Any | None:
     """Return the sparse outputs in a file, or None if none are found in it.
 
-    None is returned for a file with other arrays, and for a file whose list of arrays cannot be read; the
-    reader of dense outputs then reports the fault.
+    None is returned for a file with other arrays. It is also returned if the list of arrays in the file
+    cannot be read: the caller then reads the file as dense outputs, and their reader reports the fault.
 
     Parameters
     ----------

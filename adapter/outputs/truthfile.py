@@ -169,10 +169,10 @@ def _first_cells(path: Path) -> list[tuple[int, str]]:
 
 
 def _labeled_cells(path: Path, known: LabelNames) -> list[tuple[int, str]]:
-    """Return the cells of the column that the header names as the truth.
+    """Return a pair for each sample: the line number, and the text of the cell that gives the label.
 
-    If the file has no header, the first cell of each line is returned. Each cell is returned as a pair of its
-    line number and its text.
+    This cell is in the column that the header names as the truth. If the file has no header, it is the first
+    cell of the line.
     """
     rows = _csv_rows(path)
     if not rows:

@@ -63,7 +63,7 @@ class OutputReader:
     def chunks(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None, *, independent: bool = False
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield, for each chunk of rows, the number of its first row and its weights.
+        """Yield, for each chunk of rows, the index of its first row and its weights.
 
         Column i of the weights is computed from column ``order[i]`` of the model.
 
@@ -103,7 +103,7 @@ class OutputReader:
         convert: Callable[[NDArray[np.float64]], NDArray[np.float64] | None],
         independent: bool,
     ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield, for each chunk of rows, the number of its first row and the result of `convert`.
+        """Yield, for each chunk of rows, the index of its first row and the result of `convert`.
 
         If `convert` returns None, a row of the chunk breaks a rule, and the error about this row is raised.
         """
@@ -119,11 +119,12 @@ class OutputReader:
             yield start, found
 
     def _fault(self, rows: OutputRows, of: slice, independent: bool) -> WeightError:
-        """Check rows again after a first check failed; raise an error about the first fault that is found.
+        """Check rows again after a first check failed: raise an error about a fault, or return an error.
 
         This second check takes the columns in the order of the model, because messages count columns in that
-        order. In this order, the sum of a row may be rounded differently and lie just within the limits. The
-        second check then finds no fault; in this case, return an error that says that a sum is near a limit.
+        order. It raises an error about the first fault that it finds. In the order of the model, the sum of a
+        row may be rounded differently and lie just within the limits. The second check then finds no fault.
+        In this case, an error is returned which says that a sum is near a limit.
         """
         refuse_faults(
             self.kind,
@@ -162,7 +163,7 @@ class OutputReader:
         return part if self._are_logs(part.max(axis=1)) else None
 
     def _chances(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return a separate probability for each number in `part`; None if a number breaks a rule."""
+        """Return each number of a chunk of rows as a separate probability; None if a number breaks a rule."""
         if self.kind == "probabilities":
             return part if part.min() >= 0 and part.max() <= 1 else None
         largest = part.max()

@@ -10,10 +10,11 @@ __all__ = ["ChildPool", "TaskPool"]
 
 
 class ChildPool(asynpool.AsynPool):  # type: ignore[misc]
-    """A pool that does not watch child processes that have already ended.
+    """A pool that registers a child process with Celery's event loop only if the child still runs.
 
-    After a reconnect to the broker, Celery watches all child processes again. With Celery's own pool, this
-    fails for a child that has ended and is not yet replaced, and the failure ends the whole worker.
+    The event loop notices when a registered child ends. After a reconnect to the broker, Celery registers all
+    child processes again. With Celery's own pool, this fails for a child that has ended and is not yet
+    replaced, and the failure ends the whole worker.
     """
 
     def _track_child_process(self, proc: Any, hub: Any) -> None:

@@ -41,7 +41,7 @@ class UnitTask(celery.Task):  # type: ignore[misc]
     _opened_by: int = 0
 
     def run(self, key: str) -> str:
-        """Execute the unit with this key; do nothing if no row has the key."""
+        """Execute the unit with this key; do nothing if the ledger has no such unit."""
         check_key(key)
         try:
             workspace, ledger = self._open()

@@ -92,7 +92,8 @@ class Transport(redis.Transport):
 def strategy(task: Any, app: Any, consumer: Any, **options: Any) -> Callable[..., Any]:
     """Return the function that handles messages of `task`.
 
-    It calls Celery's own handler, but passes on only the id of the message and the key of the unit.
+    The returned function calls Celery's own handler, but passes on only the id of the message and the key of
+    the unit.
     """
     handle = default(task, app, consumer, **options)
 

@@ -56,7 +56,7 @@ def labels_table(
 
 
 def facts(line: str, document: Mapping[str, Any], **more: Any) -> Description:
-    """Return a description that lists the entries of `document`; `more` gives other `Description` fields."""
+    """Return a `Description` that lists the entries of `document`; `more` is passed to `Description`."""
     return Description(line, document, ("property", "value"), list(document.items()), **more)
 
 
@@ -78,7 +78,7 @@ def describe_artifact(workspace: Workspace, result: JobResult) -> Description:
 
 
 def places(index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the whole numbers from 1 to the length of an array, whatever the array contains.
+    """Return the numbers 1, 2, 3 and so on, one for each item of an array; the items can be anything.
 
     >>> places(np.array([30, 10, 20])).tolist()
     [1, 2, 3]

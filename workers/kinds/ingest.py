@@ -93,9 +93,9 @@ def _execute(work: Work) -> Product:
 def _complete_target(
     workspace: Workspace, parameters: Mapping[str, Any], target: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check `target`, the name of the ontology, and the size of the new version; return the target.
+    """Check the name of the ontology in `target` and the size of the new version; return `target`.
 
-    This is done before any work begins. `target` is a mapping; its only key is ``ontology``. If the new
+    Both are checked before any work begins. `target` is a mapping; its only key is ``ontology``. If the new
     version has less than half of the labels of the current version, `ShrinkError` is raised unless the
     parameter ``shrink`` is true.
     """
@@ -122,7 +122,7 @@ def _named(target: Mapping[str, str]) -> str:
 
 
 def _publish(naming: Naming) -> None:
-    """Make the version current.
+    """Make the version that the job loaded the current version of the ontology that `naming.target` names.
 
     If the graph no longer contains the version, open the job again and raise `TransientError`; the units of
     the job then load the version.

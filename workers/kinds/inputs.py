@@ -114,9 +114,10 @@ def read_keys(artifacts: ArtifactStore, digest: str | None) -> list[str]:
 
 
 def read_amounts(artifacts: ArtifactStore, digest: str | None) -> dict[str, float] | None:
-    """Return the amount that an artifact states for each label, as a dictionary from label keys to floats.
+    """Return the dictionary in an artifact, from label keys to numbers such as the costs of the labels.
 
-    The artifact contains each amount as a decimal string. Return None if `digest` is None.
+    In the artifact the numbers are decimal strings; they are returned as floats. Return None if `digest` is
+    None.
     """
     if digest is None:
         return None

@@ -294,7 +294,8 @@ class JobKind:
     complete : callable
         The given parameters, and a `Subject` or None -> complete parameters that are canonical JSON. The
         second argument is None if the label graph of the request was not opened. Called once for each
-        request. Must return complete parameters unchanged, and raise `InputError` for wrong ones.
+        request. Must return the given parameters unchanged if they are complete, and raise `InputError` if
+        they are wrong.
     plan : callable
         Complete parameters -> steps, without side effects. The last stage is one step, whose artifact is the
         result.
@@ -308,8 +309,8 @@ class JobKind:
         know.
     turn : context manager
         Entered before a unit is claimed, and left after the unit ends. With a lock here, a process runs only
-        one unit of this kind at a time. Units that wait for the lock are not claimed yet; therefore they lose
-        no attempt if the process is killed.
+        one unit of this kind at a time. Units that wait for the lock are not claimed yet: if the process
+        is killed, none of their attempts is used up (see `workers.ledger.ledger.Ledger`).
     gather : callable, optional
         Workspace, the given parameters -> parameters with the digests of artifacts in place of files; digests
         stay as they are. Called whenever a request is made; for a schedule, whenever the schedule is due.

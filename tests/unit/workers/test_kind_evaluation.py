@@ -271,7 +271,7 @@ def test_a_column_id_names_the_rows_unless_it_is_a_class(workspace, asked, tmp_p
     ("options", "said"),
     [
         ({"observed": ["39", "05"]}, "2 labels are observed, but .*p.npy' has 4 columns"),
-        ({"observed": None}, "nothing names the columns of .*; give observed, .*, or a bundle"),
+        ({"observed": None}, "nothing names the columns of .*; give the parameter observed .*, or a bundle"),
         ({"observed": "39,05"}, "observed is '39,05'; give a list of label keys"),
         ({"observed": {"39": "1"}}, "observed is .*; give a list of label keys"),
         ({"bundle": ["mine"]}, r"bundle is \['mine'\]; give a name as a string, or null"),
@@ -323,7 +323,9 @@ def test_counts_that_differ_and_a_header_beside_observed_are_refused(workspace, 
     with pytest.raises(InputError, match=rf"{two}' with 2 labels, for 120 rows of outputs"):
         client.submit(workspace, "evaluation", asked(truth=two))
     (tmp_path / "p.csv").write_text("oak,39\n0.5,0.5\n")
-    with pytest.raises(InputError, match=r"names the columns \(oak, 39, ...\), but observed names "):
+    with pytest.raises(
+        InputError, match=r"names the columns \(oak, 39, ...\), but the parameter observed names "
+    ):
         client.submit(workspace, "evaluation", asked(outputs=str(tmp_path / "p.csv")))
     (tmp_path / "p.csv").write_text("oak,39\n")
     request = asked(outputs=str(tmp_path / "p.csv"))

@@ -30,6 +30,9 @@ def read_evaluation(artifacts: ArtifactStore, sha256: str) -> dict[str, Any]:
 
 
 def _renamed(document: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document with its answer rules renamed; `names` maps each old name to the new one."""
+    """Return the document with new names for the rules that it compares, such as ``argmax``.
+
+    `names` maps an old name to the new one; a rule that is not in `names` keeps its name.
+    """
     rules = {names.get(rule, rule): found for rule, found in document["rules"].items()}
     return {**document, "rules": {rule: {**found, "rule": rule} for rule, found in rules.items()}}

@@ -106,14 +106,14 @@ def _columns(
     if given is not None and header is not None and list(given) != list(header):
         raise InputError(
             f"evaluation: the header of {asked['outputs']!r} names the columns ({', '.join(header[:3])}, "
-            "...), but observed names other columns, or another order; leave observed out"
+            "...), but the parameter observed names other columns, or another order; leave the parameter out"
         )
     named = next((list(labels) for labels in (given, header, classes) if labels is not None), None)
     if named is None:
         raise InputError(
-            f"evaluation: nothing names the columns of {asked['outputs']!r}; give observed, the label keys "
-            "in the order of the columns, or a bundle with observed labels in this order; or use a .csv or "
-            ".parquet file, whose header names the columns"
+            f"evaluation: nothing names the columns of {asked['outputs']!r}; give the parameter "
+            "observed (the label keys, in the order of the columns), or a bundle with observed labels in "
+            "this order, or a .csv or .parquet file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
         raise InputError(
@@ -124,8 +124,8 @@ def _columns(
         strange = sorted(set(named) ^ set(classes))
         raise InputError(
             f"evaluation: the columns of {asked['outputs']!r} are not the observed labels of the bundle; "
-            f"they differ in {first_few(strange)}; give the bundle of this model, or metric and "
-            "labels without a bundle"
+            f"they differ in {first_few(strange)}; give the bundle of this model, or leave out "
+            "bundle and give the parameters metric and labels"
         )
     return named
 
