@@ -246,7 +246,7 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return the estimates for a job as texts: a dictionary from names, such as ``time``, to the texts.
+    """Return the estimates for a job: a dictionary from their names, such as ``time``, to texts.
 
     The entry ``free in the store`` says how much space the store has left, which is not an estimate.
     """

@@ -474,9 +474,10 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of all parameters of a statement: `values`, and perhaps the time.
+        """Return `values`, the parameters of a statement, with ``instant`` added if the statement needs it.
 
-        The time is added, as ``instant``, if this ledger does not use the clock of the database server.
+        ``instant`` is the current time. A statement needs it if this ledger does not use the clock of the
+        database server.
         """
         return values if self.clock is None else {"instant": self.clock(), **values}
 

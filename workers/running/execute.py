@@ -69,7 +69,7 @@ class Outcome(StrEnum):
 
 
 class Recall:
-    """Gives back to the ledger, at once, all units that run in this process, before their work has ended.
+    """Gives back to the ledger all units that run in this process, without waiting for their work to end.
 
     A unit stops before the next part of its work. A unit that does its work in a single part runs to its end,
     but its result is not published.
@@ -257,7 +257,8 @@ def _without_input(
     Inputs that are missing or damaged are computed again, and the unit waits for them. A damaged file is not
     deleted: publishing its artifact again replaces it, and another worker may just have done so. Therefore,
     if all inputs are complete by now and this was the first attempt, the unit is tried once more. If it was a
-    later attempt, the unit fails. If the inputs cannot be checked, the unit is tried again later.
+    later attempt, or if the unit has no inputs, the unit fails. If the inputs cannot be checked, the unit is
+    tried again later.
     """
     try:
         lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]

@@ -189,7 +189,7 @@ class Timetable:
         record: Callable[[sa.Connection], None] | None = None,
         error: str | None = None,
     ) -> bool:
-        """Record the firing for one due time of a schedule, which is due next at `next_at`.
+        """Record the firing for one due time of a schedule, and make `next_at` its next due time.
 
         `record` is called in the same transaction, to record the job. Return False, and record neither, if
         the schedule is gone or a sweep has already fired for this due time.

@@ -1,8 +1,8 @@
 """The kind `locus`: find the labels that observed labels can reach.
 
-If a job has several units, each but the last computes one part: it finds the members of the locus among some
-of the labels or, with the method ``pairs``, the labels that some pairs of observed labels reach. The last
-unit joins the parts.
+If a job has several units, each unit but the last computes one part: it finds the members of the locus among
+some of the labels or, with the method ``pairs``, the labels that some pairs of observed labels reach. The
+last unit joins the parts.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
     """Return the number of parts in which a locus is computed, at most `_MOST_PARTS`.
 
-    With the method ``pairs``, a part should take about `_SECONDS_OF_PAIRS` seconds. With the method
-    ``exact``, a graph space has a part for each group of ``block`` labels, and any other space has 1 part.
+    With the method ``pairs``, there are so many parts that each should take at most `_SECONDS_OF_PAIRS`
+    seconds, but fewer parts than observed labels (1 part for 1 label). With the method ``exact``, there is
+    one part for each group of ``block`` labels in a graph space, and 1 part in any other space.
     """
     n = subject.n_allowed(found)
     if found["method"] == "pairs":

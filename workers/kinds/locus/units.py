@@ -137,7 +137,7 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
 def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any]) -> Locus:
     """Return one locus with the members of all loci in `decided`.
 
-    Each of these loci was found among another range of labels; the ranges ascend.
+    The members of each of these loci come from another range of labels; the ranges ascend.
     """
     parts = list(decided)
     return Locus(
