@@ -1,4 +1,4 @@
-"""Find jobs done for earlier versions of an ontology, and request the same for its current version.
+"""Find jobs done for earlier versions of an ontology, and repeat their requests for its current version.
 
 A done job is **stale** if the version that it is about is not the current version of any ontology. Staleness
 is computed on every call and stored nowhere; only a new current version changes it. An ingest is never stale,

@@ -1,8 +1,9 @@
 """Show results of done jobs in the graph, keep the newest there, and restore lost ones.
 
-The graph follows the ledger. A row of the ledger requests that a result be shown
-(`workers.ledger.publications`) and stays until the result is shown, so a crash or an unreachable graph only
-delays that. Every function here can be called again, and by any number of processes at once.
+To *show* a result is to write it into the graph, as a node with relationships. The graph follows the ledger:
+a row of the ledger requests that a result be shown (`workers.ledger.publications`), and stays until the
+result is shown. So a crash or an unreachable graph only delays the result. Every function here can be called
+again, and by any number of processes at once.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def publish_results(
     *,
     out_of_time: OutOfTime = (),
 ) -> None:
-    """Publish the results of done jobs under the requested names, and show them in the graph.
+    """Publish the results of done jobs: give them the requested names, and write them into the graph.
 
     By default this is done for all jobs. If a temporary fault prevents a publication, the next sweep tries it
     again. A publication that cannot succeed is closed with its error. Results of a kind that is unknown here
@@ -97,7 +98,7 @@ def publish_results(
 
 
 def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -> None:
-    """Show one result in the graph if it is among the newest of its kind about its ontology version.
+    """Write one result into the graph if it is among the newest of its kind about its ontology version.
 
     The setting ``keep_results`` says how many of these the graph keeps. Older ones are dropped from the
     graph; their jobs and artifacts stay. A result whose job is not in the ledger counts as the oldest.
@@ -130,7 +131,7 @@ def show_result(workspace: Workspace, kind: JobKind, publication: Publication) -
     except NotFoundError as error:
         raise _without_version(workspace, publication) from error
     except GraphDamagedError as error:  # another process drops the version or an equal result
-        raise TransientError(f"{error}; the result will be shown later") from error
+        raise TransientError(f"{error}; the result will be written into the graph later") from error
     # again, as others may have shown theirs meanwhile
     _, outdated = _ranked(workspace, publications, publication)
     workspace.graph.drop_results(outdated)
@@ -158,7 +159,7 @@ def reshow(workspace: Workspace, ledger: Ledger, *, out_of_time: OutOfTime = ())
     held = {row["job"] for row in graph.results()}
     lacking = [job_id for job_id, version in wanted.items() if version in ready and job_id not in held]
     if lacking:
-        logger.warning("%d results are missing from the graph and are shown again", len(lacking))
+        logger.warning("%d results are missing from the graph and are written into it again", len(lacking))
         publications.reopen(lacking)
         publish_results(workspace, ledger, lacking, out_of_time=out_of_time)
     return lacking
@@ -318,7 +319,8 @@ def _without_version(workspace: Workspace, publication: Publication) -> GroveErr
     digest = publication.parameters["ontology"]
     if any(version.digest == digest for version in workspace.catalog.versions()):  # it is being loaded again
         return TransientError(
-            f"version {digest[:12]} is not ready in the graph; its results will be shown when it is"
+            f"version {digest[:12]} is not ready in the graph; when it is ready, its results will be written"
+            " into the graph"
         )
     return NotFoundError(
         f"version {digest[:12]} was deleted, so the result is not shown in the graph; ingest its source and "

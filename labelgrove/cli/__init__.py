@@ -262,8 +262,8 @@ def grove(ctx: click.Context) -> None:
     grove bundle build wordnet animals --observed my-classes.txt
     grove score wordnet/animals probabilities.npy --columns my-classes.txt
 
-    In place of the name of an ontology, `labels`, `cypher`, `ontology export` and the commands on distances,
-    loci and selections also accept NAME@VERSION, where VERSION is the beginning of the digest of a version.
+    The commands `labels`, `cypher`, `ontology export` and those on distances, loci and selections accept
+    NAME@VERSION in place of the name of an ontology; VERSION is the beginning of the digest of a version.
     Settings come from GROVE_* variables or a .env file; `grove doctor` shows them.
     Exit codes: 0 ok, 1 failure, 2 usage, 3 defects found, 4 not found, 5 service unreachable, 130 stopped
     by Ctrl-C.

@@ -124,7 +124,8 @@ def _current(workspace: Workspace, ontology: str) -> str:
 def _whole_version(workspace: Workspace, beginning: str) -> str:
     """Return the digest of the only version in the graph whose digest begins with `beginning`.
 
-    Raise an error for an unknown version; otherwise the query would return no rows without saying why.
+    Raise an error if there is no such version, or more than one; otherwise the query would return no rows
+    without saying why.
     """
     from labelgrove.ontology.errors import InputError, NotFoundError, first_few
 

@@ -39,7 +39,7 @@ _OPEN_FILES = 1024
 class Finding:
     """The result of one check.
 
-    `ok` is None if nothing is wrong, but something could be better.
+    If nothing is wrong but something could be better, `ok` is None.
     """
 
     part: str
@@ -215,7 +215,7 @@ def _artifacts(workspace: Workspace, ready: Sequence[Version] | None) -> str:
         right = "folder" if store.folder is not None else "URL"
         raise SettingsError(
             f"this store {has}, but the catalog knows {known}: is GROVE_ARTIFACTS_URL the right {right}? "
-            "If so, ingest their sources again, or restore a backup: grove restore "
+            "If so, ingest each ontology again from its source, or restore a backup: grove restore "
             f"(first missing: snapshot {ready[0].snapshot_sha256} of {ready[0].ontology})"
         )
     if store.folder is not None and not store.folder.exists():
@@ -328,7 +328,7 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
 
 
 def _clocks(workspace: Workspace, reached: Collection[str]) -> str:
-    """Compare the clocks of the services that were reached with the clock of this host."""
+    """Compare the clock of this host with the clocks of the services in `reached`, which have answered."""
     from labelgrove.ontology.sql.database import describe
     from labelgrove.workers.celery_transport.broker_check import check_broker
 

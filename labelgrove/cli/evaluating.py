@@ -118,7 +118,8 @@ def evaluate(
     _check_reports(reports)
     if with_calibration and not reports:
         raise click.UsageError(
-            "--calibrate: adds to a report, but none is requested; name its file with --report FILE"
+            "--calibrate: adds results to a report, but no report is requested; name its file with "
+            "--report FILE"
         )
     adapter, file = load_model(bundle, outputs, **model)
     space, tree = _spaces(bundle, ontology, adapter, hierarchy)

@@ -246,7 +246,10 @@ def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: b
 
 
 def _told(found: Estimate, free: int | None) -> dict[str, str]:
-    """Return a dictionary from the name of each quantity to its estimate, a text with the unit."""
+    """Return the estimates for a job: a dictionary from their names, such as ``time``, to texts.
+
+    The entry ``free in the store`` says how much space the store has left, which is not an estimate.
+    """
     seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
     least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
     room = "unknown" if free is None else sized(free)
@@ -292,7 +295,10 @@ def _say_version(workspace: Workspace, job: Job, asked: str) -> None:
 
 
 def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
-    """Wait until a job ends if `wait` is set, show it, and raise an error if it failed."""
+    """Show a job; if `wait` is set, first wait until it ends.
+
+    After waiting, raise an error if the job failed or was cancelled, or if its result did not get its name.
+    """
     if not wait:
         note(f"job {job.id[:12]} is {job.state}; follow it with: grove jobs watch {job.id[:12]}")
         _show(workspace, job, as_json)
@@ -334,9 +340,9 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
     """Return the names of the ontologies that a job is about, separated by commas.
 
-    `names` are the ontologies whose content is equal to the input of the job. If there are several, return
-    only the ontologies for which a user requested that the result of the job get a name; if there was no such
-    request, return all.
+    `names` contains the name of each ontology that has the version that the job is about. If there are
+    several, return only the ontologies for which a user requested that the result of the job get a name; if
+    there was no such request, return all.
     """
     from labelgrove.workers.ledger.ledger import Ledger
 

@@ -66,7 +66,7 @@ def _answer(
 def _close(graph: LabelGraph, text: str) -> list[str]:
     """Return at most 3 keys and names with a spelling similar to `text`.
 
-    Return none if the ontology has more than 5,000 labels.
+    Return an empty list if the ontology has more than 5,000 labels.
     """
     if graph.n_labels > _MOST_COMPARED:
         return []

@@ -31,8 +31,8 @@ __all__ = ["locus", "stored_locus"]
     type=click.Choice(["exact", "pairs", "pair-grid", "grid"]),
     default="exact",
     show_default=True,
-    help="exact: the whole locus. The others are approximations from the source paper: pairs: the union of "
-    "exact pair loci; pair-grid: its Algorithm 2; grid: its Algorithm 3.",
+    help="exact: the whole locus. The others are approximations from the source paper. pairs: the union of "
+    "exact pair loci; pair-grid: Algorithm 2 of the paper; grid: Algorithm 3 of the paper.",
 )
 @click.option(
     "--witness", metavar="LABEL", help="Also show weights of the observed labels that make LABEL an answer."

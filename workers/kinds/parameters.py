@@ -134,10 +134,11 @@ class Parameters(dict[str, Any]):
 
     @classmethod
     def of_space(cls, kind: str, given: Mapping[str, Any], parameters: Sequence[Parameter]) -> Parameters:
-        """Complete the parameters of a job on a metric space, and check those in `SPACE`.
+        """Complete the parameters of a job on a metric space, and check the four that name the space.
 
-        ``ontology`` is the digest of a version, ``snapshot`` the digest of its artifact, ``metric`` one of
-        auto, tree and graph, and ``labels`` is all, leaves or the digest of a JSON list of keys.
+        ``ontology`` has to be the digest of a version, and ``snapshot`` the digest of its artifact.
+        ``metric`` has to be ``"auto"``, ``"tree"`` or ``"graph"``. ``labels`` has to be ``"all"``,
+        ``"leaves"`` or the digest of a JSON list of keys.
         """
         found = cls(kind, given, parameters)
         found.digests("ontology", "snapshot")

@@ -94,9 +94,10 @@ def put_outputs(
         of the outputs is in the folder of temporary files, and takes about as much space there as the
         artifact takes in the store.
     graph : LabelGraph
-        The version with the labels.
+        The label graph of the version that contains the observed labels.
     observed : sequence of str or None
-        Keys of the observed labels; None if only a header of the file can name them.
+        Keys of the observed labels; None if the request does not give them, so that only a header of the
+        file can name them.
     emits : str
         The kind of the outputs. Sparse outputs list only some numbers of a row; the kind of the outputs
         decides what the other numbers are.
@@ -126,8 +127,9 @@ def put_outputs(
         else:
             if not keys:
                 raise InputError(
-                    f"{path}: sparse outputs do not say how many columns the model has; give the keys of "
-                    "the columns, in order, as observed, or give a bundle that was built in this order"
+                    f"{path}: sparse outputs do not say how many columns the model has; give the parameter "
+                    "observed with the keys of the columns in order, or give a bundle that was built in this "
+                    "order"
                 )
             blocks, n_columns, columns = dense_blocks(path, found, keys, emits), len(keys), None
         with _in_one_piece(path, blocks, n_columns) as rows:

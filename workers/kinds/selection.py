@@ -47,8 +47,8 @@ _PARAMETERS = (
     *SPACE,
     Parameter(
         "n",
-        "a whole number, 1 or more: number of labels to pick; null: pick until no label is left to reach, "
-        "but pick all labels if method is uniform",
+        "a whole number, 1 or more: number of labels to pick; null: pick until no further label would "
+        "add any label to the locus, but pick all labels if method is uniform",
         None,
     ),
     Parameter("method", "active, uniform or outside", "active"),
@@ -110,7 +110,10 @@ def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
 
 
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
-    """Return one step for each part; each step continues from the picks of the previous step."""
+    """Return the plan of a selection: one step for each part.
+
+    Each part continues from the picks of the part before.
+    """
     last = parameters["parts"] - 1
     return [*(Step({**parameters, "part": part}, part) for part in range(last)), Step(parameters, last)]
 

@@ -284,7 +284,7 @@ class Ledger:
     def inputs_lost(self, claim: Claim, digests: Collection[str], error: str) -> bool:
         """Make a unit wait until its lost inputs have been computed again.
 
-        `digests` are those of the lost artifacts. This counts as an attempt; if it was the last one
+        `digests` are those of the lost artifacts. The claim counts as an attempt; if it was the last attempt
         (`max_attempts`), the unit fails instead. A done job is opened again only if its result is a lost
         artifact, not if it merely used one. Return False, with no change, if the claim was lost.
         """
@@ -334,8 +334,9 @@ class Ledger:
     def due(
         self, window: int, *, kinds: Collection[tuple[str, int]] | None = None
     ) -> list[tuple[str, str, int]]:
-        """Mark the oldest due units as sent; return a tuple (key, kind, version of the kind) for each.
+        """Mark as sent the units that are due to be sent, the oldest first; return a tuple for each.
 
+        The tuple is (key, kind, version of the kind).
         Only units of `kinds`, given as pairs (kind, version), are considered; by default units of every kind.
         Units that no job wants any more are cancelled instead.
 
@@ -423,7 +424,7 @@ class Ledger:
     def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
         """Return the names requested for the result of a job.
 
-        Requests to show the result in the graph are left out.
+        Requests to write the result into the graph are left out.
         """
         with reading(self._engine) as connection:
             return read_requested_names(connection, job_id)
@@ -473,7 +474,11 @@ class Ledger:
         return now() if self.clock is None else self.clock()
 
     def _at(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values for a prepared statement; if this ledger has its own clock, the time is added."""
+        """Return `values`, the parameters of a statement, with ``instant`` added if the statement needs it.
+
+        ``instant`` is the current time. A statement needs it if this ledger does not use the clock of the
+        database server.
+        """
         return values if self.clock is None else {"instant": self.clock(), **values}
 
     @cached_property

@@ -1,7 +1,8 @@
 """Record which results of jobs are still to be published, under a name or in the graph, and which have been.
 
-A row of the publication table is a request about the result of a job: the result is to get the name in the
-row's target. If the target is ``{"graph": ID OF THE JOB}``, the result is to be shown in the graph.
+A row of the publication table is a request about the result of a job. If the target in the row is
+``{"graph": ID OF THE JOB}``, the result is to be written into the graph. Any other target is the name that
+the result is to get.
 `Ledger.record` writes these rows with the job; `workers.showing` carries the requests out.
 """
 
@@ -107,7 +108,10 @@ class Publications:
     # ---- the graph alone ---------------------------------------------------------------------------
 
     def finished_at(self, job_ids: Iterable[str]) -> dict[str, float]:
-        """Return when these jobs were done, in seconds since 1970; an unknown job is left out."""
+        """Return a dictionary from ids of jobs to the times when the jobs were done, in seconds since 1970.
+
+        An unknown job is left out.
+        """
         found: dict[str, float] = {}
         with reading(self._engine) as connection:
             for some in _parts(job_ids):
@@ -126,7 +130,7 @@ class Publications:
     def newest(self, keep: int) -> dict[str, str]:
         """Return the jobs whose results should be in the graph now.
 
-        Only jobs whose results were once shown there are considered. Of these, the newest `keep` jobs are
+        Only jobs whose results were once written into it are considered. Of these, the newest `keep` jobs are
         returned for each pair of a kind and a version of an ontology.
 
         Returns
@@ -156,7 +160,7 @@ class Publications:
         return found
 
     def reopen(self, job_ids: Collection[str]) -> None:
-        """Request again that the results of these jobs be shown."""
+        """Request again that the results of these jobs be written into the graph."""
         with writing(self._engine) as connection:
             for some in _parts(job_ids):
                 targets = [canonical_json({GRAPH: job_id}) for job_id in some]
@@ -166,9 +170,9 @@ class Publications:
                 connection.execute(reopened.values(state=State.PENDING, error=None))
 
     def postpone(self, publications: Iterable[Publication], reason: str) -> None:
-        """Record why results are not yet shown in the graph.
+        """Record why results are not yet written into the graph.
 
-        They will be shown later, but `workers.client.wait` no longer waits for that.
+        They will be written later, but `workers.client.wait` no longer waits for that.
         """
         targets = [publication.target_json for publication in publications]
         with writing(self._engine) as connection:

@@ -88,7 +88,7 @@ def ended_on_other_versions(
 def read_requested_names(connection: sa.Connection, job_id: str) -> list[Mapping[str, str]]:
     """Return the names requested for the result of a job.
 
-    Requests to show the result in the graph are left out.
+    Requests to write the result into the graph are left out.
     """
     query = sa.select(_publication.target_json).where(_publication.job_id == job_id)
     targets = [
@@ -175,7 +175,7 @@ def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, 
 
 
 def _is_graph(wish: sa.Row[Any]) -> bool:
-    """Return whether a row of the publication table requests that a result be shown in the graph.
+    """Return whether a row of the publication table requests that a result be written into the graph.
 
     The other rows request a name for a result.
     """

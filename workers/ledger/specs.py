@@ -21,7 +21,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PlannedUnit:
-    """One unit: its key, and the text whose digest is the key."""
+    """One unit of a plan; its key is the digest of `spec_json`, the text that describes the unit."""
 
     key: str
     stage: int
@@ -40,7 +40,7 @@ class PlannedJob:
     parameters: Mapping[str, Any] = field(compare=False)
     """The complete parameters of the job; `spec_json` contains them too."""
     shown: bool = False
-    """Whether the result of the job is shown in the graph."""
+    """Whether the result of the job is written into the graph."""
 
 
 def canonical_json(value: Any) -> str:
@@ -68,7 +68,7 @@ def unit_request(spec_json: str) -> tuple[dict[str, Any], list[str]]:
     Raises
     ------
     InputError
-        For any other text.
+        If the text does not have the form in which `plan_job` writes it.
     """
     parameters, inputs = _fields(spec_json, "unit", "parameters", "inputs")
     listed = isinstance(inputs, list) and all(isinstance(key, str) for key in inputs)
@@ -83,7 +83,7 @@ def job_parameters(spec_json: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        For any other text.
+        If the text does not have the form in which `plan_job` writes it.
     """
     (parameters,) = _fields(spec_json, "job", "parameters")
     if not isinstance(parameters, dict):
@@ -92,7 +92,10 @@ def job_parameters(spec_json: str) -> dict[str, Any]:
 
 
 def recorded_object(column: str, text: str) -> dict[str, Any]:
-    """Return the JSON object in a column of the database; raise `InputError` for any other text."""
+    """Return the JSON object that a column of the database contains as `text`.
+
+    If `text` is not a JSON object, raise an `InputError` that names the column.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,8 @@
-"""Build the parts of the ledger's statements: moves between states, and conditions on the current row.
+"""Build the parts of the ledger's SQL statements: changes of state, and conditions on the current row.
 
-Each condition costs a few lookups by index, however many units a job has. This matters because a sweep
-examines thousands of rows, and a job may have a million.
+The current row is the row of a unit or job that the database examines while it executes a statement. For
+each row, a condition costs a few lookups in SQL indexes, however many units a job has. This matters because a
+sweep examines thousands of rows, and a job may have a million units.
 """
 
 from __future__ import annotations
@@ -137,10 +138,12 @@ Without a retry, that job would wait for them forever.
 
 
 def advance() -> sa.Update:
-    """Return the UPDATE that makes units wait for their next unfinished inputs.
+    """Return the UPDATE that makes each unit wait for the next of its unfinished inputs.
 
     The inputs of a unit are the units of earlier stages of its job. A unit waits for one input at a time, in
-    the order of the inputs' keys. If none of the later inputs is unfinished, the unit waits for nothing.
+    the order of the inputs' keys. The next input is the first unfinished one after the input for which the
+    unit waits now; if there is none, the unit waits for nothing. The caller adds the condition that selects
+    the units.
     """
     return sa.update(unit_table).values(waits_for=NEXT_INPUT)
 
@@ -377,8 +380,8 @@ def _among(units: sa.Select[Any]) -> sa.ColumnElement[bool]:
 def tell_how_many(connection: sa.Connection, added: int) -> None:
     """Update PostgreSQL's table statistics if `added`, the number of new rows, is large.
 
-    Tables that others have locked are skipped. The server itself would update them only after some minutes.
-    Until then, each statement would scan all units.
+    Tables that others have locked are skipped. Without this call, the server would update the statistics only
+    after some minutes, and until then each statement would scan all units.
     """
     if added >= _MANY and connection.dialect.name == "postgresql":
         connection.execute(sa.text("ANALYZE (SKIP_LOCKED) unit, job_unit"))

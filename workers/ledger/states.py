@@ -84,8 +84,8 @@ class Job:
     units : mapping of state to int
         Number of units in each state.
     publishing : bool
-        Whether the result is still to get a name or to be shown in the graph. False for a job that will have
-        no result, and for a result that is only delayed because the graph is unreachable.
+        Whether the result is still to get a name or to be written into the graph. False for a job that will
+        have no result, and for a result that is only delayed because the graph is unreachable.
     delayed : str or None
         Why the result has not got its name so far; every sweep tries again.
     """
@@ -170,7 +170,7 @@ class Claim:
     parameters : mapping
         Parameters of the computation.
     inputs : tuple of str
-        Digests of the artifacts of the inputs, in the order of the plan.
+        Digests of the artifacts of the inputs, in the order in which `plan_job` listed the inputs.
     """
 
     key: str
@@ -182,7 +182,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Publication:
-    """A request to give the result of a done job the name in `target`, or to show it in the graph."""
+    """A request to give the result of a done job the name in `target`, or to write it into the graph."""
 
     kind: str
     version: int
@@ -203,7 +203,7 @@ class Publication:
 
 
 GRAPH = "graph"
-"""The key that marks a target as a request to show a result in the graph; its value is the id of the job."""
+"""The key that marks a target as a request to write a result into the graph; its value is the job's id."""
 
 
 class Beat(StrEnum):

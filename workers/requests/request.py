@@ -57,9 +57,9 @@ def complete_request(workspace: Workspace, kind: JobKind, given: Mapping[str, An
 def _resolved(
     workspace: Workspace, kind: JobKind, given: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], Subject | None]:
-    """Return the parameters and the subject of a request.
+    """Return a pair: the parameters of a request, and the `Subject` that says what the request is about.
 
-    Digests replace names, files and lists in the parameters. The subject is None if no graph was opened.
+    In the parameters, digests replace names, files and lists. The subject is None if no graph was opened.
     """
     if kind.gather is not None:
         given = kind.gather(workspace, given)

@@ -69,7 +69,7 @@ class Outcome(StrEnum):
 
 
 class Recall:
-    """Gives all units that run in this process back to the ledger at once, before their work has ended.
+    """Gives back to the ledger all units that run in this process, without waiting for their work to end.
 
     A unit stops before the next part of its work. A unit that does its work in a single part runs to its end,
     but its result is not published.
@@ -118,7 +118,7 @@ def execute_unit(
     recall: Recall | None = None,
     publish: bool = True,
 ) -> Outcome:
-    """Compute one unit if it can be claimed, and bring the jobs that contain it up to date.
+    """Compute one unit if it can be claimed, and update the states of the jobs that contain it.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def execute_unit(
     recall : Recall, optional
         Object that can give the unit back while it runs.
     publish : bool, default=True
-        Whether to name finished results and show them in the graph; if not, the next sweep does so.
+        Whether to name finished results and write them into the graph; if not, the next sweep does so.
 
     Returns
     -------
@@ -181,10 +181,10 @@ def finish_jobs(
     *,
     out_of_time: type[Exception] | tuple[()] = (),
 ) -> None:
-    """Bring the jobs of one unit, or all jobs, up to date, and publish their finished results.
+    """Update the states of the jobs that contain the unit `key`, and publish the results of finished jobs.
 
-    This may be called again at any time. An exception of the type `out_of_time` (see `execute_unit`) is
-    passed on to the caller; the next sweep does the rest.
+    By default, this is done for all jobs. This function may be called again at any time. An exception of the
+    type `out_of_time` (see `execute_unit`) is passed on to the caller; the next sweep does the rest.
     """
     settled = ledger.settle(key)
     if key is not None and not settled:
@@ -252,10 +252,13 @@ def _without_input(
     artifacts: ArtifactStore,
     error: ArtifactError | NotFoundError,
 ) -> Outcome:
-    """End a unit that could not read an input; inputs that are missing or damaged are computed again.
+    """End the attempt at a unit that could not read an input.
 
-    A damaged file is not deleted: publishing its artifact again replaces it, and another worker may just have
-    done so. Therefore, if all inputs are complete by now, the unit is tried once more.
+    Inputs that are missing or damaged are computed again, and the unit waits for them. A damaged file is not
+    deleted: publishing its artifact again replaces it, and another worker may just have done so. Therefore,
+    if all inputs are complete by now and this was the first attempt, the unit is tried once more. If it was a
+    later attempt, or if the unit has no inputs, the unit fails. If the inputs cannot be checked, the unit is
+    tried again later.
     """
     try:
         lost = [digest for digest in claim.inputs if not artifacts.is_whole(digest)]

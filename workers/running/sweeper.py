@@ -34,7 +34,7 @@ Send = Callable[[str, str], None]
 
 
 def dispatch(ledger: Ledger, send: Send, *, window: int) -> int:
-    """Send due units; return how many were sent.
+    """Call `send` for each unit that is due to be sent to a worker; return how many units were sent.
 
     At most `window` units may be sent but not yet claimed. A unit whose kind or version is unknown here is
     left to a process that knows it. If `send` fails, the remaining units stay in the ledger and are sent

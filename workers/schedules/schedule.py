@@ -189,10 +189,10 @@ class Timetable:
         record: Callable[[sa.Connection], None] | None = None,
         error: str | None = None,
     ) -> bool:
-        """Record the firing for one due time; call `record` in the same transaction.
+        """Record the firing for one due time of a schedule, and make `next_at` its next due time.
 
-        The schedule is due next at `next_at`. Return False, with nothing recorded, if another sweep has fired
-        for this due time or the schedule is gone.
+        `record` is called in the same transaction, to record the job. Return False, and record neither, if
+        the schedule is gone or a sweep has already fired for this due time.
         """
         row = {"schedule": schedule.name, "due_at": due_at}
         this = (_firing.schedule == schedule.name, _firing.due_at == due_at)

@@ -32,7 +32,7 @@ _job, _unit, _schedule = (t.c for t in (job_table, unit_table, schedule_table))
 
 
 class References:
-    """The artifacts that something refers to, stored in 8 bytes each.
+    """The digests of the artifacts that something refers to, stored in 8 bytes each.
 
     Only the first 16 of the 64 digits of a digest are stored. If two digests agree in these, an unused
     artifact may be kept, but an artifact in use is never lost.

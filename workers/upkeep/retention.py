@@ -3,9 +3,9 @@
 An artifact is deleted only if nothing refers to it, and nothing has referred to it during a grace period
 (`GRACE_S`, one day). Four rules prevent the deletion of an artifact that somebody is about to refer to:
 
-1. Whoever publishes an artifact records a reference to it afterward. Publishing makes the modification time
-   of the file the current time, even if the same bytes already exist. The grace period therefore protects the
-   artifact between publication and reference.
+1. Whoever publishes an artifact records a reference to it afterward. Publishing sets the modification time
+   of the file to the current time, even if the same bytes already exist. The grace period therefore protects
+   the artifact between publication and reference.
 2. When the row of a unit is deleted from the database, the grace period of its artifact begins again, in the
    same transaction (`ontology.sql.garbage.let_go`). This also protects an artifact that passes from one
    reference to another, or that was requested again a moment ago.

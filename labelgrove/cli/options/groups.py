@@ -1,4 +1,4 @@
-"""Make one decorator of several options, for options that more than one command needs."""
+"""Combine several options into one decorator, for options that more than one command needs."""
 
 from __future__ import annotations
 

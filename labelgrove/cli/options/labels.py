@@ -80,7 +80,7 @@ KEYS = "FILE|KEYS"
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
-    """Return a function that turns labels into keys; `by` says whether they are given by key or by name."""
+    """Return a function that turns labels into keys; `by` says whether labels are given by key or by name."""
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 

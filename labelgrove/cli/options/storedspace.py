@@ -135,7 +135,7 @@ class StoredSpace:
     def examples(self, keys: Sequence[str], limit: int = 8) -> str:
         """Return labels as text: all of them, or `limit` of them and the number of all.
 
-        If there are more than `limit`, they are taken at equal steps from the first.
+        If there are more than `limit` labels, those in the text are taken at equal steps from the first.
         """
         step = max(1, len(keys) // limit)
         chosen = list(keys)[::step][:limit]

@@ -111,10 +111,10 @@ def pack_witnesses(witnesses: Sequence[tuple[int, ...]]) -> dict[str, NDArray[An
 
 
 def _entries(witnesses: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """For each witness, yield a tuple of pairs: the column of each positive weight, and that weight.
+    """For each witness, yield a tuple with a pair for each positive weight: its column, and the weight.
 
-    If `witnesses` is of the class `Witnesses`, the zero weights are not visited; visiting them would take K
-    times as long.
+    If `witnesses` is of the class `Witnesses`, the zero weights are not visited; visiting them would take up
+    to K times as long.
     """
     if isinstance(witnesses, Witnesses):
         yield from (tuple(witnesses.entries(i)) for i in range(len(witnesses)))

@@ -1,6 +1,8 @@
 """The kind `locus`: find the labels that observed labels can reach.
 
-A unit decides which of some labels are members of the locus, or it examines some pairs of observed labels.
+If a job has several units, each unit but the last computes one part: it finds the members of the locus among
+some of the labels or, with the method ``pairs``, the labels that some pairs of observed labels reach. The
+last unit joins the parts.
 """
 
 from __future__ import annotations
@@ -78,7 +80,12 @@ def _n_pairs(parameters: Mapping[str, Any]) -> int:
 
 
 def _n_parts(found: Mapping[str, Any], subject: Subject) -> int:
-    """Return the number of parts in which to compute a locus: several if this takes long, else one."""
+    """Return the number of parts in which a locus is computed, at most `_MOST_PARTS`.
+
+    With the method ``pairs``, there are so many parts that each should take at most `_SECONDS_OF_PAIRS`
+    seconds, but fewer parts than observed labels (1 part for 1 label). With the method ``exact``, there is
+    one part for each group of ``block`` labels in a graph space, and 1 part in any other space.
+    """
     n = subject.n_allowed(found)
     if found["method"] == "pairs":
         seconds = _n_pairs(found) * n * _SECONDS_PER_PAIR[subject.opened().is_weighted]

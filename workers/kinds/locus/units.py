@@ -1,4 +1,8 @@
-"""Compute one unit of a locus: a part of the labels, a part of the label pairs, or the union of all parts."""
+"""Compute one unit of a locus: the whole locus, one part of it, or the union of its parts.
+
+A part contains the members of the locus among some of the labels or, with the method ``pairs``, the labels
+that some pairs of observed labels reach.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ _ROWS = 16  # observed labels whose pairs are taken between two checks whether t
 
 
 def execute(work: Work) -> Product:
-    """Compute a unit of the kind `locus`: one part, the union of the parts, or the whole locus."""
+    """Compute a unit of the kind `locus`: the whole locus, one part of it, or the union of its parts."""
     graph, space = read_space(work)
     keys, method = read_keys(work.artifacts, work.parameters["observed"]), work.parameters["method"]
     points = counted_points(space, keys, "observed", work.parameters["n_observed"])
@@ -58,7 +62,10 @@ def execute(work: Work) -> Product:
 
 
 def _reached_by_pairs(work: Work, space: MetricSpace, points: NDArray[np.int64]) -> PairHulls:
-    """Return the labels that pairs of observed labels reach: all pairs, or those of this unit's part."""
+    """Return the labels that pairs of observed labels reach.
+
+    If the unit computes one part, only the pairs of this part count; otherwise all pairs count.
+    """
     rows = shares_of_pairs(len(points), work.parameters["parts"])[work.parameters.get("part", 0)]
     # all columns in every part: on some graphs only they decide in which unit distances are whole numbers
     distances = space.distances(cols=points)
@@ -107,9 +114,9 @@ def _merged_pairs(work: Work, space: MetricSpace) -> PairHulls:
 def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: int) -> Locus:
     """Return the members of the locus among the labels of one part.
 
-    Successive labels are decided together, in groups whose size is the parameter ``block``. The witness of a
-    member depends on the other labels of its group. Therefore the groups are the same for every number of
-    parts, and a part consists of whole groups.
+    They are searched for in one group of consecutive labels after another; the size of a group is the
+    parameter ``block``. The witness of a member depends on the other labels of its group. Therefore the
+    groups are the same for every number of parts, and a part consists of whole groups.
     """
     n, block, parts = space.n_labels, work.parameters["block"], work.parameters["parts"]
     starts = range(0, n, block)
@@ -128,7 +135,10 @@ def _decided(work: Work, space: MetricSpace, points: NDArray[np.int64], part: in
 
 
 def _joined(space: MetricSpace, points: NDArray[np.int64], decided: Iterable[Any]) -> Locus:
-    """Join loci over disjoint ranges of labels, given in ascending order, into one locus."""
+    """Return one locus with the members of all loci in `decided`.
+
+    The members of each of these loci come from another range of labels; the ranges ascend.
+    """
     parts = list(decided)
     return Locus(
         space,
