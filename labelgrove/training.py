@@ -186,7 +186,7 @@ def train_files(
     labels : list of str
         Label key of each training sample.
     test_features
-        Features of the samples to predict, of the same kind.
+        Features of the samples to predict: texts if `features` are texts, otherwise rows of as many numbers.
     out : Path
         Folder for ``probabilities.npy`` (float32, a row for each sample) and ``columns.txt`` (the label key
         of each column).
@@ -258,7 +258,10 @@ def _rows_of(features: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
-    """Return the probabilities; a row in which every class got weight zero becomes uniform."""
+    """Return the probabilities that the model `fitted` gives to each row of `features`.
+
+    A row in which every class got weight zero becomes uniform.
+    """
     rows = np.asarray(fitted.predict_proba(features), dtype=np.float64)
     empty = ~(rows.sum(axis=1) > 0)
     rows[empty] = 1.0 / rows.shape[1]
@@ -267,7 +270,7 @@ def _probabilities(fitted: Any, features: Any) -> NDArray[np.float64]:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Use one thread inside the block, and ignore two warnings that are expected.
+    """Use one thread in the ``with`` block, and ignore two warnings that are expected there.
 
     One warning says that training ended before it converged, because the number of iterations is limited. The
     other says that there are many classes.

@@ -158,9 +158,9 @@ _METHODS = {
 def _sizes(
     space: MetricSpace, observed: tuple[str, ...], rounds: int, method: Any, seed: int
 ) -> NDArray[Any]:
-    """Return the size of the locus before the first round and after each round.
+    """Select labels in `rounds` rounds; return the size of the locus before the first and after each round.
 
-    After all labels have been selected, the size stays the same.
+    The method ``outside`` ends when no label is outside the locus. After that, the size stays the same.
     """
     import numpy as np
 
@@ -186,7 +186,7 @@ def _sizes(
 )
 @_out
 def locus(stored: StoredSpace, observed: str, limit: int, out: Path) -> None:
-    """Draw the hierarchy of ONTOLOGY, with different marks for observed, reached and other labels."""
+    """Draw ONTOLOGY, with different marks for observed labels, labels in the locus and others."""
     from labelgrove import plots
 
     keys = stored.keys(observed, "observed label")

@@ -29,8 +29,8 @@ _MOST_SHOWN = 100
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write, .csv or .json. Distances are written to a .npy file, and their keys to files next "
-    "to it. The file of a bundle may have any name.",
+    help="File to write, .csv or .json. Distances are written to a .npy file, and the keys of their rows and "
+    "columns to two files next to it. The file of a bundle may have any name.",
 )
 @safe_option
 @json_option

@@ -70,7 +70,7 @@ def add(
 @json_option
 @with_workspace
 def list_schedules(workspace: Workspace, as_json: bool) -> None:
-    """List the schedules with their next due time, and the outcome of the last due time."""
+    """List the schedules: when each is due next, and what happened when it was last due."""
     from labelgrove.workers.schedules.schedule import Timetable
 
     described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]

@@ -140,9 +140,10 @@ def score(
 
 
 def _check_ending(out: Path | None) -> None:
-    """Raise an error if the name of the file for the answers has an ending such as .npy.
+    """Raise an error if the file for the answers ends in .npy, .npz, .safetensors or .parquet.
 
-    All endings of files with outputs of a model are refused, except .csv: answers are not written as arrays.
+    These endings, and .csv, are those of files with outputs of a model (`FORMATS`). Answers are written only
+    as CSV or JSON.
     """
     from labelgrove.adapter.outputs.outputfiles import FORMATS
     from labelgrove.ontology.errors import InputError

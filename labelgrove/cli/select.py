@@ -62,8 +62,9 @@ def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | No
     "-n",
     "n",
     type=click.IntRange(1),
-    help="How many labels to pick. By default, active picks until no label adds anything to the locus, "
-    "outside until no label outside the locus is left, and uniform until no label is left.",
+    help="How many labels to pick. By default, the method active goes on until no label adds anything to the "
+    "locus, the method outside until no label outside the locus is left, and the method uniform until no "
+    "label is left.",
 )
 @click.option(
     "--method",

@@ -37,7 +37,8 @@ __all__ = ["worker"]
 )
 @click.option(
     "--metrics-address",
-    help="Address of this host for Prometheus metrics; by default GROVE_METRICS_ADDRESS, else only loopback.",
+    help="Address of this host for Prometheus metrics; by default GROVE_METRICS_ADDRESS, or the loopback "
+    "address if that is not set.",
 )
 def worker(
     concurrency: int | None,

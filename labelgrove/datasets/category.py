@@ -77,9 +77,9 @@ def categories(n_labels: int, n_documents: int, seed: int) -> Categories:
 
 
 def categories_of_files(files: Files) -> Categories:
-    """Read the user's documents, and keep only categories in one connected component of the hierarchy.
+    """Read the user's documents and hierarchy; keep only the categories in its largest connected component.
 
-    This is the largest component. Documents that have no category in it are left out.
+    Documents that have no category in this component are left out.
 
     Raises
     ------

@@ -58,9 +58,10 @@ class Glosses:
     classes: NDArray[np.float64]
 
     def space(self, metric: str = "tree", labels: Any = "all") -> MetricSpace:
-        """Return the metric space ``tree``, ``graph`` or ``internal``.
+        """Return the metric space with the distances that `metric` names.
 
-        ``internal`` has the distances between the vectors `classes`.
+        ``tree`` and ``graph`` are the tree metric and the graph metric of the field `graph`. ``internal`` is
+        the distance between the vectors in the field `classes`.
         """
         if metric != "internal":
             return metric_space(self.graph, metric, labels)  # type: ignore[arg-type]
@@ -191,7 +192,10 @@ def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDA
 
 
 def _embedded(texts: list[str], n_fitted: int, n_dimensions: int) -> NDArray[np.float64]:
-    """Return unit vectors of shape (n_texts, n_dimensions), fitted on only the first `n_fitted` texts."""
+    """Return a unit vector for each text, in an array of shape (n_texts, n_dimensions).
+
+    The vocabulary and the projection are fitted on only the first `n_fitted` texts.
+    """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

@@ -61,8 +61,9 @@ class Contrast:
     def __post_init__(self) -> None:
         if not self.before or len(self.before) != len(self.after):
             raise InputError(
-                f"contrast {self.setting!r}: {len(self.before)} errors before and {len(self.after)} after; "
-                "give at least one trial, and one error of each rule for every trial"
+                f"contrast {self.setting!r}: {len(self.before)} errors of the first rule and "
+                f"{len(self.after)} of the second; give at least one trial, and one error of each rule for "
+                "every trial"
             )
 
     @property

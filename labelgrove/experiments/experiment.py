@@ -139,7 +139,9 @@ class _Band:
 
 
 def band(name: str, points: Mapping[float, Sequence[float]]) -> Line:
-    """Return the line through the mean of the trials at each x, with a band from the smallest to the largest.
+    """Return a line through the mean of the values at each x, and a band around it.
+
+    The band extends from the smallest value to the largest.
 
     >>> band("loki", {2.0: [1.0, 3.0]}).y
     (2.0,)

@@ -1,4 +1,8 @@
-"""Measure the errors of every rule on predictions, apply and fit temperatures, and verify argmax."""
+"""Measure the errors of every decision rule on predictions, and apply and fit temperatures.
+
+A decision rule answers each sample with a label. The decision rules are the Fréchet mean, argmax and the
+other baselines. On every row of predictions, argmax is verified to be the Fréchet mean on the complete graph.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ class ArgmaxIdentityError(GroveError):
 
 
 def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
-    """Return the errors of every rule on one set of predictions.
+    """Return the errors of every decision rule, such as argmax, on one set of predictions.
 
     On every row, argmax is verified to be the Fréchet mean on the complete graph.
 

@@ -85,7 +85,7 @@ Z = TypeVar("Z", bound=_ZeroShotSettings)
 
 
 class OnGlosses(Experiment[S, D]):
-    """A claim that is tested on WordNet if no files are given."""
+    """An experiment that uses WordNet if the user gives no files."""
 
     def installed_data(self, files: Files | None) -> Mapping[str, str]:
         """Return the result of `wordnet_digest`, or an empty dictionary if the user gives files instead."""
@@ -93,7 +93,7 @@ class OnGlosses(Experiment[S, D]):
 
 
 class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
-    """A claim about zero-shot probabilities, tested seed by seed."""
+    """An experiment that tests a claim about zero-shot probabilities, seed by seed."""
 
     def units(self, settings: Z) -> Sequence[Record]:
         """Return one unit for each seed."""
@@ -111,7 +111,7 @@ class OnZeroShotGlosses(OnGlosses[Z, "Glosses | Files"]):
 
 
 class OnLabeledGlosses(OnGlosses[G, "Callable[[int], Labeled]"]):
-    """A claim about models that are trained on samples of observed labels.
+    """An experiment that tests a claim about models trained on samples of observed labels.
 
     `prepare` returns a function that takes a seed and returns the samples of this seed.
     """

@@ -120,7 +120,7 @@ def kept(work: Work) -> Iterator[Prepared]:
 
 
 def forget() -> None:
-    """Release what was prepared last."""
+    """Release the data and remove the files of the job that was prepared last."""
     while _last:
         _last.pop().release()
 
@@ -179,7 +179,7 @@ def _provided(work: Work) -> Iterator[Files | None]:
 
 @contextmanager
 def _locked_folder(shared: Path) -> Iterator[Path]:
-    """Yield a new folder in `shared`, which exists and is locked until the block ends."""
+    """Make and lock a folder in `shared`, and yield its path; remove it when the ``with`` block ends."""
     make_folder(shared)
     new = Path(tempfile.mkdtemp(prefix=_NEW, dir=shared))
     descriptor = os.open(new, os.O_RDONLY)
@@ -214,7 +214,10 @@ def _sweep(shared: Path) -> None:
 
 
 def _provide(artifacts: ArtifactStore, digest: str, path: Path) -> None:
-    """Check an artifact and write it to `path`: as a hard link where possible, otherwise as a copy."""
+    """Write the artifact `digest` to `path`: as a hard link where possible, otherwise as a copy.
+
+    The sha256 of its bytes is checked; if the artifact is damaged, raise `ArtifactError`.
+    """
     content = artifacts.content(digest)
     held = artifacts.local_path(digest)
     if held is not None:

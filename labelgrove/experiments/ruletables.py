@@ -1,4 +1,4 @@
-"""Provide the table of all rules and the findings that several claims share."""
+"""Provide the table of all decision rules, and the findings that several claims share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def grouped(
 
 
 def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
-    """Return a table of E[d^2] of every rule, with a row for each setting.
+    """Return a table of E[d^2] of every decision rule, with a row for each setting.
 
     The figures are means over trials; those of argmax and Loki are followed by ± and their standard error.
     """

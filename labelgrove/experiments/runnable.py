@@ -51,10 +51,10 @@ def check_runnable(experiment: Experiment[Any, Any], files: FilePaths | None) ->
 
 @contextmanager
 def errors_of_request(experiment: Experiment[Any, Any], settings: Any, files: Files | None) -> Iterator[None]:
-    """Turn errors that a library raises because of a user's settings or files into `InputError`.
+    """Raise `InputError` if the user's settings or files made a library fail in the ``with`` block.
 
-    With the default or quick settings and without files, such an error is a defect of the program, so it is
-    raised unchanged. Messages name a file by its option, because its path is that of a temporary copy.
+    With the default or quick settings and without files, an error of a library is a defect of the program, so
+    it is raised unchanged. Messages name a file by its option, because its path is that of a temporary copy.
     """
     try:
         yield

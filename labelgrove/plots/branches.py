@@ -101,7 +101,7 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
     ----------
     forest : Forest
     reached : ndarray of shape (n,), dtype=bool
-        Whether the label at each position is reached.
+        Whether the label at each position is reached, that is, in the locus or observed.
     limit : int
         The largest number of marks.
 
@@ -121,7 +121,7 @@ def chosen_marks(forest: Forest, reached: NDArray[np.bool_], limit: int) -> tupl
         return Mark(branches[0], branches, [])
 
     def siblings(tops: list[int]) -> list[Mark]:
-        """Return the marks of sibling branches, some of which may share a mark."""
+        """Return the marks of sibling branches with the tops `tops`; several branches may share one mark."""
         if whole:
             return [closed((v,)) for v in tops]
         alive = [v for v in tops if before[forest.end[v]] > before[v]]

@@ -29,7 +29,7 @@ def paper_families(seed: int = 0) -> dict[str, tuple[MetricSpace, tuple[str, ...
         From the title of each family to a pair: a space in which 100 labels may be answers, and a tuple of
         three observed keys. The families are: a random tree; 100 leaves of a random tree of 1,000 labels; the
         10 × 10 grid; Watts-Strogatz (k = 5, p = 0.8); Erdős-Rényi (p = 0.1); Barabási-Albert (m = 2). The
-        observed labels have the positions 0, 39 and 99 in the sorted keys.
+        observed labels have the positions 0, 39 and 99 among the sorted keys of the 100 labels.
     """
     large = random_tree(_LARGE_TREE, seed=seed)
     leaves = sorted(large.leaves)

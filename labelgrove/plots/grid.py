@@ -1,4 +1,4 @@
-"""Draw the answers of several rules on a two-dimensional grid of labels, with their mean squared errors."""
+"""Draw answers of decision rules, with their mean squared errors, on a two-dimensional grid of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Draw how far answers are from the truth, as the share of samples at each distance for several rules."""
+"""Draw how far the answers of several decision rules are from the truth.
+
+The picture shows the share of samples at each distance.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw a hierarchy with its observed, reached and unreached labels."""
+"""Draw a hierarchy with marks for observed labels, for labels in the locus (reached) and for others."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ class Names:
     ) -> tuple[NDArray[np.int64] | None, float]:
         """Return a pair: the lower left square of the best free box for a name, and its distance to the mark.
 
-        Boxes consist of squares of a grid over the axes, and the distance is counted in squares. The pair is
+        The best box is near the mark, about centered on it, and covers few lines. Boxes consist of squares
+        of a grid over the axes. The distance from the box to the mark is counted in squares. The pair is
         (None, 0.0) if no box within `reach` squares of the mark is free.
         """
         start = np.maximum(0, np.floor(mark - size - reach)).astype(int)

@@ -24,7 +24,7 @@ def selection_curves(
     n_start: int,
     n_labels: int,
 ) -> Figure:
-    """Draw the size of the locus after each round, as the mean over seeds and its range.
+    """Draw the size of the locus after each round: the mean over seeds, and the range over seeds.
 
     Parameters
     ----------

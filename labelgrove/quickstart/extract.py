@@ -1,10 +1,10 @@
 """Extract the animals from the nouns of WordNet, for machines on which WordNet is not installed.
 
-::
+This command writes ``animals.noun.gz`` next to this module::
 
     python -m labelgrove.quickstart.extract /usr/share/wordnet
 
-writes ``animals.noun.gz`` next to this module. The written file has the format of the noun file of WordNet,
+The written file has the format of the noun file of WordNet,
 license included. It contains only the records of *animal* and all synsets below it, and only the pointers
 between these records.
 """

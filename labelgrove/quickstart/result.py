@@ -61,7 +61,7 @@ class Part:
         return math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1) / len(values))
 
     def distance_counts(self, rule: str) -> list[int]:
-        """Return the number of samples, over all seeds, at distance 0, 1, 2, ... from the truth."""
+        """Count, over all seeds, the answers of `rule` at distance 0, 1, 2, ... from the truth."""
         columns = zip(*(e[rule].severity for e in self.evaluations), strict=True)
         return [sum(column) for column in columns]
 

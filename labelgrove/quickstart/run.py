@@ -238,7 +238,7 @@ class _Run:
 
     @contextmanager
     def _step(self, name: str, message: str) -> Iterator[None]:
-        """Report that a step begins, and add the seconds that the block takes to those of the step `name`."""
+        """Report that a step begins; add the seconds of the ``with`` block to those of the step `name`."""
         self._progress(message)
         begin = time.perf_counter()
         yield

@@ -65,7 +65,7 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Folded:
-    """A table that most readers do not need: closed at first on a page, and left out of a short text."""
+    """A table that most readers do not need: closed at first on an HTML page, left out of brief Markdown."""
 
     table: Table
 

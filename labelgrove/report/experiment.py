@@ -116,7 +116,10 @@ def overview_report(
 
 
 def _other_seeds(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return the option ``--seeds-from`` if all commands have it with the same value, else an empty text."""
+    """Return the option ``--seeds-from``, with its value, if the commands of all documents have the same one.
+
+    Otherwise, return an empty text. Each document contains the command that makes it.
+    """
     found = {_SEEDS_FROM.search(d["command"]) for d in documents}
     options = {"" if one is None else one[0] for one in found}
     return options.pop() if len(options) == 1 else ""

@@ -98,7 +98,7 @@ class Histogram:
 
     @property
     def alternative(self) -> str:
-        """Return a description in words: the share in the first bin and the median of each rule."""
+        """Return a description in words: each rule's share of samples in the first bin, and its median."""
         said = ["Share of samples at each distance from the truth, one row for each rule."]
         for name, counts, squared in self.rules:
             total = sum(counts)
@@ -112,7 +112,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ReliabilityDiagram:
-    """The accuracy and the confidence in each bin."""
+    """The accuracy and the mean confidence of the samples in each bin of confidence."""
 
     title: str
     bins: Reliability
@@ -148,7 +148,7 @@ class Branches:
 
     @property
     def alternative(self) -> str:
-        """Return a description in words: each branch with both errors."""
+        """Return a description in words: each branch with the errors of both rules."""
         won = sum(after < before for _, _, before, after in self.rows)
         each = "; ".join(
             f"{name} ({n} samples): {shown(before)} to {shown(after)}" for name, n, before, after in self.rows
@@ -219,7 +219,7 @@ class Regions:
 
     @property
     def alternative(self) -> str:
-        """Return a description in words: the regions and their shares."""
+        """Return a description in words: the regions, each with its share of the triangle."""
         each = "; ".join(f"{region.name} {region.share:.1%}" for region in self.regions[:12])
         more = f"; and {len(self.regions) - 12} smaller regions" if len(self.regions) > 12 else ""
         return (

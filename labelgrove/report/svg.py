@@ -33,7 +33,10 @@ def clean(text: object) -> str:
 
 
 def element(tag: str, *content: Element | str | None, **attributes: object) -> Element:
-    """Return an element; a string becomes text, None is left out, and ``_`` in a name becomes ``-``.
+    """Return an element with `content` and `attributes`.
+
+    A string in `content` becomes text. Content and attributes that are None are left out. In the name of an
+    attribute, ``_`` becomes ``-``, except at the end, where it is dropped.
 
     >>> ElementTree.tostring(element("p", "a < b", element("b", "&"), class_="x")).decode()
     '<p class="x">a &lt; b<b>&amp;</b></p>'
@@ -73,7 +76,9 @@ def short(text: str, most: int) -> str:
 
 
 def series_class(name: str, names: Sequence[str]) -> str:
-    """Return the CSS class for the color of a series; a rule has the same color in every picture.
+    """Return the CSS class for the color of the series `name`; `names` lists all series of the picture.
+
+    A decision rule, such as argmax, has the same color in every picture.
 
     >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
     ('s1', 's1')

@@ -67,9 +67,9 @@ def array_file(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iter
 
 
 def write_axes(out: Path, rows: Iterable[str], columns: Iterable[str]) -> None:
-    """Write the keys of the rows and of the columns of a table of distances to two files.
+    """Write two files next to `out`, a table of distances: the keys of its rows, and those of its columns.
 
-    The files are next to `out`, which already contains the distances. Print on stderr what was written.
+    `out` already contains the distances. Print on stderr which three files were written.
     """
     for what, keys in (("rows", rows), ("columns", columns)):
         beside = out.with_suffix(f".{what}.txt")
@@ -117,7 +117,10 @@ def write_rows(
     *,
     safe: bool,
 ) -> None:
-    """Write the file of ``--out``: the document to a .json file, or the rows to a .csv file."""
+    """Write the file `out`, which ``--out`` names.
+
+    A .json file gets `document`. A .csv file gets `rows`, below a header with the names `columns`.
+    """
     _check_ending(out)
     if out.suffix == ".json":
         write_file(out, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode(), "the document")

@@ -143,7 +143,7 @@ def _parts(text: str, size: int, wraps: bool) -> list[str]:
 
 
 def _head(text: str, size: int) -> str:
-    """Return the longest beginning of a text that takes at most `size` columns."""
+    """Return the longest beginning of `text` that is at most `size` characters wide on a terminal."""
     taken = 0
     for i, character in enumerate(text):
         taken += shown_width(character)
@@ -153,7 +153,10 @@ def _head(text: str, size: int) -> str:
 
 
 def _wrapped(text: str, size: int) -> Iterator[str]:
-    """Yield a text as at most 8 lines of `size` columns, broken at spaces if possible; cut the rest."""
+    """Yield `text` as at most 8 lines, each at most `size` characters wide on a terminal; cut the rest.
+
+    Lines are broken at spaces if possible.
+    """
     for _ in range(_MOST_LINES - 1):
         if shown_width(text) <= size:
             break

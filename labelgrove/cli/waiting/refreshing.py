@@ -1,4 +1,7 @@
-"""Submit stale jobs again, for commands that offer to do so."""
+"""Submit stale jobs again, for commands that offer to do so.
+
+A job is stale if its result is about a version of an ontology that is no longer current.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ def refresh_stale(
 ) -> list[dict[str, Any]]:
     """Submit the stale jobs of `ontology` again; return a list with one dictionary for each stale job.
 
-    The dictionary says which job was submitted in place of the stale job, or why none was submitted. It has
-    only values that JSON allows. If `wait` is set, wait for the submitted jobs. If `dry_run` is set, submit
-    nothing.
+    A job is stale if its result is about a version that is no longer current. The new job has the same
+    request for the current version. The dictionary says which job was submitted in place of the stale job,
+    or why none was submitted. It has only values that JSON allows. If `wait` is set, wait for the submitted
+    jobs. If `dry_run` is set, submit nothing.
     """
     from labelgrove.workers import client
     from labelgrove.workers.refresh import refresh

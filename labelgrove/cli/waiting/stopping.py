@@ -12,10 +12,10 @@ __all__ = ["resumable", "typed"]
 
 @contextmanager
 def resumable(kept: str) -> Iterator[None]:
-    """If Ctrl-C stops the block, attach the text `kept` to the `KeyboardInterrupt`.
+    """If Ctrl-C stops the ``with`` block, attach the text `kept` to the `KeyboardInterrupt`.
 
-    The text says what is kept and how to continue. If blocks are nested, the text of the innermost one is
-    used.
+    The text says what is kept and how to continue. If such blocks are nested, the text of the innermost block
+    is attached.
     """
     try:
         yield

@@ -130,7 +130,8 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
         """Compare active with random selection by the errors of Loki, and by those of argmax.
 
-        Each combination of a type of features, a model and a number of added labels is a setting.
+        The two are compared separately for each combination of a type of features, a model and a number of
+        added labels.
         """
         by_features = {
             name: [result[name] for _, result in results] for name in results[0][1] if name != "checked_rows"

@@ -30,9 +30,9 @@ _POINTS = 20
 class Settings:
     """Settings of the experiment.
 
-    `n_start` is the number of labels observed at the start. After that, `rounds` labels are picked on each
-    random tree of `n_labels` labels, once for each of `seeds`. On the large tree, `large_rounds` labels are
-    picked, once for each of `large_seeds`.
+    `n_start` is the number of labels observed at the start. For each of `seeds`, a random tree of `n_labels`
+    labels is drawn, and `rounds` labels are picked on it. For each of `large_seeds`, `large_rounds` labels
+    are picked on the large tree.
     """
 
     n_labels: int = 100

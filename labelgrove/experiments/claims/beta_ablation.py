@@ -70,7 +70,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
         return [{"K": k, "seed": seed} for k in settings.sizes for seed in settings.seeds]
 
     def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
-        """Train once, fit the temperature, and measure every exponent at both temperatures."""
+        """Train once and fit a temperature; measure every exponent at temperature 1 and at the fitted one."""
         labeled = data(unit["seed"])
         observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         predicted, kept = fit_predict(

@@ -68,13 +68,16 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
         )
 
     def measure(self, data: Callable[[int], Labeled], settings: Settings, unit: Record) -> Record:
-        """Draw observed classes uniformly, train on their documents, and measure the errors of every rule."""
+        """Draw observed classes uniformly, and train on their documents.
+
+        Then measure the errors of every decision rule.
+        """
         labeled = data(unit["seed"])
         observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         return rule_errors(labeled.space, fit_predict(labeled, observed, settings.model)[0])
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other rules for each K."""
+        """Compare Loki with the other decision rules for each K."""
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(

@@ -57,9 +57,9 @@ class CompleteGraph(Experiment[Settings, None]):
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Compare the Fréchet mean with argmax on rows of four types.
 
-        These are: shares of five votes, many of them tied; uniformly random probabilities; the same in
-        float32; the same made sharp, so that nearly all probability is in one column. If the Fréchet mean and
-        argmax differ on a row, raise `ArgmaxIdentityError`.
+        The types are: shares of five votes, many of them tied; uniformly random probabilities; these random
+        probabilities in float32; and these random probabilities made sharp, so that nearly all probability is
+        in one column. If the Fréchet mean and argmax differ on a row, raise `ArgmaxIdentityError`.
         """
         k = unit["K"]
         rng = np.random.default_rng((unit["seed"], k))

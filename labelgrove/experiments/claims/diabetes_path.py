@@ -52,14 +52,14 @@ class DiabetesPath(Experiment[Settings, None]):
         """Load nothing: the patients come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Train on the patients of the observed bins, and measure the errors of every rule."""
+        """Train on the patients of the observed bins, and measure the errors of every decision rule."""
         labeled = diabetes_on_path(unit["seed"])
         observed = sample_observed(labeled.trainable, unit["K"], seed=unit["seed"])
         predicted, _ = fit_predict(labeled, observed, "logistic", regularisation=settings.regularisation)
         return rule_errors(labeled.space, predicted)
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other rules for each K."""
+        """Compare Loki with the other decision rules for each K."""
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(

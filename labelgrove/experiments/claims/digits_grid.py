@@ -55,7 +55,7 @@ class DigitsGrid(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Train on the corners, and measure the errors of every rule."""
+        """Train on digits in the corners, and measure the errors of every decision rule."""
         labeled = digits_on_grid(CORNERS, unit["seed"], n_images=settings.n_images)
         predicted, _ = fit_predict(labeled, CORNERS, "logistic", regularisation=settings.regularisation)
         return rule_errors(labeled.space, predicted)

@@ -33,7 +33,7 @@ class Settings:
 
 
 class MetricComparison(OnZeroShotGlosses[Settings]):
-    """Measure the errors of the same zero-shot probabilities in every space."""
+    """Answer the same zero-shot probabilities in every space, and measure the errors of the answers."""
 
     claim = Claim(
         name="metric-comparison",
@@ -55,7 +55,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """Measure the rules in every space, and divide E[d²] by the squared diameter of the space."""
+        """Return for every space its diameter, and E[d²] of the Fréchet mean and of one constant answer."""
         found = self.trial(data, settings, unit["seed"])
         probabilities = tempered(found.predicted.probabilities, settings.temperature)
         predicted = replace(found.predicted, probabilities=probabilities)

@@ -41,10 +41,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class Data:
-    """The data that all units share.
+    """The data that all units share: samples, or the outputs of a model that was trained on all classes.
 
-    These are either `samples`, a function that returns the samples of a seed, or the outputs of a model that
-    was trained on all classes, with their metric spaces.
+    If units train models, `samples` is a function that takes a seed and returns the samples of this seed, and
+    the other fields are None. Otherwise, `samples` is None, and `predicted` contains the outputs. The allowed
+    labels of `space` may be answers; those of `trainable` are the columns of the outputs.
     """
 
     samples: Callable[[int], Labeled] | None
@@ -100,7 +101,11 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return Data(None, predicted, space, files.space(predicted.columns))
 
     def measure(self, data: Data, settings: Settings, unit: Record) -> Record:
-        """Draw the observed labels, train each model on them, and measure the errors of every rule."""
+        """Draw the observed labels, and train each model on their samples.
+
+        Then measure the errors of every decision rule. If `data` contains the outputs of a model, nothing is
+        trained; only the columns of the observed labels are used.
+        """
         if data.samples is None:
             return self._columns_taken(data, settings, unit)
         labeled = data.samples(unit["seed"])
@@ -112,7 +117,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other rules for each model, each K and each way of sampling."""
+        """Compare Loki with the other decision rules for each model, each K and each way of sampling."""
         models = [name for name in results[0][1] if name != "checked_rows"]
         heads = ("sampling", "model", "K")
         trials = {
@@ -161,7 +166,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
 
 
 def of_all_classes(predicted: Predicted, observed: tuple[str, ...]) -> Predicted:
-    """Keep only the columns of the observed labels of a model that was trained on all classes.
+    """Keep only the columns of `observed` in the outputs of a model that was trained on all classes.
 
     The source paper's code does this, although what the model learned about the other classes leaks into
     these columns. A row that is zero in all these columns becomes uniform.

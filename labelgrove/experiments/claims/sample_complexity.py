@@ -93,9 +93,10 @@ class SampleComplexity(Experiment[Settings, None]):
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
         """Return two errors for each number of training samples per class, on one set of test samples.
 
-        Both are mean squared distances from the answer with class means that were estimated from these
-        training samples. The estimation error is the distance to the answer with the exact means; the error
-        of the answer is the distance to the true label.
+        The class means are estimated from the training samples, and each test sample is answered with these
+        estimates. Both errors are means of squared distances from this answer. For the estimation error,
+        these are the distances to the answer with the exact means; for the error of the answer, they are the
+        distances to the true label.
         """
         rng = np.random.default_rng((unit["seed"], unit["d"], unit["K"], round(8 * unit["R"])))
         mixture = Mixture.draw(settings.n_labels, unit["d"], unit["K"], unit["R"], rng)
@@ -121,9 +122,10 @@ class SampleComplexity(Experiment[Settings, None]):
         }
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare the error of the answer, and the estimation error, with the claimed rate.
+        """Test whether the error of the answer, and the estimation error, fall fast enough as n grows.
 
-        Each error at the largest n is compared with the error that the rate predicts from a smaller n.
+        The claim says that errors fall as n^-0.5; here n^-0.4 is enough (`_EXPONENT`). Each error at the
+        largest n is compared with the error that n^-0.4 predicts from the error at a smaller n.
         """
         trials = grouped(results, ("d", "K", "R"))
         counts = settings.per_class

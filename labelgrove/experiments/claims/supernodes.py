@@ -99,7 +99,7 @@ class Supernodes(Experiment[Settings, Categories]):
     def measure(self, data: Categories, settings: Settings, unit: Record) -> Record:
         """Summarize the graph, draw K supernodes with documents, and train 5-NN on them.
 
-        Then measure the errors of every rule.
+        Then measure the errors of every decision rule.
         """
         method: Any = unit["method"]
         with warnings.catch_warnings():

@@ -66,9 +66,9 @@ class UnderConfident(Experiment[Settings, None]):
         """Load nothing: the images come with scikit-learn."""
 
     def measure(self, data: None, settings: Settings, unit: Record) -> Record:
-        """Measure the errors of every rule, for the unchanged model and for the calibrated one.
+        """Measure the errors of every decision rule, for the unchanged model and for the calibrated one.
 
-        The temperature is fitted on held-out images.
+        To calibrate the model, a temperature is fitted on held-out images.
         """
         k, seed = unit["K"], unit["seed"]
         observed = CORNERS if k == _CORNERS else sample_observed(grid_space(), k, seed=seed)

@@ -63,7 +63,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         return Settings()
 
     def measure(self, data: Glosses | Files, settings: Settings, unit: Record) -> Record:
-        """At each temperature, measure the errors of every rule in every space."""
+        """At each temperature, measure the errors of every decision rule in every space."""
         found = self.trial(data, settings, unit["seed"])
         measured = {
             f"{name}, T = {t:g}": rule_errors(

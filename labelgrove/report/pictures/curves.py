@@ -66,7 +66,7 @@ def _curve(drawing: Drawing, line: Line, x: Scale, y: Scale, series: str, number
 def marker(x: float, y: float, number: int) -> Element:
     """Return the marker for a point of the series with index `number`.
 
-    Its shape distinguishes series without color; there are 5 shapes, used in turn.
+    Series differ in the shapes of their markers, not only in color. There are 5 shapes, used in turn.
     """
     shape = number % 5
     if shape == 0:

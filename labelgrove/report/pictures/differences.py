@@ -15,10 +15,10 @@ _ORACLE = "an oracle, which knows the truth"
 
 
 def draw_differences(picture: Differences) -> Drawing:
-    """Draw one row for each setting.
+    """Draw one row for each difference between the errors of two rules.
 
-    The style of a row shows whether the second rule is better or worse, whether that is undecided, or whether
-    the row belongs to an oracle.
+    The style of a row shows which of these is true: the second rule is better; the second rule is worse; the
+    interval of the difference includes zero; the row belongs to an oracle.
     """
     ends = [v for _, mean, low, high in picture.rows for v in (mean, low, high) if v is not None]
     x = Scale.over([*ends, 0.0], _LEFT, _RIGHT)

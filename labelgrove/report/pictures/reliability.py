@@ -1,4 +1,7 @@
-"""Draw accuracy against confidence, with the gap to the diagonal and the number of samples in each bin."""
+"""Draw accuracy against confidence, with the gap to the diagonal and the number of samples.
+
+Each of these is drawn for every bin of confidence.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _STRIP = 26.0
 
 
 def draw_reliability(picture: ReliabilityDiagram) -> Drawing:
-    """Draw the accuracy of each bin, its gap above or below the confidence, and a strip of counts."""
+    """Draw for each bin its accuracy, the gap above or below its confidence, and its number of samples."""
     bins = picture.bins
     drawing = Drawing(400, _BOTTOM + 44 + _STRIP)
     x, y = Scale(0.0, 1.0, _LEFT, _RIGHT), Scale(0.0, 1.0, _BOTTOM, _TOP)

@@ -156,7 +156,7 @@ def test_the_sentence_names_the_best_and_the_worst_setting():
 
 
 def test_wrong_contrasts_are_refused():
-    with pytest.raises(InputError, match="2 errors before and 1 after"):
+    with pytest.raises(InputError, match="2 errors of the first rule and 1 of the second"):
         Contrast("some", (1.0, 2.0), (1.0,))
     with pytest.raises(InputError, match="no setting was measured"):
         judge("a claim", (), before="a", after="b")
