@@ -12,8 +12,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.formats.namedcolumns import without_names
 from labelgrove.adapter.outputs.gate import rows_at_once
-from labelgrove.adapter.outputs.outputfiles import OutputFile, without_names
+from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.outputkinds import absent_value
 from labelgrove.adapter.outputs.rows import SparseOutputs, rows_of
 from labelgrove.adapter.outputs.sparsefiles import read_sparse

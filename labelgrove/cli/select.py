@@ -21,7 +21,7 @@ __all__ = ["read_costs", "select"]
 
 def read_costs(stored: StoredSpace, source: str | None) -> dict[str, float] | None:
     """Read the cost of observing each label from a CSV file with the columns label and cost in its header."""
-    from labelgrove.adapter.outputs.outputfiles import is_number
+    from labelgrove.adapter.outputs.formats.csvfile import is_number
     from labelgrove.ontology.errors import InputError, no_such_file
 
     if source is None:
