@@ -72,11 +72,11 @@ def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype
 
 
 def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
-    """Return a pair: the index of an edge length that breaks a rule, and the length as text.
+    """Return the index of an edge length that breaks a rule, and this length as text; None if none does.
 
-    The result is None if no length breaks a rule. Each length must be within `LENGTHS`. The sum of all
-    lengths must be at most 1e78, so that no path is longer than 1e78. If the sum is larger, the index is that
-    of the longest edge, and the text shows the sum too.
+    Each length must be within `LENGTHS`. The sum of all lengths must be at most 1e78, so that no path is
+    longer than 1e78. If the sum is larger, the index is that of the longest edge, and the text shows the sum
+    too.
     """
     least, most = LENGTHS
     bad = np.flatnonzero(~((weight >= least) & (weight <= most)))

@@ -207,7 +207,7 @@ class MissingExtraError(GroveError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Return the error that names the package, its purpose and the command that installs it."""
+        """Return the error that names the package, what needs it, and the command that installs it."""
         return cls(
             f"{purpose} needs the package {package!r} of the extra {extra!r}; "
             f"install it with: {install_command(extra)}",

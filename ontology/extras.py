@@ -55,8 +55,8 @@ def _target(found: Distribution | None, brackets: str) -> str | None:
     """Return the argument for ``pip install`` that names the source of this installation.
 
     The source is the project in a package index, a folder, a file or a repository. Return None if it is a
-    folder or file that no longer exists. `brackets` is appended to the argument: the extra in brackets, such
-    as ``[torch]``, or an empty string.
+    folder or file that no longer exists. `brackets` is the extra in brackets, such as ``[torch]``, or an
+    empty string; it is appended to the name or path of the package.
     """
     from urllib.parse import urlsplit
     from urllib.request import url2pathname

@@ -34,8 +34,8 @@ def make_scorer(space: MetricSpace, observed: Iterable[str], *, beta: float = 2)
     space : MetricSpace
         The space of the labels.
     observed : iterable of str
-        Keys of the observed labels, any of the points, each listed once, in the order of the columns of
-        weights.
+        Keys of the observed labels, each listed once, in the order of the columns of weights. Any point of
+        the space may be observed.
     beta : float, default=2
         Exponent of the distances, a positive number: 2 gives Fréchet means, 1 gives Fréchet medians.
 
@@ -108,7 +108,7 @@ def frechet_mean(
     space : MetricSpace
         The space of the labels.
     observed : iterable of str, length n_observed
-        Keys of the observed labels, any of the points, each listed once.
+        Keys of the observed labels, each listed once. Any point of the space may be observed.
     weights : array_like of shape (n_samples, n_observed) or (n_observed,)
         Non-negative; rows need not sum to one. They are converted to float64 and not normalized.
     beta : float, default=2

@@ -61,9 +61,9 @@ class Cover:
 
     @classmethod
     def of(cls, space: MetricSpace, points: NDArray[np.int64], lower_bound: int) -> Cover:
-        """Return the cover with the labels `points`, in their order.
+        """Return the cover that consists of the labels with the point indices `points`, in their order.
 
-        It is exact if the number of labels equals `lower_bound`.
+        The cover is exact if the number of its labels equals `lower_bound`.
         """
         status: Status = "exact" if len(points) == lower_bound else "lower_bound"
         return cls(space.points.take(points), status, lower_bound)
@@ -135,9 +135,9 @@ def is_nontrivial(space: MetricSpace, observed: Iterable[str]) -> bool:
 
 
 def covers(space: MetricSpace, points: NDArray[np.int64], *, identifying: bool = False) -> bool:
-    """Return whether the labels are a locus cover or, with `identifying`, an identifying cover.
+    """Return whether a set of labels is a locus cover or, with `identifying`, an identifying cover.
 
-    `points` contains their point indices, which must be distinct.
+    `points` contains the point indices of these labels, which must be distinct.
     """
     found = locus_index(space, points)
     return len(found.unique_index if identifying else found.index) == space.n_labels

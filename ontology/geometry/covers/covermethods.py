@@ -23,7 +23,8 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     Parameters
     ----------
     space : MetricSpace
-        Each allowed label must be a point of the space, so that it can be observed.
+        A space in which every allowed label is a point, so that it can be observed. (In a `MatrixSpace`, some
+        allowed labels may not be points.)
     method : {"minimum", "phylogenetic", "small"}, default="minimum"
         ``"minimum"``: a smallest cover if one is known, otherwise a small one, see `minimum_locus_cover`.
         ``"phylogenetic"``: the source paper's Algorithm 1, see `phylogenetic_cover`. ``"small"``: only the
@@ -37,7 +38,7 @@ def locus_cover(space: MetricSpace, *, method: CoverMethod = "minimum", identify
     InputError
         If the method is unknown or does not support `identifying`.
     SpaceError
-        If a label is not a point, or the space is too large for the method.
+        If an allowed label is not a point, or the space is too large for the method.
 
     Examples
     --------

@@ -39,7 +39,8 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Parameters
     ----------
     space : MetricSpace
-        Each allowed label must be a point of the space, so that it can be observed.
+        A space in which every allowed label is a point, so that it can be observed. (In a `MatrixSpace`, some
+        allowed labels may not be points.)
     identifying : bool, default=False
         Whether every label must be uniquely reachable.
 
@@ -73,9 +74,9 @@ def minimum_locus_cover(space: MetricSpace, *, identifying: bool = False) -> Cov
     Raises
     ------
     SpaceError
-        If a label is not a point, if an identifying cover is requested but some labels are tied under all
-        weights (such as labels at distance 0), or if the cover must be searched for and the space is too
-        large for the search.
+        If an allowed label is not a point, if an identifying cover is requested but some labels are tied
+        under all weights (such as labels at distance 0), or if the cover must be searched for and the space
+        is too large for the search.
 
     Examples
     --------
@@ -145,17 +146,21 @@ def _opposite_ends(space: MetricSpace, points: NDArray[np.int64], identifying: b
 
 
 def _tell_apart(pairs: list[_Pair], n_labels: int) -> bool:
-    """Return whether no two labels have the same distances to the first labels of all pairs."""
+    """Return whether every two labels have different distances to the label `end` of some pair.
+
+    The result is False if `pairs` is empty.
+    """
     return bool(pairs) and len(np.unique([pair.measured for pair in pairs], axis=1).T) == n_labels
 
 
 def _is_box(space: MetricSpace, points: NDArray[np.int64], pairs: list[_Pair]) -> bool:
-    """Return whether the labels are points of a box of k > 2 dimensions, and the pairs are corners of it.
+    """Return whether all labels are points of a box of k > 2 dimensions, and those in `pairs` are corners.
 
-    A distance in the box is a sum of steps along its k sides. The first pair is a corner and its opposite.
-    The other k pairs each begin at a corner next to the first corner, one for each side, and end at the
-    opposite of that corner. If the labels form such a box, these k + 1 corners are an identifying cover: the
-    first corner and the last label of every other pair. The proof:
+    A distance in the box is a sum of steps along its k sides. Each of `pairs` consists of two opposite
+    corners: `end`, its first label, and `other`, its last label. The first label of the first pair is the
+    *first corner*. Each of the k other pairs begins at a corner next to the first corner, one for each side.
+    If the labels form such a box, k + 1 corners are an identifying cover: the first corner, and the last
+    label of every other pair. The proof:
 
     Let ``x_j`` be the distance of a label from the first corner along side j. The distance of the label from
     any corner is affine in x, with slope 1 or -1 along each side. For the first corner all slopes are 1. For

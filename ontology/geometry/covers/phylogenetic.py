@@ -52,7 +52,7 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
     Raises
     ------
     SpaceError
-        If a label is not a point of the space.
+        If an allowed label is not a point of the space (possible only in a `MatrixSpace`).
 
     Notes
     -----
@@ -88,10 +88,10 @@ def phylogenetic_cover(space: MetricSpace) -> Cover:
 
 
 def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order in which Algorithm 1 of the source paper observes the allowed labels, at least two.
+    """Return the order in which Algorithm 1 of the source paper observes the allowed labels.
 
     The algorithm takes the longest path from each allowed label, sorts these paths, the longest first, and
-    observes both ends of one path after another.
+    observes both ends of one path after another. There must be at least two allowed labels.
 
     Returns
     -------
@@ -117,9 +117,10 @@ def entry_order(space: MetricSpace) -> tuple[NDArray[np.int64], NDArray[np.int64
 def _farthest_on_tree(
     space: TreeSpace, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the distance from each label to a label farthest from it, and the first such label.
+    """Return two arrays: the distance from each allowed label to the farthest one, and the index of that one.
 
-    O(n_points).
+    The index is among the allowed labels; if several are farthest, it is that of the first in canonical
+    order. O(n_points).
     """
 
     def from_label(row: int) -> NDArray[np.float64]:

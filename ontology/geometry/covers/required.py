@@ -77,7 +77,8 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Parameters
     ----------
     space : MetricSpace
-        The space. Each allowed label must be one of its points, so that it can be observed.
+        A space in which every allowed label is a point, so that it can be observed. (In a `MatrixSpace`, some
+        allowed labels may not be points.)
 
     Returns
     -------
@@ -91,7 +92,7 @@ def must_observe(space: MetricSpace) -> MustObserve:
     Raises
     ------
     SpaceError
-        If a label is not a point of the space.
+        If an allowed label is not a point of the space.
 
     Notes
     -----

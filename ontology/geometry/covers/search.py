@@ -1,12 +1,13 @@
 """search_cover: find a small locus cover of any space, starting with the labels that every cover contains.
 
-The search starts with the labels that every cover needs (`ontology.geometry.covers.required`). If only the
-leaves of a taxonomy are labels, these labels are often a cover already; then no other cover is as small.
-Otherwise the search adds one label at a time. The score of a label is the number of labels that are not
-reached yet and lie on a shortest path between this label and an observed label. The search adds the label
-with the highest score; among labels with equal scores, the label farthest from the observed labels. When the
-labels are a cover, the search goes through them one by one, and drops a label if the remaining labels are
-still a cover. At every step, `ontology.geometry.loci.general` decides exactly which labels are reached.
+The search starts with the labels that every cover contains (`ontology.geometry.covers.required`). If only the
+leaves of a taxonomy are allowed, the labels that every cover contains are often a cover already; then no
+other cover is as small. Otherwise the search adds one label at a time. The score of a label is the number of
+labels that are not reached yet and lie on a shortest path between this label and an observed label. The
+search adds the label with the highest score; among labels with equal scores, the label farthest from the
+observed labels. When the labels are a cover, the search goes through them one by one, and drops a label if
+the remaining labels are still a cover. At every step, `ontology.geometry.loci.general` decides exactly which
+labels are reached.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Parameters
     ----------
     space : MetricSpace
-        A space of at most `ontology.geometry.covers.required.EXACT_LABELS` labels, each of them a point.
+        A space with at most `ontology.geometry.covers.required.EXACT_LABELS` allowed labels. Every allowed
+        label must be a point, so that it can be observed. (In a `MatrixSpace`, some allowed labels may not be
+        points.)
     identifying : bool, default=False
         Whether every label must be uniquely reachable.
 
@@ -56,14 +59,14 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     Raises
     ------
     SpaceError
-        If there are more than `EXACT_LABELS` labels, a label is not a point of the space, or an identifying
-        cover is requested but some labels are tied under all weights.
+        If there are more than `EXACT_LABELS` labels, an allowed label is not a point of the space, or an
+        identifying cover is requested but some labels are tied under all weights.
 
     Notes
     -----
-    O(n_labels^2) memory. Comparisons of distances decide about most labels. Each other label, and each label
-    added or dropped, needs exact locus tests. Among equally good labels, the one with the lowest canonical
-    index is chosen.
+    O(n_labels^2) memory. For most labels, comparisons of distances decide whether every cover contains them.
+    For the others, and for each label that the search adds or drops, exact locus tests are needed. Among
+    equally good labels, the one with the lowest canonical index is chosen.
 
     Examples
     --------

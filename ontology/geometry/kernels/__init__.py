@@ -1,7 +1,7 @@
 """Compiled inner loops, one module for each subject; importing any of these modules needs numba.
 
-The rest of `ontology.geometry` imports these modules inside the functions that call them, so loading and
-scoring need only numpy.
+The rest of `ontology.geometry` imports these modules inside the functions that call them, so numpy is
+enough to load a bundle and to score.
 """
 
 import importlib

@@ -58,7 +58,8 @@ class GeneralLocus:
     Attributes
     ----------
     index : ndarray of shape (n_members,), dtype=int64
-        Row indices, in the matrix, of the candidates that are members; ascending.
+        Row indices, in the matrix, of the members; ascending. If `general_locus` was given `candidates`, only
+        members among them are listed.
     unique_index : ndarray of int64
         Row indices, in the matrix, of the members that some weights make the only best row; ascending. A row
         that equals another row is never one of them.
@@ -227,8 +228,9 @@ def _reduced(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return three arrays: the rivals, the rows that can be best only in a tie with a rival, and their faces.
 
-    The face of such a row is the set of columns that may have weight if the row is to be best. Of these rows,
-    the function returns only those that `wanted` marks and whose face is not empty. Rivals get no face.
+    A rival is a row for which no other row is smaller or equal in every column. The second array contains
+    only rows that `wanted` marks. The face of such a row is the set of columns that may have weight if the
+    row is to be best; rows whose face is empty are left out. Rivals get no face.
     """
     try:
         from labelgrove.ontology.geometry.kernels.rows.rowdominance import (
@@ -247,10 +249,11 @@ def _reduced(
 
 
 class _Decision:
-    """The verdicts on distinct rows, which are given in ascending order of the sums of their entries.
+    """Decides, when it is created, which of the `wanted` rows are members, and keeps the verdicts.
 
-    In this class `row` is the index of a row among all distinct rows, and `at` is its index among the rows
-    that could be best, where rivals come first.
+    The rows are distinct and given in ascending order of the sums of their entries. In this class `row` is
+    the index of a row among all distinct rows, and `at` is its index among the rows that could be best, where
+    rivals come first.
     """
 
     def __init__(

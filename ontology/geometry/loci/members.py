@@ -90,7 +90,7 @@ class Locus:
         if at == len(self.index) or self.index[at] != label:
             known = "no weights reach it" if self.status == "exact" else "no weights that reach it are known"
             raise InputError(
-                f"key: {key!r} is not among the {len(self)} members of this locus ({self.status}): {known}; "
-                "choose one of .members"
+                f"key: {key!r} is not among the {len(self)} members of this locus (status {self.status!r}): "
+                f"{known}; choose one of .members"
             )
         return self.witnesses[at]

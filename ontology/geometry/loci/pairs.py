@@ -182,9 +182,9 @@ class PairHulls(NamedTuple):
     member, unique : ndarray of shape (n_labels,), dtype=bool
         Whether some pair of columns reaches the label, and whether some pair reaches it uniquely.
     columns : ndarray of shape (n_labels, 2), dtype=int64
-        For each member, two columns on which some weights reach it, or twice a single column. This is the
-        first choice of columns that reaches the member uniquely or, if none does, the first that reaches it.
-        Single columns are tried before pairs, and pairs in the order of their columns.
+        For each member, two columns on which some weights reach it, or a single column, listed twice. Single
+        columns are tried before pairs, and pairs in the order of their columns. The first of these that
+        reaches the member uniquely is given; if none does, the first that reaches it.
     weights : ndarray of shape (n_labels, 2), dtype=int64 or float64
         Weights on these two columns that reach the member, uniquely if some weights do. They are whole
         numbers if the distances are whole numbers, and otherwise floats. With floats, sums are treated as

@@ -38,7 +38,7 @@ _ROOM = 4.0  # factor that covers the rounding of distances
 
 @dataclass(frozen=True)
 class Blurred:
-    """Labels on which the tie rule and the hull disagree.
+    """The labels that the tie rule adds to the locus, or that it prevents from being uniquely reachable.
 
     Attributes
     ----------

@@ -227,7 +227,9 @@ def _sweep(
 
     `seen` and `ahead` are working memory of 8 words for each vertex. `planes` has 8 words for each vertex and
     plane (binary digit of the distances). Word w of plane k of vertex v contains bit k of the distances from
-    the sources 64 w, ..., 64 w + 63 to v. Each round takes at most n_edges unions of 512 bits.
+    the sources 64 w, ..., 64 w + 63 to v. The search is done in rounds, one for each distance. A round takes
+    at most 2 n_edges unions of 512 bits to find the new bits, and at most one for each plane and vertex to
+    write them.
     """
     n = len(begin) - 1
     seen[:] = 0
@@ -295,12 +297,14 @@ def _write_rows(
     address: int,
     streamed: bool,
 ) -> None:
-    """Write ``out[:, first:first + width]`` from ``planes``, which contains the planes of several sweeps.
+    """Write the distances that `planes` contains, as bits, to ``out[:, first:first + width]``.
 
-    Row r contains the distances of vertex ``anchor[r]``, plus ``height[r]``. If one call writes all columns
-    of `out`, the memory that it writes has no gaps. The call then writes whole cache lines of 64 bytes and,
-    if `streamed`, bypasses the caches. `address` is the address of `out`. The function takes hardly longer
-    than filling the memory of `out` does.
+    Each row of `planes` was written by one call of `_sweep`, for 512 columns of `out` (the last row for at
+    most 512). Row r of `out` gets the distances of vertex ``anchor[r]``, plus ``height[r]``.
+
+    If all columns of `out` are written, the rows are adjacent in memory. The function then writes whole cache
+    lines of 64 bytes and, if `streamed`, bypasses the caches. `address` is the address of `out`. The function
+    takes hardly longer than filling the memory of `out` does.
     """
     flat = out.reshape(-1)
     n_rows, n_columns = out.shape

@@ -21,10 +21,10 @@ def two_farthest(
 ) -> NDArray[np.float64]:
     """Return, for each start, the sum of the two largest path lengths to other members of its set.
 
-    `starts` are vertices. `begin`, `neighbors` and `length` are the adjacency of the graph and its edge
-    lengths, as a symmetric sparse matrix in rows. `assignment` contains the index of the set of each vertex,
-    and `sizes` the number of members of each set. Each path has the fewest possible edges. The sum is
-    infinite if there is no path to some member.
+    `starts` are vertices. The neighbors of vertex v are ``neighbors[begin[v]:begin[v + 1]]``, and
+    ``length[begin[v]:begin[v + 1]]`` are the lengths of the edges to them. `assignment` contains the index of
+    the set of each vertex, and `sizes` the number of members of each set. Each path has the fewest possible
+    edges. The sum is infinite if there is no path to some member.
     """
     # Breadth first, stopped at the last member: O(edges within that radius) for each start.
     n = len(assignment)

@@ -46,10 +46,10 @@ def _root(above: NDArray[np.int32], v: int) -> int:
 
 @compiled
 def _leave(drawable: NDArray[np.int32], place: NDArray[np.int32], n_drawable: int, r: int) -> int:
-    """Remove the set `r` from the list of sets that may be drawn; return the new length of the list.
+    """Remove the set with the root `r` from the list of sets that may be drawn; return the list's new length.
 
-    The list is the first `n_drawable` entries of `drawable`; ``place[r]`` is the index of `r` in it, or -1 if
-    `r` has been removed already.
+    The list contains the roots of the sets: the first `n_drawable` entries of `drawable`. ``place[r]`` is the
+    index of `r` in the list, or -1 if `r` has been removed already; then the list is not changed.
     """
     if place[r] < 0:
         return n_drawable
@@ -96,7 +96,8 @@ def merge_neighborhoods(
     n_sets : int
         Number of sets left.
     picks : ndarray of shape (n_picks,), dtype=int32
-        The root drawn in each round.
+        The root of each drawn set, in the order of the draws. A drawn set is left out if the neighbors of all
+        its members had been read already.
     scanned : int
         Number of adjacency entries read, at most ``len(neighbors)``.
     """
@@ -159,9 +160,10 @@ def pack_sets(
     """Merge sets that are adjacent or have a common neighbor, within `cap`; return the number of sets left.
 
     `above` and `size` are as `merge_neighborhoods` returns them, and are changed in place; no set gets more
-    than `cap` labels. In the first round, sets have a common neighbor if they are adjacent to the same label;
-    in later rounds, if they are adjacent to the same set. Merging ends when `target` sets are left (as in
-    `merge_neighborhoods`), or when a round other than the first merges nothing.
+    than `cap` labels. The sets are merged in rounds, each of which goes through the whole graph. In the first
+    round, sets have a common neighbor if they are adjacent to the same label; in later rounds, if they are
+    adjacent to the same set. Merging ends when `target` sets are left, or after a round that merges nothing,
+    unless that is the first round.
     """
     # O(n + n_edges) look-ups per round. Within the closed neighborhood of a hub, `spare` is the smallest set
     # seen. If two sets do not fit together, the larger exceeds cap / 2, so at most one seen set does not
@@ -214,10 +216,10 @@ def contract_subtrees(parent: NDArray[np.int32], most: int) -> tuple[NDArray[np.
     The pieces are returned as a union-find forest, like `above` of `merge_neighborhoods`.
 
     Labels are in preorder; `parent` is -1 for roots. The labels are handled from the bottom up, so the
-    children of a label are in pieces already. The pieces of the children are merged into the piece of the
-    label, one child after another, as long as it has at most `most` labels. If the piece of a child does not
-    fit, it is left separate. The pieces of the next children are then merged into it, until one of these does
-    not fit either and takes its place.
+    children of a label are in pieces already. At each label, one piece is open: at first the piece that
+    consists of the label itself. The pieces of the children are merged into the open piece, one child after
+    another. If a child's piece would make the open piece larger than `most` labels, the two pieces remain
+    separate, and the child's piece becomes the open one.
     """
     # O(n). Two pieces in a row at one parent hold more than `most` labels together.
     n = len(parent)

@@ -34,7 +34,7 @@ def nearest_labels(
     columns: NDArray[np.int64],
     weights: NDArray[Any],
 ) -> None:
-    """Mark the labels that are best if all weight is on one observed label: the labels nearest to it."""
+    """For each observed label, mark the labels nearest to it; they are best if all weight is on it."""
     # distances (n, at least n_columns); member, unique (n,), columns, weights (n, 2); O(n * n_columns)
     n = len(distances)
     lowest = distances[0, :n_columns].copy()
@@ -128,10 +128,11 @@ def pair_hulls(
 
 @compiled
 def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> None:
-    """Write the smallest distance of each bucket's labels in column j of a block to ``best[bucket, j]``.
+    """Write, for each bucket of labels, the smallest distance in each of `BLOCK` columns to `best`.
 
-    An entry of `best` that is smaller already is kept, so the caller first fills `best` with a large number.
-    The buckets are those of column `a`. The block consists of `BLOCK` columns, from column `block` on.
+    A bucket consists of all labels with the same distance in column `a`; this distance is its index. The
+    smallest distance of its labels in column ``block + j`` is written to ``best[bucket, j]``. An entry of
+    `best` that is smaller already is kept, so the caller first fills `best` with a large number.
     """
     for y in range(len(distances)):
         row, lowest = distances[y, block : block + BLOCK], best[distances[y, a]]
@@ -143,10 +144,10 @@ def _lower(distances: NDArray[Any], a: int, block: int, best: NDArray[Any]) -> N
 def _touch(
     distances: NDArray[Any], a: int, block: int, best: NDArray[Any], touching: NDArray[np.int64]
 ) -> int:
-    """List the labels whose distance in some column of a block equals the matching entry of `best`.
+    """List the labels that have the distance ``best[bucket, j]`` in some column ``block + j``.
 
-    `best` has a row for each bucket, and a column for each column of the block; the matching entry is that of
-    the label's bucket and of the same column. The labels are written to `touching`; their number is returned.
+    The bucket of a label is its distance in column `a`; j is from 0 to ``BLOCK - 1``. The labels are written
+    to `touching`, and their number is returned.
     """
     n_touching = 0
     for y in range(len(distances)):
@@ -171,7 +172,9 @@ def _lower_hull(
 ) -> None:
     """Mark the buckets whose lowest point is on the lower-left hull; write weights that make this point best.
 
-    `lowest` contains the distance to b of the lowest point in each bucket of a.
+    A bucket consists of all labels with the same distance to the observed label a; this distance is its
+    index. Its lowest point is that of the labels nearest to the other observed label, b. For each bucket,
+    `lowest` contains the distance of these labels from b, and `filled` whether the bucket contains a label.
     """
     # products of differences of squares below 2^32 fit uint64, and none of them is negative
     n_chain = 0
@@ -218,9 +221,11 @@ def sorted_pair_hull(
     columns: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> None:
-    """Mark the labels that weights on a pair of columns reach.
+    """Mark the labels that weights on one pair of columns reach, and write these weights.
 
-    Fréchet variances are tied if they differ by at most a relative `tie`.
+    Unlike `pair_hulls`, the function takes floats: the squared distances `x` and `z` of the labels in the two
+    columns, and `order`, which sorts the labels by `x`. Fréchet variances are tied if they differ by at most
+    a relative `tie`.
     """
     # x, z (n,) squared distances to the two, order (n,) sorts x; O(n + vertices * members of the pair)
     n = len(x)

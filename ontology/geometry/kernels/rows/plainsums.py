@@ -34,10 +34,11 @@ def _turned(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 def _add_columns(_: Any, total: Any, rows: Any, row: Any, squared: Any, which: Any, column: Any) -> Emitter:
-    """Add the products of 8 columns to 8 running sums in `total`, one column after the other.
+    """Add 8 products to each of the 8 running sums in `total`, in the order of the columns.
 
-    Sum j gets the products of 8 entries of `rows`, from ``row[j] + column`` on, and 8 entries of `squared`,
-    from ``which[j] + column`` on.
+    A product is a weight times a squared distance in the same column. For sum j, the weights are the 8
+    entries of the flat array `rows` from index ``row[j] + column`` on, and the squared distances are the 8
+    entries of the flat array `squared` from index ``which[j] + column`` on.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:

@@ -23,8 +23,10 @@ RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
     """Return the state of each row: `RIVAL`, `BEATEN` or `TIED_ONLY`.
 
-    `BEATEN` means that another row is smaller in every column. `TIED_ONLY` means that a rival bounds the row,
-    but no row is smaller in every column.
+    `RIVAL` means that no other row is smaller or equal in every column. `BEATEN` means that another row is
+    smaller in every column. `TIED_ONLY` means that another row is smaller or equal in every column, but none
+    is smaller in every column. In these comparisons the other row is taken from `lifted`, which contains the
+    rows, raised by the tolerance for ties if it applies.
     """
     # rows, lifted: (n, K), distinct, in ascending order of their sums -> (n,) of the three states above.
     # RIVAL: no row's lifted copy is at most this row everywhere. BEATEN: some row's lifted copy is smaller

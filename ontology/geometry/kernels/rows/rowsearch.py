@@ -1,8 +1,9 @@
 """Compiled search for the best rows of distances, from groups of rows down to single rows.
 
-`ontology.geometry.scoring.rows.rowtree` explains the search. Here each sample is searched separately: the
-search always continues in the group of rows with the lowest bound. Sums are computed in float32, in any order
-of the columns. These sums only rule out rows; they do not decide which row is best.
+`ontology.geometry.scoring.rows.rowtree` explains the search. Here the search runs for one sample after
+another. It always continues in the group whose lower bound on the weighted sums of its rows is the smallest.
+Sums are computed in float32, in any order of the columns. These sums only rule out rows; they do not decide
+which row is best.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def find_rows(
     """Write the finalists, as pairs of a sample and a row; return their number, or `FULL` or `WIDE`.
 
     The finalists of a sample include its `top` best rows and all rows tied with these. `FULL` means that
-    there is no more room for pairs. `WIDE` means that the groups rule out too few rows.
+    the arrays have no room for all pairs. `WIDE` means that the search has computed more than `most_values`
+    sums and is not done, because the groups of rows rule out too few rows.
     """
     # shares (n_samples, n_observed); items: the groups of a RowTree, then its rows, one after the other;
     # begin: where the items of each group begin. The error of a value is at most `relative` times the value

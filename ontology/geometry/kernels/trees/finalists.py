@@ -1,8 +1,9 @@
 """Compiled scoring on trees: the search for finalists.
 
-`ontology.geometry.scoring.restricted.numpysearch` explains the search and implements it in numpy. Here each
-sample is searched separately: the vertex with the lowest bound is always visited next. The search only finds
-the finalists; their plain sums decide which labels are returned.
+`ontology.geometry.scoring.restricted.numpysearch` explains the search and implements it in numpy. Here the
+search runs for one sample after another. It always visits next the vertex with the smallest lower bound on
+the Fréchet variances of the labels ahead. The search only finds the finalists; their plain sums decide which
+labels are returned.
 """
 
 from __future__ import annotations

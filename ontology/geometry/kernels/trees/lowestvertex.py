@@ -1,11 +1,11 @@
 """Compiled scoring over all labels of a tree: one pass over each row of weights, then a descent.
 
 `ontology.geometry.scoring.tree.treescorer` explains the algorithm. Each row is read once, in preorder of the
-observed labels, eight labels at a time. Eight blocks of 32 labels are added up side by side, and then running
-sums over the blocks are computed. The sum of all labels before a given one is the running sum before its
-block, plus the sum of the earlier labels in its block. If the columns are not in preorder, they are first
-copied in that order. Only a few rows are copied at a time, so that the copies stay in the cache. Meanwhile a
-later row is prefetched.
+observed labels, eight labels at a time. The weights of eight blocks of 32 labels are added up side by side,
+and then running sums over the blocks are computed. The moments (weight times depth) are added up in the same
+way. The sum over all labels before a given one is the running sum before its block, plus the sum over the
+earlier labels in its block. If the columns are not in preorder, they are first copied in that order. Only a
+few rows are copied at a time, so that the copies stay in the cache. Meanwhile a later row is prefetched.
 
 Loops without vector instructions over the same blocks took 7 to 13 times as long (with 100 and 1,000 observed
 labels, and with columns in preorder and in any order).
@@ -87,8 +87,9 @@ def _sums_of_each(builder: Any, vectors: list[Any]) -> Any:
 def _block_sums(_: Any, weights: Any, start: Any, depth: Any, first: Any, signs: Any) -> Emitter:
     """Return the sums of weights and of moments (weight times depth) of 8 blocks of 32 labels.
 
-    The blocks begin at label `first`; the weight of label i is ``weights[start + i]``. `signs` is returned
-    too, with the sign bit of each negative weight added.
+    The blocks begin at label `first`; the weight of label i is ``weights[start + i]``. The third result is
+    `signs`, combined with the bits of all these weights by a bitwise or. So its sign bits show whether the
+    sign bit of a weight is set.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -122,8 +123,9 @@ def _before(
     """Return the sums of weights and of moments (weight times depth) of the first `k` labels.
 
     They are the running sums before the block of label `k`, plus the sums over the earlier labels in this
-    block. Both `rows` and `start` are pairs: the weight of label i is ``rows[0][start[0] + i]`` if `k` is
-    below `full`, and otherwise ``rows[1][start[1] + i]``.
+    block. The running sums begin at index `at` of `weight` and of `moment`. Both `rows` and `start` are
+    pairs, because the weights of the labels from `full` on are in a second array: the weight of label i is
+    ``rows[0][start[0] + i]`` if `k` is below `full`, and otherwise ``rows[1][start[1] + i]``.
     """
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -271,10 +273,11 @@ def _sum_rows(
     total: Floats,
     rival: Integers,
 ) -> None:
-    """Add up the weights and moments of some rows, and mark each row in `rival` as `CLEAR` or `REFUSED`.
+    """Write the running sums of the weights and of the moments (weight times depth) of each row.
 
-    A row is refused if the sign bit of one of its weights is set, or if the sum of its weights is not within
-    `totals`.
+    The running sums before each block of labels are written to `weight` and `moment`, and the sums over all
+    labels to `total`. Each row is also marked in `rival` as `CLEAR` or `REFUSED`. A row is refused if the
+    sign bit of one of its weights is set, or if the sum of its weights is not within `totals`.
     """
     # The weight of label i in row r is at data[first + r * step + i]; the labels after the last full stride
     # are in `rest`, flat, STRIDE for each row. Out: `weight` and `moment` (n_rows, n_blocks) get running sums
@@ -403,7 +406,10 @@ def find_lowest(
     vertex: Integers,
     rival: Integers,
 ) -> int:
-    """Write the best vertex of each row, and its rival; return how many entries of `rival` are not `CLEAR`.
+    """Write the best vertex of each row of weights, and a vertex that may be tied with it, if there is one.
+
+    Return the number of rows for which a tie is possible or that may be invalid: those whose entry in `rival`
+    is not `CLEAR`.
 
     Parameters
     ----------
@@ -428,10 +434,10 @@ def find_lowest(
     totals : tuple of float
         Smallest and largest total weight that a row may have. Other rows are marked `REFUSED`.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
-        Where to write the vertices, as indices in ``Skeleton.chain``. Here the rival of a row is a vertex
-        that may be tied with the best vertex of the row. Instead of a rival, a mark may be written: `CLEAR`
-        (no vertex may be tied), `CROWDED` (several may be tied) or `REFUSED` (the row may be invalid as
-        weights).
+        Where to write the vertices, as indices in ``Skeleton.chain``: the best vertex of each row to
+        `vertex`, and the vertex that may be tied with it to `rival`. Instead of the latter, a mark may be
+        written: `CLEAR` (no vertex may be tied), `CROWDED` (several may be tied) or `REFUSED` (the row may be
+        invalid as weights).
 
     Notes
     -----

@@ -98,8 +98,8 @@ class Competition:
     ) -> bool:
         """Return whether a mixture of `rivals` is smaller than `row` in each of the `columns`.
 
-        The mixture is the sum of the rivals' rows times their `multipliers`, divided by the sum of these. If
-        it is smaller, no weights on these columns make `row` a best row.
+        The mixture is the sum of the rivals' rows times their `multipliers`, divided by the sum of the
+        multipliers. If it is smaller, no weights on these columns make `row` a best row.
         """
         mixed = exact_product(self.squares[np.ix_(rivals, columns)].T, multipliers)
         own = self.squares[row, columns].astype(object) * sum(multipliers.tolist())

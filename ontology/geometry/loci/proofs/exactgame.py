@@ -228,9 +228,11 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
     2. Floating point proposes mixtures, each more exact than the one before. The function multiplies
        the payoffs by the proposed mixtures, in whole numbers. If the products prove the sign, the proposal is
        the result. If the sign is not 0, this nearly always succeeds.
-    3. When two consecutive proposals use the same rows and columns, this corner is solved exactly.
+    3. When two consecutive proposals use the same rows and columns, the part of the game that these form is
+       assumed to be its *corner*: the rows and columns that the best mixtures use. It is solved exactly.
     4. `settle` is called with the rows and columns of the last proposal. To solve a part of the game,
-       `settle` first looks for the corner with the simplex method, in fractions of more and more bits.
+       `settle` first looks for the corner of this part with the simplex method, in fractions of more and
+       more bits.
 
     A corner of k rows and k columns with payoffs of b bits costs O(k^3 (b + log k)). As for every simplex
     method, no better bound on the number of steps is known than the number of corners; `docs/benchmarks.md`
@@ -266,10 +268,10 @@ def decide(payoff: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.in
 def _at_corner(
     payoff: NDArray[Any], game: Balanced, rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Settled | None:
-    """Solve the given rows and columns as a corner; return the sign of the whole game and its proof.
+    """Solve a game on the assumption that its best mixtures use exactly the given rows and columns.
 
-    Return None if the solution of the corner proves no sign for the whole game. `game` is the balanced form
-    of `payoff`.
+    Return the sign of the game and its proof, or None if the solution for these rows and columns proves no
+    sign for the whole game. `game` is the balanced form of `payoff`.
     """
     answer = solve_corner(game.exactly(payoff, rows, columns))
     if answer is None:
@@ -283,8 +285,9 @@ def _at_corner(
 def _solve_long(payoff: NDArray[Any]) -> Answer:
     """Solve a matrix game like `solve_game`, but faster if its numbers are long.
 
-    The simplex method finds a corner of the balanced game in fractions of a fixed number of bits, and the
-    corner is then solved exactly. If this fails, the number of bits is raised; at last `solve_game` itself is
+    The simplex method finds the rows and columns that the best mixtures of the balanced game use (its
+    corner), in fractions of a fixed number of bits. The corner is then solved exactly. If this does not solve
+    the whole game, the number of bits is raised. If no number of bits is enough, `solve_game` itself is
     called.
     """
     game = balanced(payoff)

@@ -240,7 +240,8 @@ class _Program:
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float] | None:
         """Solve the linear program; return None if HiGHS gives up.
 
-        Otherwise return the variables w and t, the dual values of the rows, and that of the sum of w.
+        Otherwise return a tuple of four: the shares w of the columns; the level t that every row reaches; the
+        dual value of each row's equation; and the dual value of the equation for the sum of w.
         """
         solver, constraints = self._solver, np.arange(self._n_rows + 1, dtype=np.int32)
         sides = np.append(rhs, total)
@@ -259,7 +260,10 @@ class _Program:
         return values[: self._n_columns], float(values[-1]), -duals[:-1], float(duals[-1])
 
     def basis(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows with s = 0 and the columns with w > 0, according to the current basis."""
+        """Return the rows and the columns that the mixtures use, read from the current basis of HiGHS.
+
+        These are the rows that do not exceed the level t (s = 0) and the columns with a share w > 0.
+        """
         basis = self._solver.getBasis()
         basic = np.array([status == self._basic for status in basis.col_status[:-1]])
         redundant = np.array([status == self._basic for status in basis.row_status[:-1]])

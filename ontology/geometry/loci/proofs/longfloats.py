@@ -26,9 +26,9 @@ def corner_of_game(
     Parameters
     ----------
     payoff : ndarray of shape (n_rows, n_columns), dtype=object
-        Whole numbers above ``-2**unit``; an entry x means the payoff ``x / 2**unit``.
+        The payoffs times ``2**unit``, as whole numbers above ``-2**unit``.
     unit : int
-        Exponent of the unit of `payoff`.
+        Exponent of the power of two by which the payoffs have been multiplied.
     n_bits : int
         Number of bits after the binary point in the computation. Numbers that differ from 0 only in the
         second half of these bits are treated as 0.

@@ -19,15 +19,18 @@ _CUTS = 4
 class Margin:
     """The floating-point result of `MarginProgram` for one row; a proposal, not a proof.
 
+    The margin of the row is the smallest weighted sum of a rival minus the weighted sum of the row. The
+    program stops early if the largest margin is clearly positive or clearly negative. Then the row has been
+    compared with only some of the rivals, and what follows is true for the margin over these rivals.
+
     Attributes
     ----------
     weights : ndarray of shape (n_observed,)
-        The weights, with sum one, under which the row is as far below its rivals as possible.
+        The weights, with sum one, under which the margin is the largest.
     rivals : ndarray of int64
-        Rivals that prevent a larger margin.
-    multipliers : ndarray of float64, same shape
-        The mixture of these rivals that shows that no weights give a larger margin. It is empty if the
-        program stopped early because the margin was clearly positive.
+        Indices of the rivals that prevent a larger margin.
+    multipliers : ndarray of float64, same shape as `rivals`
+        The mixture of these rivals that shows that no weights give a larger margin.
     """
 
     weights: NDArray[np.float64]
