@@ -1,1 +1,1 @@
-"""Readers of dense outputs, one module for each kind of file; `OutputFile` chooses the reader."""
+"""Readers of dense outputs, one module for each kind of file."""
