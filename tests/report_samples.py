@@ -89,7 +89,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
         }
         for k in (4, 8, 16)
     ]
-    line = {"name": "Loki", "x": [0.01, 0.1, 1.0], "y": [2.5, 1.5, 1.75], "low": [2.0, 1.25, 1.7]}
+    line = {"name": "Fréchet mean", "x": [0.01, 0.1, 1.0], "y": [2.5, 1.5, 1.75], "low": [2.0, 1.25, 1.7]}
     panel = {
         "title": f"Errors {HOSTILE}",
         "x_label": "temperature",
@@ -97,7 +97,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
         "lines": [line | {"high": [3.0, 2.0, 1.8]}, line | {"name": HOSTILE, "high": [2.5, 1.5, 1.75]}],
         "log_x": True,
         "log_y": True,
-        "marks": [{"name": "default", "x": 0.05}, {"name": "Loki-best", "x": 0.1}],
+        "marks": [{"name": "default", "x": 0.05}, {"name": "distance-best", "x": 0.1}],
     }
     return {
         "experiment": "made-up",
@@ -130,7 +130,7 @@ def experiment_document(verdict: str = "holds in part") -> dict[str, object]:
             {
                 "parameters": {"K": k, "seed": 0},
                 "result": {
-                    "rules": {"loki": {"squared": k + 1 / 3}, "argmax": {"squared": k + 1 / 9}},
+                    "rules": {"frechet_mean": {"squared": k + 1 / 3}, "argmax": {"squared": k + 1 / 9}},
                     "curve": [k / 7, 2.0],
                     "checked_rows": 9,
                 },

@@ -143,7 +143,7 @@ def band(name: str, points: Mapping[float, Sequence[float]]) -> Line:
 
     The band extends from the smallest value to the largest.
 
-    >>> band("loki", {2.0: [1.0, 3.0]}).y
+    >>> band("frechet_mean", {2.0: [1.0, 3.0]}).y
     (2.0,)
     """
     drawn = _Band()

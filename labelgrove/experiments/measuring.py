@@ -26,14 +26,13 @@ __all__ = [
     "argmax_columns",
     "check_argmax",
     "fitted_temperature",
-    "loki_and_argmax",
+    "mean_and_argmax",
     "rule_errors",
     "squared_errors",
     "tempered",
 ]
 
 _ROWS = 512
-_CALLED = {"frechet_mean": "loki"}  # names in the source paper and in the records of trials
 
 
 class ArgmaxIdentityError(GroveError):
@@ -76,7 +75,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     )
     return {
         "rules": {
-            _CALLED.get(rule, rule): {
+            rule: {
                 "squared": found[rule].all.mean_squared_distance,
                 "accuracy": found[rule].all.accuracy,
                 "unobserved": found[rule].unobserved.mean_squared_distance,
@@ -91,7 +90,7 @@ def rule_errors(space: MetricSpace, predicted: Predicted) -> dict[str, Any]:
     }
 
 
-def loki_and_argmax(
+def mean_and_argmax(
     space: MetricSpace, predicted: Predicted, *, beta: float = 2
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the squared errors of the Fréchet mean and of argmax, and the answers of the Fréchet mean.
@@ -105,7 +104,7 @@ def loki_and_argmax(
 
     Returns
     -------
-    loki, argmax : ndarray of shape (n_samples,), dtype=float64
+    mean, argmax : ndarray of shape (n_samples,), dtype=float64
     answers : ndarray of shape (n_samples,), dtype=int64
         Answers of the Fréchet mean, as indices of allowed labels.
     """
@@ -122,8 +121,8 @@ def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> b
     argmax = columns[argmax_columns(columns, predicted.probabilities)]
     if (argmax != space.point_index([constant])[0]).any():
         return False
-    loki = make_scorer(space, predicted.columns).score(predicted.probabilities).index
-    return bool((loki == space.index([constant])[0]).all())
+    mean = make_scorer(space, predicted.columns).score(predicted.probabilities).index
+    return bool((mean == space.index([constant])[0]).all())
 
 
 def squared_errors(

@@ -15,7 +15,7 @@ Trials = Mapping[tuple[Any, ...], Sequence[Record]]
 
 _SHOWN = {
     "argmax": "argmax",
-    "loki": "Loki",
+    "frechet_mean": "Fréchet mean",
     "constant": "constant",
     "observed_only": "observed only",
     "crm": "CRM",
@@ -41,22 +41,26 @@ def grouped(
 def rule_table(title: str, heads: Sequence[str], trials: Trials) -> Table:
     """Return a table of E[d^2] of every decision rule, with a row for each setting.
 
-    The figures are means over trials; those of argmax and Loki are followed by ± and their standard error.
+    The figures are means over trials; those of argmax and the Fréchet mean are followed by ± and their
+    standard error.
     """
     rows = []
     for key, found in trials.items():
         values = {rule: [r["rules"][rule]["squared"] for r in found] for rule in _SHOWN}
         cells = [
-            _with_error(values[rule]) if rule in ("argmax", "loki") else mean(values[rule]) for rule in _SHOWN
+            _with_error(values[rule]) if rule in ("argmax", "frechet_mean") else mean(values[rule])
+            for rule in _SHOWN
         ]
-        saved = 1 - mean(values["loki"]) / mean(values["argmax"]) if mean(values["argmax"]) else None
-        exact = [mean([r["rules"][rule]["accuracy"] for r in found]) for rule in ("argmax", "loki")]
+        saved = 1 - mean(values["frechet_mean"]) / mean(values["argmax"]) if mean(values["argmax"]) else None
+        exact = [mean([r["rules"][rule]["accuracy"] for r in found]) for rule in ("argmax", "frechet_mean")]
         rows.append((*key, *cells, _percent(saved), *exact))
-    columns = (*heads, *_SHOWN.values(), "Loki saves", "accuracy argmax", "accuracy Loki")
+    columns = (*heads, *_SHOWN.values(), "saved", "accuracy argmax", "accuracy Fréchet mean")
     return Table(title, columns, tuple(rows))
 
 
-def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "loki") -> list[Contrast]:
+def contrasts(
+    heads: Sequence[str], trials: Trials, before: str, after: str = "frechet_mean"
+) -> list[Contrast]:
     """Return the errors of the rules `before` and `after`, trial by trial: one contrast for each setting."""
     return [
         Contrast(
@@ -72,28 +76,28 @@ def contrasts(heads: Sequence[str], trials: Trials, before: str, after: str = "l
 def rule_findings(claim: str, heads: Sequence[str], trials: Trials) -> tuple[Finding, ...]:
     """Return two findings.
 
-    The first compares Loki with argmax, and decides the claim. The second compares Loki with one constant
-    answer.
+    The first compares the Fréchet mean with argmax, and decides the claim. The second compares it with
+    one constant answer.
     """
     return (
-        judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Loki"),
+        judge(claim, contrasts(heads, trials, "argmax"), before="argmax", after="Fréchet mean"),
         judge(
-            "Loki has a smaller error than one constant answer",
+            "The Fréchet mean has a smaller error than one constant answer",
             contrasts(heads, trials, "constant"),
             before="constant",
-            after="Loki",
+            after="Fréchet mean",
         ),
     )
 
 
 def rule_panel(title: str, x_label: str, trials: Mapping[float, Sequence[Record]]) -> Panel:
-    """Return a panel with the curves of argmax, Loki, the constant and the oracle.
+    """Return a panel with the curves of argmax, the Fréchet mean, the constant and the oracle.
 
     Each key of `trials` is a value on the x-axis.
     """
     lines = tuple(
         band(_SHOWN[rule], {x: [r["rules"][rule]["squared"] for r in found] for x, found in trials.items()})
-        for rule in ("argmax", "loki", "constant", "nearest_observed")
+        for rule in ("argmax", "frechet_mean", "constant", "nearest_observed")
     )
     return Panel(title, x_label, "E[d²]", lines)
 

@@ -23,13 +23,13 @@ _MOST_ROWS = 40
 _MOST_COLUMNS, _UNITS_PER_TABLE = 12, 8
 _SEEDS_FROM = re.compile(r" --seeds-from \d+")
 _READING = (
-    "Errors are E[d²], the mean squared distance from the answer to the truth; argmax is the model alone, "
-    "Loki the Fréchet mean. A setting counts as better or worse only if the 95 % interval of the paired "
-    "differences over its trials excludes zero. A claim holds if all settings are better. It holds in part "
-    "if some are better, and reverses if none is better and at least one is worse, both after a correction "
-    "for the number of settings (Holm). It does not hold if the trials do not decide. A setting is not "
-    "testable if argmax, Loki and one constant give the same answer to every sample, so that the rules "
-    "cannot be told apart."
+    "Errors are E[d²], the mean squared distance from the answer to the truth. argmax is the answer of the "
+    "model alone, and the Fréchet mean is what the paper calls Loki. A setting counts as better or worse "
+    "only if the 95 % interval of the paired differences over its trials excludes zero. A claim holds if all "
+    "settings are better. It holds in part if some are better, and reverses if none is better and at least "
+    "one is worse, both after a correction for the number of settings (Holm). It does not hold if the trials "
+    "do not decide. A setting is not testable if argmax, the Fréchet mean and one constant give the same "
+    "answer to every sample, so that the rules cannot be told apart."
 )
 _CORPUS = (
     "Where there is a corpus, the trials of a setting share it, and each draws labels, samples and splits: "
@@ -245,7 +245,7 @@ def _figures(document: Mapping[str, Any]) -> Iterator[Folded]:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the figures in a nested result; each is named by the path to it: ``rules / loki / squared``."""
+    """Yield the figures in a nested result, each with the path to it, as ``rules / argmax / squared``."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{above}{name} / ")

@@ -20,8 +20,7 @@ _SAME = {
     "nearest observed": "oracle",
     "nearest observed (oracle)": "oracle",
     "fréchet mean": "frechet mean",
-    "loki": "frechet mean",
-    "loki, calibrated": "frechet mean",
+    "fréchet mean, calibrated": "frechet mean",
     "active": "frechet mean",
 }
 _N_SERIES = 7
@@ -80,7 +79,7 @@ def series_class(name: str, names: Sequence[str]) -> str:
 
     A decision rule, such as argmax, has the same color in every picture.
 
-    >>> series_class("argmax", ["Loki", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
+    >>> series_class("argmax", ["Fréchet mean", "argmax"]), series_class("K = 5", ["K = 3", "K = 5"])
     ('s1', 's1')
     """
     known = {n: _SERIES.get(_SAME.get(_plain(n), _plain(n))) for n in names}

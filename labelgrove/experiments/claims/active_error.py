@@ -60,7 +60,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
         "  --set n_start=500 --set seeds=0,1,2,3,4,5,6,7,8,9 --set models=one-vs-rest",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -123,12 +123,14 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
                 for model in settings.models:
                     found = rule_errors(space, fit_predict(labeled, observed, model)[0])
                     checked += found["checked_rows"]
-                    entry[model] = {rule: found["rules"][rule]["squared"] for rule in ("loki", "argmax")}
+                    entry[model] = {
+                        rule: found["rules"][rule]["squared"] for rule in ("frechet_mean", "argmax")
+                    }
                 out[f"{method} {n}"] = entry
         return {**out, "checked_rows": checked}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare active with random selection by the errors of Loki, and by those of argmax.
+        """Compare active with random selection by the errors of the Fréchet mean, and by those of argmax.
 
         The two are compared separately for each combination of a type of features, a model and a number of
         added labels.
@@ -161,20 +163,23 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
                 *(mean([f[f"{m} {n}"]["locus"] for f in found]) for m in ("active", "uniform")),
                 *(
                     mean([f[f"{m} {n}"][model][rule] for f in found])
-                    for rule in ("loki", "argmax")
+                    for rule in ("frechet_mean", "argmax")
                     for m in ("active", "uniform")
                 ),
             )
             for name, model, n, found in cases
         ]
-        heads = [f"{w}, {m}" for w in ("locus", "Loki", "argmax") for m in ("active", "random")]
+        heads = [f"{w}, {m}" for w in ("locus", "Fréchet mean", "argmax") for m in ("active", "random")]
         panels = tuple(
             Panel(
                 model if name == _GIVEN else f"{model}, {name} glosses",
                 "labels added",
-                "E[d²] of Loki",
+                "E[d²] of the Fréchet mean",
                 tuple(
-                    band(shown, {n: [f[f"{m} {n}"][model]["loki"] for f in found] for n in settings.rounds})
+                    band(
+                        shown,
+                        {n: [f[f"{m} {n}"][model]["frechet_mean"] for f in found] for n in settings.rounds},
+                    )
                     for m, shown in (("active", "active"), ("uniform", "random"))
                 ),
             )
@@ -182,7 +187,7 @@ class ActiveError(OnGlosses[Settings, "Mapping[str, Callable[[int], Labeled]]"])
             for model in settings.models
         )
         names: dict[str, Any] = {"before": "random", "after": "active"}
-        found = judge(self.claim.sentence, compared("loki"), **names)
+        found = judge(self.claim.sentence, compared("frechet_mean"), **names)
         here = "" if _GIVEN in by_features else ", TF-IDF vectors here"
         return Summary(
             findings=(

@@ -9,7 +9,7 @@ from typing import Any
 from labelgrove.datasets.labeled import Labeled
 from labelgrove.experiments.contrast import Contrast, judge, mean
 from labelgrove.experiments.experiment import Claim, Panel, Record, Summary, Table, band
-from labelgrove.experiments.measuring import check_argmax, fitted_temperature, loki_and_argmax, tempered
+from labelgrove.experiments.measuring import check_argmax, fitted_temperature, mean_and_argmax, tempered
 from labelgrove.experiments.onglosses import LABELED_FILES, LABELED_GLOSSES, OnLabeledGlosses
 from labelgrove.experiments.ruletables import grouped
 from labelgrove.ontology.errors import InputError
@@ -83,7 +83,7 @@ class BetaAblation(OnLabeledGlosses[Settings]):
             rows = replace(predicted, probabilities=tempered(predicted.probabilities, temperature))
             checked += check_argmax(rows.columns, rows.probabilities)
             out[state] = [
-                float(loki_and_argmax(labeled.space, rows, beta=beta)[0].mean()) for beta in settings.betas
+                float(mean_and_argmax(labeled.space, rows, beta=beta)[0].mean()) for beta in settings.betas
             ]
         return {**out, "temperature": fitted, "checked_rows": checked}
 

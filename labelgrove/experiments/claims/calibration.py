@@ -18,7 +18,7 @@ from labelgrove.experiments.experiment import Claim, Mark, Panel, Record, Summar
 from labelgrove.experiments.measuring import (
     argmax_columns,
     check_argmax,
-    loki_and_argmax,
+    mean_and_argmax,
     tempered,
 )
 from labelgrove.experiments.onglosses import (
@@ -58,7 +58,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         name="calibration",
         sentence="Tuning the temperature makes the Fréchet mean more accurate than argmax, even without an "
         "external metric",
-        source="CLIP on CIFAR-100: default, ECE-best and Loki-best temperatures are close",
+        source="CLIP on CIFAR-100: default, ECE-best and distance-best temperatures are close",
         inputs=ZERO_SHOT_GLOSSES,
         own_files=ZERO_SHOT_FILES,
         command="grove experiment calibration --probs clip-cifar100.npy --columns classes.txt --truth "
@@ -66,6 +66,8 @@ class Calibration(OnZeroShotGlosses[Settings]):
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
         "  --answers leaves --set temperatures=0.5,0.7,0.85,1,1.2,1.5,2 --set default=1",
     )
+
+    version = 2
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -90,10 +92,10 @@ class Calibration(OnZeroShotGlosses[Settings]):
             checked += check_argmax(found.predicted.columns, rows)
             out["ece"].append(expected_calibration_error(rows.max(axis=1), correct))
             for name, space in spaces.items():
-                loki, argmax, answers = loki_and_argmax(space, replace(found.predicted, probabilities=rows))
+                mean, argmax, answers = mean_and_argmax(space, replace(found.predicted, probabilities=rows))
                 exact = float((answers == space.index(found.predicted.truth)).mean())
                 for what, value in (
-                    ("loki", float(loki.mean())),
+                    ("frechet_mean", float(mean.mean())),
                     ("argmax", float(argmax.mean())),
                     ("accuracy", exact),
                 ):
@@ -108,7 +110,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         temperature at which the Fréchet mean is the most accurate in this space.
         """
         found = [result for _, result in results]
-        spaces = [name.removesuffix(": loki") for name in found[0] if name.endswith(": loki")]
+        spaces = [name.removesuffix(": frechet_mean") for name in found[0] if name.endswith(": frechet_mean")]
         first = spaces[0]
         grid = settings.temperatures
         best = int(np.argmax([mean([r[f"{first}: accuracy"][i] for r in found]) for i in range(len(grid))]))
@@ -122,10 +124,10 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 )
             ],
             before="error rate of argmax",
-            after="of Loki",
+            after="of the Fréchet mean",
         )
         calibrated = [_at_least(grid, r["ece"]) for r in found]
-        suited = {name: [_at_least(grid, r[f"{name}: loki"]) for r in found] for name in spaces}
+        suited = {name: [_at_least(grid, r[f"{name}: frechet_mean"]) for r in found] for name in spaces}
         rows = [
             (
                 t,
@@ -133,7 +135,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 *(
                     mean([r[f"{name}: {w}"][i] for r in found])
                     for name in spaces
-                    for w in ("loki", "accuracy")
+                    for w in ("frechet_mean", "accuracy")
                 ),
             )
             for i, t in enumerate(grid)
@@ -142,7 +144,7 @@ class Calibration(OnZeroShotGlosses[Settings]):
         marks = (
             Mark("default", settings.default),
             Mark("ECE-best", float(np.median(calibrated))),
-            Mark("Loki-best", float(np.median(suited[first]))),
+            Mark("distance-best", float(np.median(suited[first]))),
         )
         panels = (
             Panel(
@@ -154,14 +156,14 @@ class Calibration(OnZeroShotGlosses[Settings]):
                 marks=marks,
             ),
             Panel(
-                "Error of Loki divided by that of argmax",
+                "Error of the Fréchet mean divided by that of argmax",
                 "temperature",
-                "E[d²] Loki / E[d²] argmax",
+                "E[d²] Fréchet mean / E[d²] argmax",
                 tuple(
                     band(
                         name,
                         {
-                            t: [r[f"{name}: loki"][i] / r[f"{name}: argmax"][i] for r in found]
+                            t: [r[f"{name}: frechet_mean"][i] / r[f"{name}: argmax"][i] for r in found]
                             for i, t in enumerate(grid)
                         },
                     )
@@ -204,7 +206,8 @@ def _at_least(grid: Sequence[float], values: Sequence[float]) -> float:
 def _closeness(settings: Settings, calibrated: list[float], suited: dict[str, list[float]]) -> Finding:
     """Return the finding on whether three temperatures are within a factor of two of each other.
 
-    These are the default, the temperature with the least ECE, and the one with the least E[d²] of Loki.
+    These are the default, the temperature with the least ECE, and the one with the least E[d²] of the
+    Fréchet mean.
     """
     middle = float(np.median(calibrated))
     medians = {name: float(np.median(values)) for name, values in suited.items()}

@@ -45,7 +45,7 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
         "classes.txt \\\n"
         "  --embeddings documents.npy --labels labels.txt",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -77,7 +77,7 @@ class ClassEmbeddings(OnGlosses[Settings, "Callable[[int], Labeled]"]):
         return rule_errors(labeled.space, fit_predict(labeled, observed, settings.model)[0])
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other decision rules for each K."""
+        """Compare the Fréchet mean with the other decision rules for each K."""
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(

@@ -38,7 +38,7 @@ class DiabetesPath(Experiment[Settings, None]):
         source="E[d²] generalizes the mean squared error; partially observed label spaces",
         inputs="scikit-learn's diabetes in 33 bins of equal width. All seeds share 442 patients",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -59,7 +59,7 @@ class DiabetesPath(Experiment[Settings, None]):
         return rule_errors(labeled.space, predicted)
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other decision rules for each K."""
+        """Compare the Fréchet mean with the other decision rules for each K."""
         trials = grouped(results, ("K",))
         curves = {k: found for (k,), found in trials.items()}
         return Summary(

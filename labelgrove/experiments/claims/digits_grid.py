@@ -41,7 +41,7 @@ class DigitsGrid(Experiment[Settings, None]):
         source="grid covers; partially observed label spaces",
         inputs="scikit-learn's digits, pasted at 81 positions. All seeds share 1,797 images",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -61,13 +61,13 @@ class DigitsGrid(Experiment[Settings, None]):
         return rule_errors(labeled.space, predicted)
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with argmax, a constant and the oracle."""
+        """Compare the Fréchet mean with argmax, a constant and the oracle."""
         trials = {("the four corners",): grouped(results, [])[()]}
         beyond = judge(
-            "Loki has a smaller error than any rule that answers with the corners alone can have",
+            "The Fréchet mean has a smaller error than any rule that answers with the corners alone",
             contrasts([""], trials, "nearest_observed"),
             before="nearest corner",
-            after="Loki",
+            after="Fréchet mean",
         )
         return Summary(
             findings=(*rule_findings(self.claim.sentence, [""], trials), beyond),

@@ -65,7 +65,7 @@ class MetricComparison(OnZeroShotGlosses[Settings]):
             checked += measured["checked_rows"]
             spaces[name] = {
                 "diameter": measured["diameter"],
-                "squared": measured["rules"]["loki"]["squared"],
+                "squared": measured["rules"]["frechet_mean"]["squared"],
                 "constant": measured["rules"]["constant"]["squared"],
             }
         return {"spaces": spaces, "checked_rows": checked}

@@ -72,7 +72,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         "  --test-embeddings simclr-val.npy --test-labels val.txt \\\n"
         "  --set sizes=10,25,50,100,250,500,750,1000 --set models=one-vs-rest",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -117,7 +117,7 @@ class PartiallyObserved(OnGlosses[Settings, Data]):
         return {**found, "checked_rows": sum(f["checked_rows"] for f in found.values())}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with the other decision rules for each model, each K and each way of sampling."""
+        """Compare the decision rules for each model, each K and each way of sampling."""
         models = [name for name in results[0][1] if name != "checked_rows"]
         heads = ("sampling", "model", "K")
         trials = {

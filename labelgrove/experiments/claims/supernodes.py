@@ -71,7 +71,7 @@ class Supernodes(Experiment[Settings, Categories]):
         command="grove experiment supernodes --hierarchy hierarchy.txt --embeddings documents.npz \\\n"
         "  --labels labels.txt --set target=10000 --set n_test=0 --set sizes=50,100,150,200,250,300",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -128,7 +128,10 @@ class Supernodes(Experiment[Settings, Categories]):
         return {**found, **shape, "collapsed": False}
 
     def summarize(self, settings: Settings, results: Sequence[tuple[Record, Record]]) -> Summary:
-        """Compare Loki with 5-NN for each method and K; show the share of labels in the largest supernode."""
+        """Compare the Fréchet mean with 5-NN for each method and K.
+
+        Show the share of labels in the largest supernode too.
+        """
         standing = [(unit, result) for unit, result in results if not result["collapsed"]]
         if not standing:
             raise InputError(

@@ -47,7 +47,7 @@ class UnderConfident(Experiment[Settings, None]):
         inputs="scikit-learn's digits on a 9 x 9 grid, logistic regression with C = 0.01. All seeds share "
         "1,797 images",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -99,7 +99,13 @@ class UnderConfident(Experiment[Settings, None]):
         after = grouped(results, ("K",), "calibrated")
         repaired = {key: found for key, found in after.items() if key[0] != _CORNERS}
         ruined = [
-            {"rules": {"raw": raw["rules"]["loki"], "loki": calibrated["rules"]["loki"]}, "one_answer": False}
+            {
+                "rules": {
+                    "raw": raw["rules"]["frechet_mean"],
+                    "frechet_mean": calibrated["rules"]["frechet_mean"],
+                },
+                "one_answer": False,
+            }
             for raw, calibrated in zip(corners, after[(_CORNERS,)], strict=True)
         ]
         return Summary(
@@ -109,13 +115,13 @@ class UnderConfident(Experiment[Settings, None]):
                     "A temperature fitted on held-out samples of observed labels repairs it",
                     contrasts(("K =",), repaired, "argmax"),
                     before="argmax",
-                    after="Loki, calibrated",
+                    after="Fréchet mean, calibrated",
                 ),
                 judge(
                     "The same calibration does no harm where four corners were observed",
                     contrasts(("",), {("the four corners",): ruined}, "raw"),
-                    before="Loki as it is",
-                    after="Loki, calibrated",
+                    before="Fréchet mean as it is",
+                    after="Fréchet mean, calibrated",
                 ),
             ),
             tables=(

@@ -54,7 +54,7 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         "  --class-embeddings clip-text.npy --classes classes.txt --hierarchy cifar100.txt \\\n"
         "  --answers leaves --set temperatures=1",
     )
-    version = 2
+    version = 3
 
     def settings(self, *, quick: bool = False) -> Settings:
         """Return the default settings; with `quick`, return small ones that run in a few seconds."""
@@ -81,11 +81,15 @@ class ZeroShotClaim(OnZeroShotGlosses[Settings]):
         internal = {key: found for key, found in trials.items() if key[0].startswith("internal")}
         external = {key: found for key, found in trials.items() if key[0][:4] in ("tree", "grap")}
         findings = [
-            judge(claim, contrasts([""], chosen, before), before=before, after="Loki")
+            judge(claim, contrasts([""], chosen, before), before=before, after="Fréchet mean")
             for claim, chosen, before in (
                 (self.claim.sentence, internal, "argmax"),
                 ("The same with an external hierarchy", external, "argmax"),
-                ("There Loki has a smaller error than one constant answer too", external, "constant"),
+                (
+                    "There the Fréchet mean has a smaller error than one constant answer too",
+                    external,
+                    "constant",
+                ),
             )
             if chosen
         ]

@@ -11,7 +11,7 @@ from labelgrove.experiments.measuring import (
     ArgmaxIdentityError,
     check_argmax,
     fitted_temperature,
-    loki_and_argmax,
+    mean_and_argmax,
     rule_errors,
     tempered,
 )
@@ -37,13 +37,13 @@ def test_errors_equal_a_plain_recomputation(beta):
     columns, truth = (np.array([place[k] for k in keys]) for keys in (made.columns, made.truth))
     cost = made.probabilities @ (np.abs(columns[:, None] - np.arange(6)) ** beta)
     answers = cost.argmin(axis=1)
-    loki, argmax, found = loki_and_argmax(SPACE, made, beta=beta)
+    mean, argmax, found = mean_and_argmax(SPACE, made, beta=beta)
     assert (found == answers).all()
-    assert (loki == (answers - truth) ** 2).all()
+    assert (mean == (answers - truth) ** 2).all()
     assert (argmax == (columns[made.probabilities.argmax(axis=1)] - truth) ** 2).all()
     if beta == 2:
         rules = rule_errors(SPACE, made)["rules"]
-        assert rules["loki"]["squared"] == pytest.approx(loki.mean())
+        assert rules["frechet_mean"]["squared"] == pytest.approx(mean.mean())
         assert rules["argmax"]["squared"] == pytest.approx(argmax.mean())
 
 

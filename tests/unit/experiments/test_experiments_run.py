@@ -66,7 +66,7 @@ def test_digits_are_in_the_range_of_the_evidence(results):
     trials = [unit["result"]["rules"] for unit in results["digits-grid"]["units"]]
     for rules in trials:
         assert 14 < rules["argmax"]["squared"] < 19
-        assert rules["loki"]["squared"] < 5 < rules["nearest_observed"]["squared"]
+        assert rules["frechet_mean"]["squared"] < 5 < rules["nearest_observed"]["squared"]
     assert row[0] == "the four corners"
     assert results["digits-grid"]["verdict"] == Verdict.HOLDS
 
@@ -77,8 +77,8 @@ def test_an_under_confident_model_reverses_the_claim(results):
     trials = [unit["result"] for unit in document["units"] if unit["parameters"]["K"] == 20]
     for trial in trials:
         raw, calibrated = (trial[part]["rules"] for part in ("raw", "calibrated"))
-        assert raw["loki"]["squared"] > 2 * raw["argmax"]["squared"]
-        assert calibrated["loki"]["squared"] < raw["loki"]["squared"] / 2
+        assert raw["frechet_mean"]["squared"] > 2 * raw["argmax"]["squared"]
+        assert calibrated["frechet_mean"]["squared"] < raw["frechet_mean"]["squared"] / 2
         assert trial["temperature"] < 1
 
 
@@ -117,7 +117,9 @@ def test_settings_in_which_every_rule_gives_one_answer_are_not_testable(results)
     trials = [unit["result"] for unit in document["units"] if not unit["result"]["collapsed"]]
     for trial in trials:
         if trial["one_answer"]:
-            errors = {rule: trial["rules"][rule]["squared"] for rule in ("argmax", "loki", "constant")}
+            errors = {
+                rule: trial["rules"][rule]["squared"] for rule in ("argmax", "frechet_mean", "constant")
+            }
             assert len(set(errors.values())) == 1
 
 
@@ -137,7 +139,7 @@ def test_gloss_classification_improves_as_in_the_evidence(results):
     for trial in trials:
         for model in ("logistic", "5-nn"):
             rules = trial[model]["rules"]
-            assert 0.1 < 1 - rules["loki"]["squared"] / rules["argmax"]["squared"] < 0.7
+            assert 0.1 < 1 - rules["frechet_mean"]["squared"] / rules["argmax"]["squared"] < 0.7
 
 
 def test_the_page_names_every_experiment_and_all_rows_checked(results, tmp_path):

@@ -72,7 +72,7 @@ def test_a_scale_of_one_value_or_none_still_places_it(values, log):
 
 
 def test_a_curve_goes_through_its_points_and_its_band_around_them():
-    line = Line("Loki", (1.0, 2.0, 3.0), (4.0, 2.0, 3.0), (3.5, 1.0, 2.0), (5.0, 3.0, 3.0))
+    line = Line("Fréchet mean", (1.0, 2.0, 3.0), (4.0, 2.0, 3.0), (3.5, 1.0, 2.0), (5.0, 3.0, 3.0))
     panel = Panel("t", "K", "E[d²]", (line,), marks=(Mark("best", 2.0), Mark("default", 2.0)))
     (curve,), (band,) = parts(panel, "polyline", "curve"), parts(panel, "polygon", "band")
     (x1, y1), (x2, y2), (x3, y3) = places(curve)
@@ -83,7 +83,10 @@ def test_a_curve_goes_through_its_points_and_its_band_around_them():
     (mark,) = parts(panel, "line", "mark")
     assert numbers(mark, "x1", "x2") == (x2, x2)
     assert "best, default" in texts(panel)
-    assert "Loki: from 4 at 1 to 3 at 3, with a minimum of 2 at 2. best is marked at 2." in panel.alternative
+    assert (
+        "Fréchet mean: from 4 at 1 to 3 at 3, with a minimum of 2 at 2. best is marked at 2."
+        in panel.alternative
+    )
 
 
 def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
@@ -144,7 +147,7 @@ def test_a_difference_is_filled_only_where_its_interval_leaves_out_zero():
 
 def test_branches_go_right_where_the_second_rule_wins_and_left_where_it_loses():
     rows = (("oak", 90, 4.0, 1.0), ("elm", 10, 1.0, 2.0), ("ash", 10, 1.0, 1.0))
-    picture = Branches("t", "argmax", "Loki", rows)
+    picture = Branches("t", "argmax", "Fréchet mean", rows)
     bars = parts(picture, "rect", "bar")
     zero = numbers(parts(picture, "line", "zero")[0], "x1")[0]
     spans = [(x, x + w) for x, w in (numbers(bar, "x", "width") for bar in bars)]
@@ -204,7 +207,11 @@ def test_labels_that_tie_are_one_region_with_the_number_of_the_others():
 
 
 def test_a_rule_has_one_color_in_every_picture():
-    assert series_class("Loki", ["argmax", "Loki"]) == series_class("frechet_mean", ["frechet_mean"]) == "s0"
+    assert (
+        series_class("Fréchet mean", ["argmax", "Fréchet mean"])
+        == series_class("frechet_mean", ["frechet_mean"])
+        == "s0"
+    )
     names = ["argmax", "frechet_mean", "constant", "observed_only", "crm", "nearest_observed"]
     assert len({series_class(name, names) for name in names}) == 6
     several = [f"K = {k}" for k in range(7)]
@@ -266,7 +273,7 @@ LONG = "a long name of some setting or branch"
     "picture",
     [
         Differences("t", "x", "b", "w", tuple((LONG, m, m - 1.0, m + 1.0) for m in (-8.0, 0.0, 5.0))),
-        Branches("t", "argmax", "Loki", tuple((LONG, 10, 1.0, after) for after in (0.5, 1.0, 3.0))),
+        Branches("t", "argmax", "Fréchet mean", tuple((LONG, 10, 1.0, after) for after in (0.5, 1.0, 3.0))),
     ],
     ids=["differences", "branches"],
 )
