@@ -24,9 +24,10 @@ __all__ = ["plan_job"]
 def plan_job(kind: JobKind, given: Mapping[str, Any], subject: Subject | None = None) -> PlannedJob:
     """Return the job that `given` requests from `kind`, with the key of each of its units.
 
-    This is the one place where parameters are checked and completed. The highest stage has one unit, and its
-    artifact is the result of the job. The key of a unit is computed from its parameters and from the keys of
-    the units of the previous stage. Therefore units with equal keys have equal inputs, and jobs can share
+    This is the one place where parameters are checked and completed. The units of a job
+    form stages, one computed after the other. The last stage has one unit, whose artifact is the result of
+    the job. The key of a unit is computed from its parameters and from the keys of all units of the stage
+    before. Therefore units with equal keys have equal inputs, and jobs can share
     such units.
 
     Parameters

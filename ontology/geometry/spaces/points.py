@@ -64,7 +64,7 @@ def allowed_points(space: MetricSpace) -> NDArray[np.int64]:
     Raises
     ------
     SpaceError
-        If the space is a matrix and an allowed label is not among its points, so that it cannot be observed.
+        If the space is a matrix, and one of its allowed labels is not a point and so has no point index.
 
     Examples
     --------

@@ -77,15 +77,15 @@ class Competition:
         return self._more > self._one
 
     def is_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether `weights` make `row` a best row."""
+        """Return whether no row has a smaller weighted sum than `row` under `weights`, within the tie rule."""
         sums = exact_product(self.squares[: self.n_rivals], weights)
         own = exact_product(self.squares[row : row + 1], weights)[0]
         return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
 
     def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether `weights` make `row`, which must be a rival, the only best row among the rivals.
+        """Return whether every other rival has a larger weighted sum than `row` under `weights`; `row` is a rival.
 
-        If so, and no weight is 0, `row` is the only best row of all. For every row that is not a rival, some
+        If so, and no weight is 0, all other rows have larger sums too. For every row that is not a rival, some
         rival is at most as large in every column and smaller in at least one, so the sum of the rival is
         smaller.
         """
