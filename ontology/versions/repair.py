@@ -101,7 +101,7 @@ def _repair_names(stores: Stores) -> list[str]:
 
 
 def _in_line(stores: Stores, name: str) -> bool:
-    """Return whether graph and index file of `name` hold the versions in the catalog; labels are not checked."""
+    """Return whether graph and index file of `name` name the versions of the catalog; labels are not read."""
     document = stores.catalog.index_document(name)
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):

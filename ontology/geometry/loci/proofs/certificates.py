@@ -77,17 +77,17 @@ class Competition:
         return self._more > self._one
 
     def is_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether no row has a smaller weighted sum than `row` under `weights`, within the tie rule."""
+        """Return whether no rival has a smaller sum than `row` under `weights`, by the rule of `tolerant`."""
         sums = exact_product(self.squares[: self.n_rivals], weights)
         own = exact_product(self.squares[row : row + 1], weights)[0]
         return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
 
     def is_only_best(self, row: int, weights: NDArray[Any]) -> bool:
-        """Return whether every other rival has a larger weighted sum than `row` under `weights`; `row` is a rival.
+        """Return whether every other rival has a larger sum than the rival `row`, by the rule of `tolerant`.
 
-        If so, and no weight is 0, all other rows have larger sums too. For every row that is not a rival, some
-        rival is at most as large in every column and smaller in at least one, so the sum of the rival is
-        smaller.
+        If so, and no weight is 0, all other rows have larger sums too. For every row that is not a rival,
+        some rival is at most as large in every column and smaller in at least one, so the sum of the rival
+        is smaller.
         """
         sums = exact_product(self.squares[: self.n_rivals], weights)
         others = np.delete(sums, row)
