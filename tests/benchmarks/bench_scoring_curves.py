@@ -160,11 +160,13 @@ def held(thing: Any, seen: set[int]) -> Iterator[np.ndarray]:
 
 
 def memory(made: dict[str, tuple[Adapter, np.ndarray]], n_samples: int, n_observed: int) -> dict[str, Any]:
-    """Peak of a call beyond its rows, and what an adapter holds for each label, keys aside."""
+    """Peak of a call beyond its rows, and what an adapter of a bundle holds for each label, keys aside."""
     rows = np.tile(rows_of(min(n_samples, 1000), n_observed), (-(-n_samples // 1000), 1))[:n_samples]
     figures: dict[str, Any] = {"n_samples": n_samples, "rows_mb": round(rows.nbytes / 1e6, 1)}
     for way in ("tree", "leaves", "graph"):
-        adapter, distances = made[way]
+        of_graph, distances = made[way]
+        adapter = Adapter(of_graph.bundle)  # as a server loads it: without the graph that it was built from
+        adapter.predict_indices(rows[:1])
         tracemalloc.start()
         adapter.predict_indices(rows)
         figures[f"{way}_peak_mb"] = round(tracemalloc.get_traced_memory()[1] / 1e6, 3)
