@@ -35,7 +35,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class BackedOff:
-    """Answers that cover all labels nearly as good as the best.
+    """For each sample, one label above all labels that are nearly as good as its best label.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class BackedOff:
         margin are at or below it. `Adapter.back_off` takes the margin as a parameter and says which labels
         are within it.
     points : ndarray of shape (n_samples,), dtype=int64
-        The same labels as indices into ``bundle.points``: an ancestor need not be an allowed label.
+        The same labels as indices into ``bundle.points``, because such a label need not be an allowed label.
     best : ndarray of shape (n_samples,), dtype=int64
         The best label of each sample, as from `Adapter.predict_indices`.
     n_within : ndarray of shape (n_samples,), dtype=int64

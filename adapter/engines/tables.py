@@ -261,10 +261,11 @@ class TreeTable:
         return xp.sum(xp.take(weights, sample, axis=1) * (distance * distance), axis=0)
 
     def _way(self, xp: Any, candidate: Any, observed: Any, turn: Any, part: int) -> Any:
-        """Return one term of the distances from candidates to observed labels, on paths that turn at `turn`.
+        """Return the part `part` of the distances from candidates to observed labels.
 
-        Each depth is stored as a sum of several parts, and this term is computed from the parts with index
-        `part`. The sum of the terms over all values of `part` is the distance.
+        A path leads up from the candidate to the vertex `turn` and down to the observed label, so its length
+        follows from the depths of the three. Each depth is stored as a sum of several parts. A distance is
+        the sum of what this method returns for each part.
         """
         n_turns = self.turn_depth.shape[0] * self.columns.shape[0] // self.observed_depth.shape[0]
         meet = _lookup(xp, self.turn_depth, turn + part * n_turns)

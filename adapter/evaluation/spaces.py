@@ -33,9 +33,10 @@ class SpaceComparison:
 
     @property
     def best(self) -> str | None:
-        """Name of the space with the smallest E[d^2] / diameter^2 of the Fréchet mean; the first if tied.
+        """Name of the space in which the Fréchet mean has the smallest error, relative to the space's size.
 
-        E[d^2] is the mean squared distance from the answers to the truth. None if no space has a diameter
+        The error is E[d^2], the mean squared distance from the answers to the truth, divided by the squared
+        diameter of the space. If several spaces tie, the first is returned; None if no space has a diameter
         above 0.
         """
         found = [(e["frechet_mean"].all.normalized, name) for name, e in self.evaluations]

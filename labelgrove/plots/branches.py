@@ -1,4 +1,4 @@
-"""Choose for a picture which labels of a large hierarchy get their own mark, and which branches share one."""
+"""Choose which labels of a large hierarchy get their own mark in a picture, and which branches share one."""
 
 from __future__ import annotations
 

@@ -207,9 +207,9 @@ def _opposite(space: MetricSpace, points: NDArray[np.int64], end: int) -> _Pair 
 def _corners(space: MetricSpace, points: NDArray[np.int64], measured: NDArray[np.float64]) -> list[int]:
     """Return the neighboring corners of one corner of a grid: the far ends of the sides that begin there.
 
-    `measured` contains the distances of all labels from the given corner. Each label next to this corner is
-    the first one on a side. A label is on a side if it is nearer to the first label of that side than to the
-    corner, and if this is not true for the first label of any other side.
+    `measured` contains the distances of all labels from the given corner. Each label next to this corner
+    begins a side. A label is on this side if the side's first label is nearer to it than the corner is, while
+    the first labels of all other sides are not. The far end of a side is its label farthest from the corner.
     """
     step = measured[measured > 0].min()
     near = np.flatnonzero(measured == step)

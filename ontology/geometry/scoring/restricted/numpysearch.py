@@ -96,9 +96,10 @@ class NumpyBatch:
     def sums(
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the plain sum of each (sample, group) pair, reading each group's distances once.
+        """Return the plain sum of each pair of a sample and a group of `hanging`.
 
-        Observed labels without weight in all rows of the batch add nothing, so their distances are not read.
+        The distances of each group are read once. An observed label that has no weight in any sample of the
+        batch adds nothing, so the distances to it are not read.
         """
         tree, at, columns = self._observed.tree, self._observed.at[self._listed], self._columns[self._listed]
         total = np.empty(len(group))
