@@ -20,7 +20,7 @@ from labelgrove.adapter.columns.labelnames import describe_observed, describe_un
 from labelgrove.ontology.errors import InputError, SpaceError
 from labelgrove.ontology.geometry import FrechetResult, MetricSpace, Scorer, TreeSpace
 from labelgrove.ontology.geometry.frechet import point_scorer
-from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, Rows, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer

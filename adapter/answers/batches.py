@@ -17,6 +17,7 @@ from labelgrove.adapter.answers.candidates import (
     read_candidates,
     read_set,
 )
+from labelgrove.adapter.answers.deciding import decided
 from labelgrove.adapter.outputs.rows import OutputRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
@@ -26,9 +27,7 @@ from labelgrove.ontology.geometry.scoring.ranking import ranked as best_of_pairs
 
 __all__ = ["best", "one_set", "ranked", "room_for_variances", "variances"]
 
-_ARRAYS = (np.ndarray, np.memmap)
 _VALUES_AT_ONCE = 1 << 24
-_CONVERTED_AT_ONCE = 1 << 20
 _FEW = 256  # up to so many keys of a row are scored one by one, which is faster than a search
 
 
@@ -39,36 +38,12 @@ def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates 
     labels), the name of a rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs,
     `ranked` finds the answers instead; it checks the outputs and raises an error if they are invalid.
     """
-    if reader.kind == "probabilities" and (candidates is None or isinstance(candidates, str | Subtree)):
+    if candidates is None or isinstance(candidates, str | Subtree):
         among = one_set(state, candidates)
-        found = _decided(state, P, among)
+        found = decided(state, reader, P, among)
         if found is not None:
             return found if among.labels is None else among.labels[found]
     return ranked(state, reader, reader.rows(P, state.observed), 1, candidates).index[:, 0]
-
-
-def _decided(state: State, P: Any, among: CandidateSet) -> NDArray[np.int64] | None:
-    """Return the best candidate of each row, as its index in the set `among`, found by compiled code.
-
-    Return None if compiled code cannot be used, or meets invalid outputs.
-    """
-    decide = among.decision(state.order)
-    if decide is None or type(P) not in _ARRAYS or P.dtype.char not in "efd" or P.ndim not in (1, 2):
-        return None
-    rows = P if P.ndim == 2 else P.reshape(1, -1)
-    if rows.shape[1] != state.bundle.n_observed:
-        return None
-    if rows.flags.carray and rows.dtype.char != "e" and rows.dtype.isnative:
-        return decide(rows)
-    dtype = np.float64 if rows.dtype.char == "d" else np.float32
-    index = np.empty(len(rows), dtype=np.int64)
-    step = max(1, _CONVERTED_AT_ONCE // rows.shape[1])
-    for start in range(0, len(rows), step):
-        found = decide(np.require(rows[start : start + step], dtype, ["C", "A", "W"]))
-        if found is None:
-            return None
-        index[start : start + step] = found
-    return index
 
 
 def ranked(

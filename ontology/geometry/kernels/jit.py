@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-__all__ = ["compiled", "compiled_sum"]
+__all__ = ["compiled", "compiled_fused", "compiled_sum"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -85,6 +85,14 @@ def compiled_sum(kernel: Kernel) -> Kernel:
     for rounding; they never decide which label is best.
     """
     return _compiled(kernel, fastmath={"nsz", "reassoc"})
+
+
+def compiled_fused(kernel: Kernel) -> Kernel:
+    """Compile `kernel` like `compiled`, but allow a product and a sum to be computed in one step.
+
+    As for `compiled_sum`, the last bits may differ between processors, so the results may only rule out.
+    """
+    return _compiled(kernel, fastmath={"contract"})
 
 
 def _compiled(kernel: Kernel, *, fastmath: bool | set[str]) -> Kernel:

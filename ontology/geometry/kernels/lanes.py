@@ -28,6 +28,7 @@ __all__ = [
     "as_doubles",
     "fetch",
     "gather",
+    "greater",
     "lesser",
     "load",
     "multiply",
@@ -170,6 +171,15 @@ def _lesser(_: Any, one: Any, other: Any) -> Emitter:
     return DOUBLES(one, other), emit
 
 
+def _greater(_: Any, one: Any, other: Any) -> Emitter:
+    """Return the larger number in each lane, or the number in `other` if either of the two is NaN."""
+
+    def emit(_: Any, builder: Any, __: Any, given: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *given), *given)
+
+    return DOUBLES(one, other), emit
+
+
 def _any_negative(_: Any, value: Any) -> Emitter:
     """Return whether any lane is below 0."""
 
@@ -188,5 +198,6 @@ store: Any = intrinsic(_store)
 fetch: Any = intrinsic(_fetch)
 add: Any = intrinsic(_add)
 multiply: Any = intrinsic(_multiply)
+greater: Any = intrinsic(_greater)
 lesser: Any = intrinsic(_lesser)
 any_negative: Any = intrinsic(_any_negative)

@@ -6,24 +6,12 @@ Compiled loops need numba and take a while to load.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from labelgrove.ontology.errors import MissingExtraError
 
-__all__ = ["Compilation", "Decision"]
-
-Decision = Callable[[NDArray[Any]], NDArray[np.int64] | None]
-"""A function that takes rows of model outputs; it returns their labels, or None if `Scorer.score` is needed.
-
-The rows are float32 or float64 of shape (n_samples, n_observed), C-contiguous, aligned and writable, because
-numba would compile the loops again for every other kind of array. The function returns None instead of the
-labels if any row may be invalid as weights (see `ontology.geometry.ties.check_weights`).
-"""
+__all__ = ["Compilation"]
 
 # in rows of up to 1,024 columns
 _WORTH_COMPILING = 1 << 14

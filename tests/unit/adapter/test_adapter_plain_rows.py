@@ -69,7 +69,7 @@ def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, labels: str,
 
 def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter, rows = made(), outputs()
-    monkeypatch.setattr("labelgrove.adapter.answers.batches._CONVERTED_AT_ONCE", 2 * N_OBSERVED)
+    monkeypatch.setattr("labelgrove.adapter.answers.deciding._ENTRIES_AT_ONCE", 2 * N_OBSERVED)
     assert adapter.predict(np.asfortranarray(rows)) == adapter.predict(rows)
     rows[20, 7] = np.nan
     with pytest.raises(WeightError, match=r"P: row 20, column 7 \(.*\) holds nan"):
@@ -107,11 +107,82 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         adapter.predict(np.ma.masked_equal(outputs(), 0))
 
 
-def test_logits_go_the_ordinary_way() -> None:
-    rows = outputs()
-    logits = np.log(np.maximum(rows, np.float32(1e-6)))
-    adapter = made(outputs="logits")
-    assert adapter.predict(logits) == [keys[0] for keys in adapter.top_k(logits, 1).keys]
+@pytest.mark.parametrize("labels", ["all", "leaves"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4", np.longdouble])
+@pytest.mark.parametrize("kind", ["logits", "log_probabilities"])
+def test_logits_of_any_layout_are_decided_on_and_answered_as_ranked(
+    kind: str, dtype: Any, labels: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    logits = np.round(rng.normal(size=(60, N_OBSERVED)) * rng.choice([0.1, 1, 4], size=(60, 1)), 2)
+    logits[::4] = -np.inf
+    logits[::4, :4] = 1.5  # equal weights, and so ties
+    if kind == "log_probabilities":
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True)) + 0.01
+    rows = logits.astype(dtype)
+    adapter = made(labels, outputs=kind, temperature=1.0 if kind == "logits" else 2.5)
+    expected = adapter.top_k(rows, 1).indices[:, 0].tolist()
+    monkeypatch.setattr("labelgrove.adapter.answers.batches.ranked", None)  # not for these
+    for some in (rows, np.asfortranarray(rows), rows[::-1][::-1], rows.tolist()):
+        assert adapter.predict_indices(some).tolist() == expected
+    assert [int(adapter.predict_indices(row)[0]) for row in rows] == expected
+    monkeypatch.setattr("labelgrove.adapter.answers.deciding._ENTRIES_AT_ONCE", 7 * N_OBSERVED)
+    assert adapter.predict_indices(rows).tolist() == expected
+
+
+@pytest.mark.parametrize("labels", ["all", "leaves"])
+def test_logits_next_to_a_tie_are_decided_by_exact_weights(labels: str) -> None:
+    # two observed labels at the ends of a path, with a leaf on every vertex between: the mean lies half way
+    # between two vertices, but for some units in the last place of a logit
+    n = 40
+    keys = [f"p{i:02d}" for i in range(n)]
+    pairs = [(keys[i], keys[i - 1]) for i in range(1, n)] + [(f"q{i:02d}", keys[i]) for i in range(n)]
+    bundle = build_bundle(
+        LabelGraph.from_edges(pairs), ["q00", f"q{n - 1:02d}"], metric="tree", labels=labels
+    )
+    adapter = Adapter(bundle, outputs="logits")
+    place = np.arange(2.5, n - 3)
+    share = (place + 2) / (n + 3) if labels == "leaves" else (place + 1) / (n + 1)
+    rows = np.zeros((len(share), 15, 2))
+    rows[:, :, 1] = np.log(share / (1 - share))[:, None]
+    for i, step in enumerate(range(-7, 8)):
+        rows[:, i, 1] += step * np.spacing(rows[:, i, 1]) * 10.0 ** abs(step)
+    rows = rows.reshape(-1, 2)
+    expected = adapter.top_k(rows, 1).indices[:, 0]
+    assert len(set(expected.tolist())) > n / 2
+    assert adapter.predict_indices(rows).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["logits", "log_probabilities"])
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        (np.nan, "holds nan"),
+        (np.inf, "holds inf"),
+        (-np.inf, "row 3 has the maximum -inf"),
+        (0.5, "holds 0.5"),
+    ],
+)
+def test_bad_rows_of_logits_are_refused_and_named(kind: str, bad: float, rule: str) -> None:
+    if kind == "logits" and bad == 0.5:
+        return
+    adapter, rows = made(outputs=kind), np.full((21, N_OBSERVED), -6.0)
+    if bad == -np.inf:
+        rows[[3, 11]] = bad
+    else:
+        rows[[3, 11], [0, N_OBSERVED - 1]] = bad
+    for dtype in (np.float16, np.float32, np.float64):
+        with pytest.raises(WeightError, match=rf"P: .*{rule}.* \(and 1 more of rows 0 to 20\)"):
+            adapter.predict(rows.astype(dtype))
+        with pytest.raises(WeightError, match="P: row 0"):
+            adapter.predict_indices(rows[11].astype(dtype))
+
+
+def test_temperatures_at_the_limits_of_float32_are_answered_as_ranked() -> None:
+    rows = np.random.default_rng(5).normal(size=(9, N_OBSERVED))
+    for temperature in (1e-300, 1e-40, 1e-3, 1e3, 1e40, 1e300):
+        adapter = made(outputs="logits", temperature=temperature)
+        assert adapter.predict_indices(rows).tolist() == adapter.top_k(rows, 1).indices[:, 0].tolist()
 
 
 def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(

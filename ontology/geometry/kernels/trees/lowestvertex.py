@@ -319,6 +319,7 @@ def _descend(
     node_depth: Floats,
     chain_depth: Floats,
     slack: float,
+    spread: float,
     vertex: Integers,
     rival: Integers,
 ) -> None:
@@ -386,7 +387,8 @@ def _descend(
                 to_above = wanted - chain_depth[above]
                 to_below = chain_depth[low] - wanted
                 found, beyond = (low, above) if to_below < to_above else (above, low)
-                if abs(to_below * to_below - to_above * to_above) <= slack:
+                apart = to_below + to_above
+                if abs(to_below * to_below - to_above * to_above) <= slack + spread * apart:
                     rival[r] = beyond
             break
         vertex[r] = found
@@ -403,6 +405,7 @@ def find_lowest(
     nearest: Floats,
     slack: float,
     totals: tuple[float, float],
+    spread: float,
     vertex: Integers,
     rival: Integers,
 ) -> int:
@@ -433,6 +436,9 @@ def find_lowest(
         this.
     totals : tuple of float
         Smallest and largest total weight that a row may have. Other rows are marked `REFUSED`.
+    spread : float
+        If the weights are inexact, two vertices may also be tied if this difference is at most `spread` times
+        the distance between them; 0 for exact weights.
     vertex, rival : ndarray of shape (n_samples,), dtype=int64
         Where to write the vertices, as indices in ``Skeleton.chain``: the best vertex of each row to
         `vertex`, and the vertex that may be tied with it to `rival`. Instead of the latter, a mark may be
@@ -477,13 +483,13 @@ def find_lowest(
             _sum_rows(held, first, step, rest, depth, weight, moment, totals, total, other)
             _descend(
                 held, first, step, rest, depth, weight, moment, total,
-                node, node_depth, chain_depth, slack, where, other,
+                node, node_depth, chain_depth, slack, spread, where, other,
             )  # fmt: skip
         else:
             _sum_rows(flat, first, step, rest, depth, weight, moment, totals, total, other)
             _descend(
                 flat, first, step, rest, depth, weight, moment, total,
-                node, node_depth, chain_depth, slack, where, other,
+                node, node_depth, chain_depth, slack, spread, where, other,
             )  # fmt: skip
     n_marked = 0
     for r in range(n_samples):
@@ -492,7 +498,7 @@ def find_lowest(
             near = nearest[vertex[r]]
             if other_of >= 0:
                 near = min(near, nearest[other_of])
-            if near * near <= slack:
+            if near * near <= slack + spread * near:
                 rival[r] = CROWDED
         n_marked += rival[r] != CLEAR
     return n_marked

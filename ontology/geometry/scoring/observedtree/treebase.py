@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.geometry.arguments import index_array, refuse_other_than
-from labelgrove.ontology.geometry.scoring.compilation import Compilation, Decision
+from labelgrove.ontology.geometry.scoring.compilation import Compilation
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
@@ -64,8 +65,8 @@ class OnTree(Scorer):
 
         Returns
         -------
-        decision : callable, or None
-            See `ontology.geometry.scoring.compilation.Decision`. None if this scorer does not use the
+        decision : Decision, or None
+            None if this scorer does not use the
             compiled search, or does not use it yet.
         """
         module = self._compilation.module(0)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.kernels.trees import finalists
+from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
@@ -123,23 +124,20 @@ class CompiledBatch:
         return total
 
 
-class SearchDecision:
+class SearchDecision(Decision):
     """A `Decision` for trees on which only some labels are allowed.
 
     Most rows of weights have one finalist, a group of labels with the same distances. Then the first label of
     the group is the answer, and no distance has to be measured. Rows of weights with several finalists are
-    passed to `score`.
+    left open.
 
     Parameters
     ----------
     observed : Observed
     hanging : Hanging
         All labels that may be an answer.
-    order : ndarray of shape (n_observed,), dtype=int64, or None
-        For each observed label, its column in the rows; None if the columns are in the order of the observed
-        labels.
-    score : callable
-        Scores rows whose columns are in the order of the observed labels.
+    order, score
+        As for `Decision`.
     """
 
     def __init__(
@@ -149,47 +147,41 @@ class SearchDecision:
         order: NDArray[np.int64] | None,
         score: Callable[[NDArray[Any]], FrechetResult],
     ) -> None:
-        self._observed, self._order, self._score = observed, order, score
+        super().__init__(order, score)
+        self._observed = observed
         self._tables = _Prepared.of(observed, hanging).tables
         if order is not None:
             self._tables = self._tables._replace(order=order.astype(np.uint32)[self._tables.order])
         self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return an array with the label of each row: the same labels as from `RestrictedTreeScorer.score`.
+    def find(self, rows: NDArray[Any], error: float) -> Found | None:
+        """Return the labels that the weights decide, and the rows left open; see `Decision.find`.
 
-        None is returned instead if any row may be invalid as weights (see `Decision`), or if there are too
-        many finalists for memory.
+        None is also returned if there are too many finalists for memory.
         """
-        index = np.empty(len(rows), dtype=np.int64)
+        index, left = np.empty(len(rows), dtype=np.int64), []
         step = max(1, _BATCH_ENTRIES // rows.shape[1])
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            found, total = _searched(part, self._observed, self._tables, 1)
+            found, total = _searched(part, self._observed, self._tables, 1, error)
             if found is None or not _fair(total):
                 return None
-            index[start : start + step] = self._decided(part, *found)
-        return index
-
-    def _decided(
-        self, rows: NDArray[Any], sample: NDArray[np.int64], group: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        if len(sample) == len(rows):  # each row has at least one finalist
-            return self._label.take(group)
-        index = np.empty(len(rows), dtype=np.int64)
-        index[sample] = self._label.take(group)
-        several = np.flatnonzero(np.bincount(sample) > 1)
-        if len(several):
-            some = rows[several] if self._order is None else rows[several[:, None], self._order]
-            index[several] = self._score(some).index
-        return index
+            sample, group = found
+            index[start + sample] = self._label.take(group)
+            if len(sample) > len(part):  # each row has at least one finalist
+                left.append(start + np.flatnonzero(np.bincount(sample) > 1))
+        return index, np.concatenate(left) if left else None
 
 
 def _searched(
-    rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int
+    rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int, error: float = 0.0
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
-    """Return the finalists of the rows (None: too many for memory) and the total weight of each row."""
-    margin = search_margin(observed.hull, len(observed.at))
+    """Return the finalists of the rows (None: too many for memory) and the total weight of each row.
+
+    `error` is explained in `Decision.find`. It changes F / W of a label at height h by at most `error` times
+    the largest squared distance to an observed label, which is at most ``2 (reach^2 + h^2)``.
+    """
+    margin = search_margin(observed.hull, len(observed.at)) + 2 * error
     most, total = len(rows) + _SPARE_PAIRS, np.empty(len(rows))
     while True:
         sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.observedtree.treebase import OnTree
 from labelgrove.ontology.geometry.scoring.ranking import (
     Finalists,

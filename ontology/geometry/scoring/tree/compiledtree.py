@@ -16,14 +16,13 @@ from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
     STRIDE,
     find_lowest,
 )
+from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
 from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult
 
 __all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
-
-_BATCH_ENTRIES = 1 << 20
 
 
 class CompiledTree:
@@ -53,6 +52,7 @@ class CompiledTree:
         node[:, 0], node[:, 1] = skeleton.low[by], skeleton.high[by]
         node[:, 2], node[:, 3] = skeleton.begin[by] + 1, skeleton.begin[by + 1] + 1
         node[:, 4], node[:, 5] = skeleton.chain_first[by], skeleton.chain_last[by]
+        self._reach = skeleton.reach
         self._tables = (
             columns.astype(np.uint32),
             depth,
@@ -64,7 +64,9 @@ class CompiledTree:
             (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the check of the rows computes the sum again
         )
 
-    def lowest(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    def lowest(
+        self, rows: NDArray[Any], error: float = 0.0
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return the best vertex of each row, its rival, and the number of rows whose rival is not `CLEAR`.
 
         Vertices are given as indices in ``Skeleton.chain``. The rival is a vertex that may be tied with the
@@ -73,13 +75,15 @@ class CompiledTree:
         undefined.
 
         `rows` must be float32 or float64, C-contiguous, aligned and writable. For any other kind of array,
-        numba would compile the loops again.
+        numba would compile the loops again. `error` is explained in `Decision.find`. Let l be the distance
+        between two vertices. No weight changes the difference of their F / W by more than ``2 l reach`` times
+        its own change, where F, W and the reach are those of `tie_slack`.
         """
         place, rival = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-        return place, rival, find_lowest(rows, *self._tables, place, rival)
+        return place, rival, find_lowest(rows, *self._tables, 2 * error * self._reach, place, rival)
 
 
-class TreeDecision:
+class TreeDecision(Decision):
     """A `Decision` for trees with every label allowed, fast for single rows as well as large batches.
 
     Parameters
@@ -88,11 +92,8 @@ class TreeDecision:
         The search, built for the order of the columns of the rows.
     label : ndarray of shape (n_chain,), dtype=int64
         Index of the label at each vertex of ``Skeleton.chain``.
-    order : ndarray of shape (n_observed,), dtype=int64, or None
-        For each observed label, its column in the rows; None if the columns are in the order of the observed
-        labels.
-    score : callable
-        Scores rows whose columns are in the order of the observed labels.
+    order, score
+        As for `Decision`.
     """
 
     def __init__(
@@ -102,31 +103,15 @@ class TreeDecision:
         order: NDArray[np.int64] | None,
         score: Callable[[NDArray[Any]], FrechetResult],
     ) -> None:
-        self._search, self._label, self._order, self._score = search, label, order, score
+        super().__init__(order, score)
+        self._search, self._label = search, label
 
-    def __call__(self, rows: NDArray[Any]) -> NDArray[np.int64] | None:
-        """Return an array with the label of each row: the same labels as from `TreeScorer.score`.
-
-        None is returned instead if any row may be invalid as weights: not finite, negative, all zero, or with
-        a sum beyond the limits of `check_weights`.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_samples, n_observed)
-            The same kind of rows as for `CompiledTree.lowest`.
-        """
-        place, rival, n_marked = self._search.lowest(rows)
+    def find(self, rows: NDArray[Any], error: float) -> Found | None:
+        """Return the labels that the weights decide, and the rows left open; see `Decision.find`."""
+        place, rival, n_marked = self._search.lowest(rows, error)
         if n_marked and (rival == REFUSED).any():
             return None
-        index: NDArray[np.int64] = self._label.take(place)
-        if n_marked:
-            marked = np.flatnonzero(rival != CLEAR)
-            step = max(1, _BATCH_ENTRIES // rows.shape[1])
-            for start in range(0, len(marked), step):
-                some = marked[start : start + step]
-                part = rows[some] if self._order is None else rows[some[:, None], self._order]
-                index[some] = self._score(part).index
-        return index
+        return self._label.take(place), np.flatnonzero(rival != CLEAR) if n_marked else None
 
 
 class CompiledTreeBatch:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.geometry.scoring.compilation import Decision
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.observedtree.treebase import OnTree
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, NumpyTreeBatch, TreeBatch, tie_slack

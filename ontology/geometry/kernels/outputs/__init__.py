@@ -1,0 +1,1 @@
+"""Compiled loops over rows of a model's outputs."""
