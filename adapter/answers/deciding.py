@@ -54,10 +54,11 @@ def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet)
     return index
 
 
-def _dense(state: State, reader: OutputReader, P: Outputs) -> NDArray[Any] | None:
+def _dense(state: State, reader: OutputReader, P: Any) -> NDArray[Any] | None:
     """Return outputs as an array of real numbers with two axes, or None for sparse outputs."""
     if type(P) in _ARRAYS and P.dtype.kind == "f" and P.ndim == 2 and P.shape[1] == reader.n_columns:
-        return P
+        found: NDArray[Any] = P
+        return found
     rows = reader.rows(P, state.observed)
     return rows.values if isinstance(rows, DenseRows) else None
 

@@ -65,7 +65,7 @@ def _largest(rows: NDArray[Any], start: int, stop: int, lanes: NDArray[np.float6
         largest = max(largest, lanes[lane])
     for i in range(stop - (stop - start) % 8, stop):
         largest = max(largest, np.float64(rows[i]))
-    return largest
+    return float(largest)
 
 
 @compiled_fused

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
+from labelgrove.ontology.geometry.kernels.rows.ranking import rank_groups
 from labelgrove.ontology.geometry.kernels.trees import finalists
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
+from labelgrove.ontology.geometry.scoring.ranking import Finalists, Ranked
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
 from labelgrove.ontology.geometry.scoring.restricted.numpysearch import MOST_PAIRS, Pairs, search_margin
-from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult, refuse_bad_rows
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, FrechetResult, refuse_bad_rows
 
-__all__ = ["CompiledBatch", "SearchDecision"]
+__all__ = ["CompiledBatch", "SearchDecision", "ranked"]
 
 _SPARE_PAIRS = 1 << 13
 _BATCH_ENTRIES = 1 << 20
@@ -171,6 +173,18 @@ class SearchDecision(Decision):
             if len(sample) > len(part):  # each row has at least one finalist
                 left.append(start + np.flatnonzero(np.bincount(sample) > 1))
         return index, np.concatenate(left) if left else None
+
+
+def ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
+    """Return the result of `ontology.geometry.scoring.ranking.ranked_groups` for groups of `hanging`."""
+    sample, group, total = finalists
+    n_samples = int(sample[-1]) + 1
+    index, value = np.empty((n_samples, top), dtype=np.int64), np.empty((n_samples, top))
+    n_tied = np.empty(n_samples, dtype=np.int64)
+    rank_groups(
+        sample, group, total.copy(), hanging.first, hanging.label, 1 + TIE_RELATIVE, index, value, n_tied
+    )
+    return index, value, n_tied
 
 
 def _searched(

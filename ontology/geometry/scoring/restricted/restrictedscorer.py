@@ -78,7 +78,7 @@ class RestrictedTreeScorer(OnTree):
         If `candidates` is given, the call first groups these labels (see `Hanging`), in O(n_points) time.
         """
         batches = self._decided(given, candidates, top)
-        return gathered(len(given), top, ((of, _ranked(*found, top)) for of, found in batches))
+        return gathered(len(given), top, ((of, self._ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
@@ -144,27 +144,16 @@ class RestrictedTreeScorer(OnTree):
         scorer = RestrictedTreeScorer(self._space, self._points[listed], compiled=self._compiled)
         return scorer, rows[:, listed]
 
+    def _ranked(self, hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
+        compiled = self._compilation.module(0)
+        if compiled is None:
+            return ranked_groups(hanging.first, hanging.label, finalists, top)
+        ranked: Ranked = compiled.ranked(hanging, finalists, top)
+        return ranked
+
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
         compiled = self._compilation.module(len(given))
         if compiled is None:
             return NumpyBatch(self._observed, given, first)
         batch: Batch = compiled.CompiledBatch(self._observed, given, first)
         return batch
-
-
-def _ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-    """Return the result of `ranked_groups`, in less time if most samples have only one finalist."""
-    sample, group, total = finalists
-    first, label = hanging.first, hanging.label
-    begin = np.searchsorted(sample, np.arange(sample[-1] + 2))
-    count = np.diff(begin)
-    several = np.flatnonzero(count > 1)
-    if top > 1 or 2 * len(several) > len(count):
-        return ranked_groups(first, label, (sample, group, total), top)
-    one = begin[:-1]
-    index, value, n_tied = ranked_groups(first, label, (np.arange(len(one)), group[one], total[one]), 1)
-    if len(several):
-        among, n_among = spans(one[several], count[several]), count[several]
-        finalists = np.repeat(np.arange(len(several)), n_among), group[among], total[among]
-        index[several], value[several], n_tied[several] = ranked_groups(first, label, finalists, 1)
-    return index, value, n_tied
