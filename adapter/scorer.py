@@ -237,7 +237,7 @@ class Adapter:
 
     # ---- answers -----------------------------------------------------------------------------------
 
-    def predict(self, P: Outputs, *, candidates: Candidates | None = None) -> list[str]:
+    def predict(self, P: Outputs, *, candidates: Candidates | None = None, threads: int = 1) -> list[str]:
         """Return the key of the Fréchet mean of each sample.
 
         Parameters
@@ -257,6 +257,8 @@ class Adapter:
             - a list with one entry for each row: a ``Subtree``, keys, or None for all allowed labels.
 
             The adapter keeps what it has prepared for the 16 sets of candidates that were used last.
+        threads : int, default=1
+            The number of threads that answer the rows, each a part of them.
 
         Raises
         ------
@@ -266,8 +268,8 @@ class Adapter:
         BindingError
             For a table in which some column names are in `observed` and others are not.
         InputError, UnknownLabelError, SpaceError
-            For candidates that are unknown, for an empty set of candidates, and for candidates that need a
-            tree if the bundle has none.
+            For candidates that are unknown, for an empty set of candidates, for candidates that need a tree
+            if the bundle has none, and for a number of threads below 1.
 
         Notes
         -----
@@ -275,11 +277,13 @@ class Adapter:
         are scored in chunks, so at most a few hundred megabytes of memory are needed in addition to P.
         """
         state = self._state
-        return state.decoded(best(state, self._reader, P, candidates))
+        return state.decoded(best(state, self._reader, P, candidates, threads))
 
-    def predict_indices(self, P: Outputs, *, candidates: Candidates | None = None) -> NDArray[np.int64]:
+    def predict_indices(
+        self, P: Outputs, *, candidates: Candidates | None = None, threads: int = 1
+    ) -> NDArray[np.int64]:
         """Return the answers of `predict` as indices into `keys`, with shape (n_samples,) and dtype int64."""
-        return best(self._state, self._reader, P, candidates)
+        return best(self._state, self._reader, P, candidates, threads)
 
     def top_k(self, P: Outputs, k: int, *, candidates: Candidates | None = None) -> Ranking:
         """Return the `k` best labels of each sample.

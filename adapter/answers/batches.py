@@ -18,6 +18,7 @@ from labelgrove.adapter.answers.candidates import (
     read_set,
 )
 from labelgrove.adapter.answers.deciding import decided
+from labelgrove.adapter.answers.sharing import shared
 from labelgrove.adapter.outputs.rows import OutputRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
@@ -31,13 +32,18 @@ _VALUES_AT_ONCE = 1 << 24
 _FEW = 256  # up to so many keys of a row are scored one by one, which is faster than a search
 
 
-def best(state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None) -> NDArray[np.int64]:
-    """Return the best candidate of each row.
+def best(
+    state: State, reader: OutputReader, P: Outputs, candidates: Candidates | None, threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the best candidate of each row, with the rows shared among `threads` threads.
 
-    Compiled code finds the answers if `P` is an array of probabilities, and `candidates` is None (all
-    labels), the name of a rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs,
-    `ranked` finds the answers instead; it checks the outputs and raises an error if they are invalid.
+    Compiled code finds the answers if the outputs are not sparse, and `candidates` is None (all labels), the
+    name of a rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs, `ranked` finds
+    the answers instead; it checks the outputs and raises an error if they are invalid.
     """
+    if threads != 1:
+        rows = reader.rows(P, state.observed)
+        return shared(lambda some, among: best(state, reader, some, among), rows, candidates, threads)
     if candidates is None or isinstance(candidates, str | Subtree):
         among = one_set(state, candidates)
         found = decided(state, reader, P, among)

@@ -7,6 +7,7 @@ So the answers are the same as those of `adapter.answers.batches.ranked`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from labelgrove.adapter.outputs.outputkinds import LARGEST_LOG
 from labelgrove.adapter.outputs.rows import DenseRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
+from labelgrove.ontology.geometry.scoring.decision import Decision
 
 __all__ = ["decided"]
 
@@ -34,14 +36,24 @@ def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet)
     rows = None if decide is None else _dense(state, reader, P)
     if decide is None or rows is None:
         return None
-    weights = reader.kind == "probabilities"
-    if weights and rows.flags.carray and rows.dtype.isnative and rows.dtype.char in "fd":
+    if (
+        reader.kind == "probabilities"
+        and rows.flags.carray
+        and rows.dtype.isnative
+        and rows.dtype.char in "fd"
+    ):
         return decide(rows)
-    error = 0.0 if weights else _bound_of_error(rows.shape[1])
+    return _decided_in_chunks(state, reader, rows, among, decide)
+
+
+def _decided_in_chunks(
+    state: State, reader: OutputReader, rows: NDArray[Any], among: CandidateSet, decide: Decision
+) -> NDArray[np.int64] | None:
+    softened = None if reader.kind == "probabilities" else _Softened(reader, _chunk_shape(rows))
     index, left = np.empty(len(rows), dtype=np.int64), []
     for start, part in _chunks(rows):
-        known = part if weights else _exponentials(part, reader)
-        found = None if known is None else decide.find(known, error)
+        weights = part if softened is None else softened.weights(part)
+        found = None if weights is None else decide.find(weights, softened.error if softened else 0.0)
         if found is None:
             return None
         index[start : start + len(part)] = found[0]
@@ -63,54 +75,68 @@ def _dense(state: State, reader: OutputReader, P: Any) -> NDArray[Any] | None:
     return rows.values if isinstance(rows, DenseRows) else None
 
 
+def _chunk_shape(rows: NDArray[Any]) -> tuple[int, int]:
+    return max(1, min(len(rows), _ENTRIES_AT_ONCE // rows.shape[1])), rows.shape[1]
+
+
 def _chunks(rows: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the rows in float32 or float64, contiguous, with the index of the first row of each chunk."""
-    step = max(1, _ENTRIES_AT_ONCE // rows.shape[1])
-    dtype = np.float32 if rows.dtype.char == "f" else np.float64
-    plain = rows.dtype.isnative and rows.flags.aligned and rows.dtype.char in "efd"
-    by_columns = plain and len(rows) > 1 and abs(rows.strides[0]) < abs(rows.strides[1])
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step]
-        if by_columns:
-            part = _copied(part)
-        if rows.dtype.char == "e":
-            part = _widened(part)
+    """Yield the rows in float32 or float64, C-contiguous, with the index of the first row of each chunk.
+
+    A chunk may lie in memory that the next chunk uses again.
+    """
+    shape, char = _chunk_shape(rows), rows.dtype.char
+    plain = rows.dtype.isnative and rows.flags.aligned and char in "efd"
+    by_columns = plain and shape[0] > 1 and abs(rows.strides[0]) < abs(rows.strides[1])
+    copied = np.empty(shape, rows.dtype) if by_columns else None
+    wide = np.empty(shape, np.float32) if char == "e" else None
+    for start in range(0, len(rows), shape[0]):
+        part = rows[start : start + shape[0]]
+        if copied is not None:
+            part = _copied(part, copied[: len(part)])
+        if wide is not None:
+            part = _widened(part, wide[: len(part)])
         with np.errstate(over="ignore"):  # for long doubles; infinity is refused later
-            yield start, np.require(part, dtype, ["C", "A", "W"])
+            yield start, np.require(part, np.float32 if char in "ef" else np.float64, ["C", "A", "W"])
 
 
-def _copied(rows: NDArray[Any]) -> NDArray[Any]:
+def _copied(rows: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
     from labelgrove.ontology.geometry.kernels.outputs.contiguous import copy_rows
 
-    copied = np.empty(rows.shape, dtype=rows.dtype)
     if rows.dtype.char == "e":
-        copy_rows(rows.view(np.uint16), copied.view(np.uint16))
+        copy_rows(rows.view(np.uint16), out.view(np.uint16))
     else:
-        copy_rows(rows, copied)
-    return copied
+        copy_rows(rows, out)
+    return out
 
 
-def _widened(halves: NDArray[np.float16]) -> NDArray[np.float32]:
+def _widened(halves: NDArray[np.float16], out: NDArray[np.float32]) -> NDArray[np.float32]:
     from labelgrove.ontology.geometry.kernels.outputs.halves import widen
 
     bits = np.require(halves, np.float16, ["C", "A", "W"]).view(np.uint16)
-    wide = np.empty(halves.shape, dtype=np.float32)
-    widen(bits.reshape(-1), wide.reshape(-1))
-    return wide
+    widen(bits.reshape(-1), out.reshape(-1))
+    return out
 
 
-def _bound_of_error(n_columns: int) -> float:
-    from labelgrove.ontology.geometry.kernels.outputs.exponentials import bound_of_error
+class _Softened:
+    """Computes the weights of chunks of logits in float32, each chunk in the same memory.
 
-    return bound_of_error(n_columns)
+    Attributes
+    ----------
+    error : float
+        The bound of their error that `Decision.find` takes.
+    """
 
+    def __init__(self, reader: OutputReader, shape: tuple[int, int]) -> None:
+        from labelgrove.ontology.geometry.kernels.outputs import exponentials
 
-def _exponentials(logits: NDArray[Any], reader: OutputReader) -> NDArray[np.float32] | None:
-    """Return the exponentials of each row in float32; None if a row may break a rule."""
-    from labelgrove.ontology.geometry.kernels.outputs.exponentials import write_exponentials
+        self._write = exponentials.write_exponentials
+        self._most = LARGEST_LOG if reader.kind == "log_probabilities" else sys.float_info.max
+        with np.errstate(over="ignore"):  # a weight is then NaN, and the row is left to exact weights
+            self._factor = np.float32(1 / reader.temperature)
+        self._out = np.empty(shape, dtype=np.float32)
+        self.error = exponentials.bound_of_error(shape[1])
 
-    weights = np.empty(logits.shape, dtype=np.float32)
-    most = LARGEST_LOG if reader.kind == "log_probabilities" else np.finfo(np.float64).max
-    with np.errstate(over="ignore"):
-        factor = np.float32(1 / reader.temperature)
-    return weights if write_exponentials(logits, factor, most, weights) else None
+    def weights(self, logits: NDArray[Any]) -> NDArray[np.float32] | None:
+        """Return the weights of some rows, which need not sum to 1; None if a row may break a rule."""
+        out = self._out[: len(logits)]
+        return out if self._write(logits, self._factor, self._most, out) else None

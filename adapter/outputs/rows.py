@@ -91,9 +91,9 @@ class DenseRows:
         """
         return self.values[of] if order is None else self.values[of].take(order, axis=1)
 
-    def only(self, row: int) -> DenseRows:
-        """Return rows that consist of row `row` alone; messages still state its number in the source."""
-        return replace(self, values=self.values[row : row + 1], first=self.first + row)
+    def only(self, of: slice) -> DenseRows:
+        """Return the rows in the slice `of`; messages still state their numbers in the source."""
+        return replace(self, values=self.values[of], first=self.first + of.start)
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ class SparseRows:
         out[row, column] = value
         return out
 
-    def only(self, row: int) -> SparseRows:
-        """Return rows that consist of row `row` alone; messages still state its number in the source."""
-        return replace(self, begin=self.begin[row : row + 2], first=self.first + row)
+    def only(self, of: slice) -> SparseRows:
+        """Return the rows in the slice `of`; messages still state their numbers in the source."""
+        return replace(self, begin=self.begin[of.start : of.stop + 1], first=self.first + of.start)
 
 
 OutputRows = DenseRows | SparseRows

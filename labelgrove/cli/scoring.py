@@ -186,4 +186,4 @@ def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> OutputRo
         raise InputError(
             f"--explain {row}: {outputs} has {len(rows)} rows, counted from 0; give a smaller number"
         )
-    return rows.only(row)
+    return rows.only(slice(row, row + 1))

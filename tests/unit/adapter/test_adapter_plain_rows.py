@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, Subtree, build_bundle
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
-from labelgrove.ontology.errors import WeightError
+from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 
 N_LABELS, N_OBSERVED = 900, 300
@@ -183,6 +183,29 @@ def test_temperatures_at_the_limits_of_float32_are_answered_as_ranked() -> None:
     for temperature in (1e-300, 1e-40, 1e-3, 1e3, 1e40, 1e300):
         adapter = made(outputs="logits", temperature=temperature)
         assert adapter.predict_indices(rows).tolist() == adapter.top_k(rows, 1).indices[:, 0].tolist()
+
+
+@pytest.mark.parametrize("labels", ["all", "leaves"])
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_give_the_answers_and_refusals_of_one(labels: str, threads: int) -> None:
+    adapter, rows = made(labels), outputs()
+    expected = adapter.predict(rows)
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix(rows)
+    for some in (rows, rows[:1], rows[:0], sparse, rows.tolist()):
+        assert adapter.predict(some, threads=threads) == expected[: len(adapter.rows(some))]
+    each = [None if i % 2 else [adapter.keys[i], adapter.keys[2 * i + 1]] for i in range(len(rows))]
+    for candidates in ("leaves", list(adapter.keys[:9]), each):
+        found = adapter.predict_indices(rows, candidates=candidates, threads=threads)
+        assert found.tolist() == adapter.predict_indices(rows, candidates=candidates).tolist()
+    rows[[3, 11], [0, N_OBSERVED - 1]] = np.nan
+    with pytest.raises(WeightError, match=r"P: row 3, .*holds nan \(and 1 more of rows 0 to 20\)"):
+        adapter.predict(rows, threads=threads)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", None])
+def test_a_number_of_threads_is_at_least_one(wrong: Any) -> None:
+    with pytest.raises(InputError, match="threads: "):
+        made().predict(outputs(), threads=wrong)
 
 
 def test_candidates_named_by_a_rule_are_decided_on_and_lists_of_keys_are_ranked(
