@@ -307,7 +307,7 @@ def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
     if isinstance(given, np.ma.MaskedArray):
         raise WeightError(f"{name}: a masked array given; fill its masked cells first, with P.filled(value)")
     try:
-        array = np.asarray(given)
+        array = _without_bfloat16(np.asarray(_readable(given)))
     except ValueError as error:
         raise ragged(name, error) from None
     except (TypeError, RuntimeError) as error:  # raised by tensors on a device or with gradients
@@ -318,3 +318,18 @@ def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
     if array.size or array.dtype.kind not in "f":  # an empty list has dtype float64
         refuse_dtype(name, array.dtype, kinds)
     return array
+
+
+def _readable(given: Any) -> Any:
+    """Return a tensor of PyTorch in bfloat16, which numpy does not read, as float32; all else unchanged."""
+    return given.float() if str(getattr(given, "dtype", "")) == "torch.bfloat16" else given
+
+
+def _without_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in bfloat16, the dtype of the package ml_dtypes, as float32; both have the same values.
+
+    The bits of a bfloat16 are the first half of those of a float32.
+    """
+    if array.dtype.name != "bfloat16":
+        return array
+    return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, Subtree, build_bundle
@@ -65,6 +67,19 @@ def test_arrays_of_any_layout_are_answered_as_lists_are(dtype: Any, labels: str,
         assert adapter.predict(row) == adapter.predict(row[None]) == [keys[0]]
     assert adapter.predict(rows[:0]) == []
     assert adapter.predict_indices(rows).dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_bfloat16_is_read_as_the_same_numbers_in_float32(kind: str) -> None:
+    adapter = made(outputs=kind)
+    halves = outputs().astype(ml_dtypes.bfloat16)
+    expected = adapter.predict(halves.astype(np.float32))
+    for some in (halves, np.asfortranarray(halves), halves[:, ::-1][:, ::-1]):
+        assert adapter.predict(some) == expected
+    assert adapter.predict(halves[3]) == expected[3:4]
+    halves[2, 5] = np.nan
+    with pytest.raises(WeightError, match=r"P: row 2, column 5 \(.*\) holds nan"):
+        adapter.predict(halves)
 
 
 def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +205,7 @@ def test_temperatures_at_the_limits_of_float32_are_answered_as_ranked() -> None:
 def test_threads_give_the_answers_and_refusals_of_one(labels: str, threads: int) -> None:
     adapter, rows = made(labels), outputs()
     expected = adapter.predict(rows)
-    sparse = pytest.importorskip("scipy.sparse").csr_matrix(rows)
+    sparse = scipy.sparse.csr_matrix(rows)
     for some in (rows, rows[:1], rows[:0], sparse, rows.tolist()):
         assert adapter.predict(some, threads=threads) == expected[: len(adapter.rows(some))]
     each = [None if i % 2 else [adapter.keys[i], adapter.keys[2 * i + 1]] for i in range(len(rows))]

@@ -67,6 +67,8 @@ def test_decisions_and_scores_are_those_of_the_adapter(kind, dtype, device):
     assert head.decide(x).device.type == device
     assert head.decide(x).tolist() == adapter.predict_indices(rows).tolist()
     np.testing.assert_allclose(head(x).cpu().numpy(), adapter.decision_function(rows), rtol=1e-9, atol=1e-9)
+    if device == "cpu":
+        assert adapter.predict_indices(x).tolist() == adapter.predict_indices(rows).tolist()
     uneven = torch.tensor(np.random.default_rng(1).dirichlet(np.full(rows.shape[1], 0.2), 300))
     uneven = (uneven + 1e-6).to(x.dtype)
     expected = adapter.predict_indices(uneven.double().numpy())
