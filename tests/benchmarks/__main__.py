@@ -101,8 +101,8 @@ def measure(part: str) -> list[dict[str, Any]]:
             return overhead()
         case "distances":
             return [measured("bench_distances", "--whole")]
-        case "scoring_curves":
-            return [measured("bench_scoring_curves", pinned=False)]
+        case "scoring_curves" | "callers":
+            return [measured(f"bench_{part}", pinned=False)]
         case "locus":
             return [measured("bench_locus_pairs"), measured("bench_locus")]
         case "tree_scoring":

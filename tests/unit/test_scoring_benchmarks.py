@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks import (
+    bench_callers,
     bench_evaluation,
     bench_graph_scoring,
     bench_restricted_scoring,
@@ -19,7 +20,7 @@ from tests.benchmarks import (
     bench_tree_scoring,
 )
 from tests.benchmarks.graphs import category_graph, taxonomy_tree
-from tests.benchmarks.pages import curvepicture, curves, evaluation, scoring
+from tests.benchmarks.pages import callers, curvepicture, curves, evaluation, scoring
 from tests.benchmarks.pages.section import Run, Section
 
 SMALL = ["--samples", "40", "--observed", "60"]
@@ -29,6 +30,11 @@ MEMORY = ["--memory-samples", "2000"]
 @pytest.mark.parametrize(
     ("bench", "page", "arguments"),
     [
+        (
+            bench_callers,
+            callers.section,
+            [*SMALL, "--calls", "3", "--other-data", "4096", "--shared-rows", "100"],
+        ),
         (bench_tree_scoring, scoring.tree, SMALL),
         (bench_restricted_scoring, scoring.restricted, SMALL),
         (bench_graph_scoring, scoring.graph, SMALL),
@@ -38,7 +44,7 @@ MEMORY = ["--memory-samples", "2000"]
             ["--labels", "900", "--sizes", "300", "--observed", "40", "7", "--samples", "20", "1", *MEMORY],
         ),
     ],
-    ids=["tree", "leaves", "graph", "curves"],
+    ids=["callers", "tree", "leaves", "graph", "curves"],
 )
 def test_a_small_run_fills_its_page(
     bench: ModuleType,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.benchmarks.pages import (
+    callers,
     cover,
     curves,
     distances,
@@ -34,6 +35,7 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "cover": cover.section,
     "selection": selection.section,
     "summary": summary.section,
+    "callers": callers.section,
     "restricted_scoring": scoring.restricted,
     "graph_scoring": scoring.graph,
     "tree_scoring": scoring.tree,

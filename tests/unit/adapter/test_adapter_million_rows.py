@@ -1,4 +1,4 @@
-"""A million random rows in every dtype, memory order and kind of outputs: the answers are those of float64."""
+"""A million random rows in every dtype, memory order and kind: the answers are those of float64."""
 
 from __future__ import annotations
 
