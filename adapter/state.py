@@ -33,6 +33,7 @@ __all__ = ["CandidateSet", "State"]
 _SETS_KEPT = 16
 _SMALL_ENTRIES = 1 << 17  # up to here measuring all distances is faster than searching a tree
 _COPIED_ENTRIES = 1 << 24
+_FEW_KEYS = 16  # so many are decoded in less time than their distinct ones are found
 
 
 class _Picked:
@@ -215,9 +216,9 @@ class State:
         return DenseScorer(rows, beta=self.beta)
 
     def decoded(self, indices: NDArray[np.int64]) -> list[str]:
-        """Return the keys at `indices`, and decode each distinct key only once."""
-        if len(indices) == 1:
-            return [self.keys[int(indices[0])]]
+        """Return the keys at `indices`; of many, decode each distinct key only once."""
+        if len(indices) <= _FEW_KEYS:
+            return [self.keys[i] for i in indices.tolist()]
         distinct, inverse = np.unique(indices, return_inverse=True)
         keys = np.array(self.keys.take(distinct), dtype=object)
         return list(keys[inverse])

@@ -322,6 +322,8 @@ def _array(name: str, given: Any, kinds: str = "iuf") -> NDArray[Any]:
 
 def _readable(given: Any) -> Any:
     """Return a tensor of PyTorch in bfloat16, which numpy does not read, as float32; all else unchanged."""
+    if isinstance(given, np.ndarray | list | tuple):
+        return given
     return given.float() if str(getattr(given, "dtype", "")) == "torch.bfloat16" else given
 
 
@@ -330,6 +332,6 @@ def _without_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
 
     The bits of a bfloat16 are the first half of those of a float32.
     """
-    if array.dtype.name != "bfloat16":
+    if array.dtype.kind != "V" or array.dtype.name != "bfloat16":
         return array
     return (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
