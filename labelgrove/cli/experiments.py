@@ -164,9 +164,9 @@ def _run(
 
 
 def _list(as_json: bool) -> None:
-    from labelgrove.experiments import NAMES, load
+    from labelgrove.experiments import NAMES, PRETRAINED, load
 
-    claims = {name: load(name).claim for name in NAMES}
+    claims = {name: load(name).claim for name in (*NAMES, *PRETRAINED)}
     rows = [
         {
             "name": name,
