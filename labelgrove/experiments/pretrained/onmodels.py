@@ -158,7 +158,7 @@ class OnPretrainedModels(Experiment[Settings, Mapping[str, PretrainedModel]]):
                 "labels, and at that with the least E[d²] on samples of all labels. For the last, a user has "
                 "to label some samples of classes that the model does not know.",
                 f"The trials behind an interval are the true {self.kind}, because samples of one are alike; "
-                "the error of each is its mean over test samples and seeds.",
+                "the error of each is its mean over test samples and seeds, and all of them count alike.",
                 "The constant is the Fréchet mean of the true labels that are tested, which no user knows, "
                 "so it looks better than it is. Where it wins, always answering with this one label is "
                 "better than asking the model.",
