@@ -33,6 +33,7 @@ def languages(tmp_path_factory):
     return run(experiment, tmp_path_factory.mktemp("home"), settings=experiment.settings(quick=True))
 
 
+@pytest.mark.long
 def test_languages_are_judged_language_by_language(languages, tmp_path):
     document = write_result(tmp_path, languages.content)
     assert document["verdict"] == Verdict.HOLDS
@@ -47,6 +48,7 @@ def test_languages_are_judged_language_by_language(languages, tmp_path):
     assert (tmp_path / "result.html").read_text(encoding="utf-8").count("<figure") == 3 + 5
 
 
+@pytest.mark.long
 def test_errors_of_classes_and_of_samples_agree_in_a_run(languages):
     for unit in languages.document["units"]:
         result = unit["result"]

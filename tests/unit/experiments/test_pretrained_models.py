@@ -101,11 +101,14 @@ def test_weights_stay_where_the_columns_that_were_certain_are_withheld():
 def test_a_sample_whose_classes_are_all_excluded_has_no_answer():
     logits = np.log([[0.75, 0.25, 1e-300], [1.0, 1e-300, 1e-300]])
     logits[0, 2] = logits[1, 1:] = -np.inf
+    logits[0] -= 1000
     found = PretrainedModel(TREE, ("oak", "moss", "elm"), logits, np.array(["elm", "oak"]))
     assert found.answers(np.array([0, 1])).tolist() == [True, True]
     assert found.answers(np.array([1, 2])).tolist() == [True, False]
     (row,) = found.predicted(np.array([1, 2]), np.array([True, False])).probabilities
     assert row.tolist() == pytest.approx([1, 1e-12], rel=1e-9)
+    rows = found.predicted(np.array([0, 1, 2]), np.array([True, True])).probabilities
+    assert rows[:, 2].tolist() == pytest.approx([0.75e-12, 1e-12], rel=1e-9)
 
 
 def test_errors_of_classes_have_the_errors_of_all_samples_as_their_mean():
@@ -218,7 +221,8 @@ def folder(tmp_path, monkeypatch):
     for i in range(20):
         (tmp_path / f"copy{i}.css").write_text("body { margin: 0; padding: 0 }\n")
         (tmp_path / f"short{i}.json").write_text("{}")
-        os.symlink(tmp_path / "file0.py", tmp_path / f"link{i}.py")
+        (tmp_path / f"target{i}").write_text(f"fn main() {{ println!({i}) }}\n")
+        os.symlink(tmp_path / f"target{i}", tmp_path / f"link{i}.rs")
         (tmp_path / f"object{i}.ko").write_bytes(bytes([127, 69, 76, 70, i]) * 9)
     for i in range(8):
         (tmp_path / f"few{i}.go").write_text(f"package main // {i} and more of it\n")
