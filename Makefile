@@ -8,7 +8,7 @@ test: ## what does not need long; servers that are missing are skipped
 
 test-long: ## the rest of what continuous integration runs: a quarter of an hour
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup \
-		-m "(long or faults) and not (slow or bench or torch or jax or browser)"
+		-m "(long or faults) and not (slow or bench or torch or jax or lingua or browser)"
 
 faults-small: ## the fault tests as continuous integration has them, alone: four minutes
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup -m "not slow" $(FAULTS)

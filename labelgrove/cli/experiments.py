@@ -1,4 +1,4 @@
-"""``grove experiment``: run the experiments that test the claims of the source paper."""
+"""``grove experiment``: test the claims of the source paper, and pretrained models."""
 
 from __future__ import annotations
 
@@ -94,10 +94,11 @@ def experiment(
 ) -> None:
     """Test a claim of the source paper on data that is available everywhere, or on your own files.
 
-    `grove experiment list` lists the claims. `grove experiment all` tests every claim, and writes the pages
-    results.html and results.md about all of them. An experiment runs as a background job, which the ledger
-    records. You can stop it at any time; the same command continues it. docs/experiments.md describes the
-    layout of your own files.
+    `grove experiment list` lists the claims. `grove experiment all` tests every claim of the paper, and
+    writes the pages results.html and results.md about all of them. `languages` and `file-types` test
+    pretrained models instead, which the extra `models` installs. An experiment runs as a background job,
+    which the ledger records. You can stop it at any time; the same command continues it. docs/experiments.md
+    describes the layout of your own files.
     """
     from labelgrove.experiments import load, select
     from labelgrove.experiments.runnable import check_runnable
@@ -164,9 +165,9 @@ def _run(
 
 
 def _list(as_json: bool) -> None:
-    from labelgrove.experiments import NAMES, load
+    from labelgrove.experiments import NAMES, PRETRAINED, load
 
-    claims = {name: load(name).claim for name in NAMES}
+    claims = {name: load(name).claim for name in (*NAMES, *PRETRAINED)}
     rows = [
         {
             "name": name,

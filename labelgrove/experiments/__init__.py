@@ -1,4 +1,4 @@
-"""The source paper's experiments: one module for each claim, loaded on request.
+"""The source paper's experiments, and those on pretrained models: one module for each, loaded on request.
 
 >>> from labelgrove.experiments import NAMES, load
 >>> "digits-grid" in NAMES, load("digits-grid").claim.name
@@ -15,9 +15,9 @@ from labelgrove.ontology.errors import NotFoundError
 if TYPE_CHECKING:
     from labelgrove.experiments.experiment import Experiment
 
-__all__ = ["NAMES", "load", "select"]
+__all__ = ["NAMES", "PRETRAINED", "load", "select"]
 
-_HOMES = {
+_CLAIMS = {
     "digits-grid": "digits_grid",
     "diabetes-path": "diabetes_path",
     "partially-observed": "partially_observed",
@@ -34,19 +34,29 @@ _HOMES = {
     "complete-graph": "complete_graph",
 }
 
-NAMES = tuple(_HOMES)
-"""The names of all experiments, in the order in which the page of results shows them."""
+_ON_MODELS = {"languages": "languages", "file-types": "file_types"}
+
+_HOMES = {
+    **{name: f"claims.{module}" for name, module in _CLAIMS.items()},
+    **{name: f"pretrained.{module}" for name, module in _ON_MODELS.items()},
+}
+
+NAMES = tuple(_CLAIMS)
+"""The names of the source paper's experiments, in the order in which the page of results shows them."""
+
+PRETRAINED = tuple(_ON_MODELS)
+"""The names of the experiments on pretrained models, which need packages with these models."""
 
 
 def load(name: str) -> Experiment[Any, Any]:
     """Return the experiment with this name; for an unknown one `NotFoundError` lists the names."""
     if name not in _HOMES:
-        raise NotFoundError(f"experiment {name!r} does not exist; choose among {', '.join(NAMES)}")
-    module = importlib.import_module(f"labelgrove.experiments.claims.{_HOMES[name]}")
+        raise NotFoundError(f"experiment {name!r} does not exist; choose among {', '.join(_HOMES)}")
+    module = importlib.import_module(f"labelgrove.experiments.{_HOMES[name]}")
     found: Experiment[Any, Any] = module.EXPERIMENT
     return found
 
 
 def select(name: str) -> tuple[str, ...]:
-    """Return the names of the experiments to run: every name for ``all``, else only the given one."""
+    """Return the names of the experiments to run: those of the paper for ``all``, else only the given one."""
     return NAMES if name == "all" else (load(name).claim.name,)

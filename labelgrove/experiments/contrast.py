@@ -51,12 +51,15 @@ class Contrast:
     testable : bool, default=True
         False if argmax, the Fréchet mean and one constant gave the same answer to every sample of every
         trial: rules cannot be told apart there, however good they are.
+    trial : str, default="trials"
+        The plural name of a trial in sentences, such as ``"languages"`` if each trial is a true class.
     """
 
     setting: str
     before: tuple[float, ...]
     after: tuple[float, ...]
     testable: bool = True
+    trial: str = "trials"
 
     def __post_init__(self) -> None:
         if not self.before or len(self.before) != len(self.after):
@@ -278,5 +281,5 @@ def _sentence(contrast: Contrast, before: str, after: str) -> str:
     change = "saves" if contrast.relative >= 0 else "costs"
     return (
         f"{contrast.setting}: {before} {mean(contrast.before):.4g}, {after} {mean(contrast.after):.4g} "
-        f"({change} {abs(contrast.relative):.1%}, {contrast.wins} of {len(contrast.before)} trials)"
+        f"({change} {abs(contrast.relative):.1%}, {contrast.wins} of {len(contrast.before)} {contrast.trial})"
     ).replace("%,", " %,")

@@ -17,11 +17,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import Distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.experiments.experiment import Experiment, Record
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import InputError, MissingExtraError
 from labelgrove.ontology.store.wholefile import write_whole
 from labelgrove.report.experiment import experiment_report, overview_report
 from labelgrove.report.forms import as_bytes, versions
@@ -51,18 +52,26 @@ class Identity:
     digest: str
 
 
-def environment(experiment: Experiment[Any, Any], files: Files | None) -> dict[str, dict[str, str]]:
+def environment(
+    experiment: Experiment[Any, Any], settings: Any, files: Files | None
+) -> dict[str, dict[str, str]]:
     """Return what decides the results of units, besides the settings and the files of a user.
 
-    The result is a dictionary. Its entry ``libraries`` has the versions of the libraries and of Python, and
-    its entry ``data`` has the digests of installed data.
+    The result is a dictionary. Its entry ``libraries`` has the versions of Python, the libraries and the
+    packages with pretrained models, and its entry ``data`` has the digests of installed data.
 
     Raises
     ------
+    MissingExtraError
+        If a package with a pretrained model is not installed.
     NotFoundError
         If data that the experiment reads are not installed.
     """
-    return {"libraries": versions(_LIBRARIES), "data": dict(experiment.installed_data(files))}
+    models = experiment.packages(settings)
+    for package, extra in models.items():
+        if not list(Distribution.discover(name=package)):
+            raise MissingExtraError.of(package, extra, f"the experiment {experiment.claim.name!r}")
+    return {"libraries": versions((*_LIBRARIES, *models)), "data": dict(experiment.installed_data(files))}
 
 
 def identify(

@@ -113,6 +113,13 @@ class Experiment(ABC, Generic[S, D]):
         """
         return {}
 
+    def packages(self, settings: S) -> Mapping[str, str]:
+        """Return a dictionary from each package with a pretrained model to the extra that installs it.
+
+        By default, no pretrained model is used.
+        """
+        return {}
+
     @abstractmethod
     def prepare(self, settings: S, files: Files | None) -> D:
         """Load the data that all units share; not called if every unit has been computed before."""

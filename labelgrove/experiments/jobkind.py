@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.datasets.filepaths import OWN_FILES, FilePaths
-from labelgrove.experiments import NAMES, load
+from labelgrove.experiments import NAMES, PRETRAINED, load
 from labelgrove.experiments.prepared import turn
 from labelgrove.ontology.errors import InputError, no_such_file
 from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, Step, Subject, Work
@@ -57,7 +57,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 
     del subject
     found = Parameters("experiment", {"files": {}, "environment": None, **given}, _PARAMETERS)
-    found.choice("experiment", NAMES)
+    found.choice("experiment", (*NAMES, *PRETRAINED))
     found.flag("quick")
     found.choice("metric", ("tree", "graph"))
     found.choice("answers", ("all", "leaves"))
@@ -74,7 +74,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
     check_runnable(experiment, given_files or FilePaths(metric=found["metric"], answers=found["answers"]))
     found["settings"] = as_texts(_settings(found))
     if found["environment"] is None:
-        found["environment"] = _flat(experiment, environment(experiment, given_files))
+        found["environment"] = _flat(experiment, environment(experiment, _settings(found), given_files))
     elif not _is_environment(found["environment"]):
         raise found.wrong("environment", "leave it out: it is filled in")
     del found["quick"]
@@ -175,7 +175,7 @@ def _execute(work: Work) -> bytes:
     with prepared.kept(work) as job:
         work.check()
         if not job.is_prepared:  # later units use the same packages and data
-            _check_environment(wanted["environment"], experiment, job.files)
+            _check_environment(wanted["environment"], experiment, settings, job.files)
         with errors_of_request(experiment, settings, job.files):
             unit = experiment.units(settings)[wanted["unit"]]
             result = experiment.measure(job.data(experiment, settings), settings, unit)
@@ -184,12 +184,12 @@ def _execute(work: Work) -> bytes:
 
 
 def _check_environment(
-    wanted: Mapping[str, str], experiment: Experiment[Any, Any], files: Files | None
+    wanted: Mapping[str, str], experiment: Experiment[Any, Any], settings: Any, files: Files | None
 ) -> dict[str, dict[str, str]]:
     """Return the environment of this process; raise `InputError` unless it is the requested one, `wanted`."""
     from labelgrove.experiments.documents import environment
 
-    found = environment(experiment, files)
+    found = environment(experiment, settings, files)
     here = _flat(experiment, found)
     other = [name for name in sorted({*wanted, *here}) if here.get(name) != wanted.get(name)]
     if other:
@@ -213,7 +213,7 @@ def _joined(work: Work, experiment: Experiment[Any, Any], settings: Any) -> byte
     from labelgrove.ontology.results import pack_document, read_document
 
     files, given = named_files(work.parameters), work.parameters["files"]
-    found = _check_environment(work.parameters["environment"], experiment, files)
+    found = _check_environment(work.parameters["environment"], experiment, settings, files)
     digests = {name.replace("_", "-"): given[name]["sha256"] for name in sorted(given)}
     results = [read_document(work.artifacts, digest)["result"] for digest in work.inputs]
     identity = identify(experiment, settings, files, digests, found)

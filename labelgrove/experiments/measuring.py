@@ -6,6 +6,7 @@ other baselines. On every row of predictions, argmax is verified to be the Fréc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.evaluation import RULES, evaluate
-from labelgrove.adapter.evaluation.baselines import least_loss
+from labelgrove.adapter.evaluation.baselines import constant_label, least_loss
 from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.ontology.errors import GroveError, first_few
@@ -25,6 +26,7 @@ __all__ = [
     "ArgmaxIdentityError",
     "argmax_columns",
     "check_argmax",
+    "class_errors",
     "fitted_temperature",
     "mean_and_argmax",
     "rule_errors",
@@ -113,6 +115,22 @@ def mean_and_argmax(
     columns = space.index(predicted.columns)
     first = columns[argmax_columns(columns, predicted.probabilities)]
     return squared_errors(space, truth, answers), squared_errors(space, truth, first), answers
+
+
+def class_errors(space: MetricSpace, predicted: Predicted) -> dict[str, list[float]]:
+    """Return the mean squared error of three rules for each true label, in the order of `np.unique`.
+
+    The rules are ``argmax``, ``frechet_mean`` and ``constant``: one label, the Fréchet mean of the training
+    labels, for all samples.
+    """
+    mean, argmax, _ = mean_and_argmax(space, predicted)
+    labels, row, counts = np.unique(predicted.truth, return_inverse=True, return_counts=True)
+    one = np.full(len(row), constant_label(space, Counter(predicted.train_labels)))
+    constant = squared_errors(space, space.index(predicted.truth), one)
+    return {
+        rule: (np.bincount(row, squared, minlength=len(labels)) / counts).tolist()
+        for rule, squared in (("argmax", argmax), ("frechet_mean", mean), ("constant", constant))
+    }
 
 
 def _is_one_answer(space: MetricSpace, predicted: Predicted, constant: str) -> bool:

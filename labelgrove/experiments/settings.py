@@ -14,8 +14,10 @@ __all__ = ["as_texts", "changed", "with_seeds_from"]
 S = TypeVar("S")
 
 _SEEDS = ("seeds", "large_seeds")
-_MAY_BE_ZERO = (*_SEEDS, "n_test", "n_labels", "theta")
+_MAY_BE_ZERO = (*_SEEDS, "n_test", "n_labels", "theta", "withheld")
 """Settings that may be zero; the others (sizes, counts, strengths, temperatures) must be positive."""
+_SHARES = ("held_out", "withheld")
+"""Settings that must be below one."""
 
 
 def changed(settings: S, changes: Sequence[str]) -> S:
@@ -62,7 +64,7 @@ def changed(settings: S, changes: Sequence[str]) -> S:
 
 def _check(change: str, name: str, values: Sequence[Any]) -> None:
     for value in values:
-        most = 1 if name == "held_out" else math.inf
+        most = 1 if name in _SHARES else math.inf
         if isinstance(value, str) or 0 < value < most or (value == 0 and name in _MAY_BE_ZERO):
             continue
         rule = "of 0 or more" if name in _MAY_BE_ZERO else "above 0"

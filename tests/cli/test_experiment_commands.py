@@ -12,7 +12,7 @@ from click.testing import CliRunner
 pytest.importorskip("sklearn")
 
 from labelgrove.cli import grove
-from labelgrove.experiments import NAMES, load
+from labelgrove.experiments import NAMES, PRETRAINED, load
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def call(tmp_path, monkeypatch):
 
 def test_the_list_names_every_experiment_with_its_claim(call):
     text = call("experiment", "list").stdout
-    for name in NAMES:
+    for name in (*NAMES, *PRETRAINED):
         assert name in text
     rows = json.loads(call("experiment", "list", "--json").stdout)
-    assert [row["name"] for row in rows] == list(NAMES)
+    assert [row["name"] for row in rows] == [*NAMES, *PRETRAINED]
     assert rows[0]["settings"]["seeds"] == [0, 1, 2, 3, 4]
 
 

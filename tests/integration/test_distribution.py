@@ -129,7 +129,11 @@ def test_no_index_takes_a_distribution_whose_addresses_are_placeholders():
 def test_the_licenses_of_what_is_carried_stand_in_the_metadata(wheel):
     with zipfile.ZipFile(wheel) as archive:
         licenses = {n.partition("/licenses/")[2] for n in archive.namelist() if "/licenses/" in n}
-        assert licenses == {"LICENSE", "labelgrove/quickstart/LICENSE.WordNet"}
-        assert {"labelgrove/quickstart/animals.noun.gz", "labelgrove/quickstart/LICENSE.WordNet"} <= set(
-            archive.namelist()
-        )
+        carried = {
+            "labelgrove/datasets/pretrained/LICENSE.Unicode": ["languages.csv.gz", "texts.csv.gz"],
+            "labelgrove/quickstart/LICENSE.WordNet": ["animals.noun.gz"],
+        }
+        assert licenses == {"LICENSE", *carried}
+        for license, files in carried.items():
+            folder = license.rpartition("/")[0]
+            assert {license, *(f"{folder}/{file}" for file in files)} <= set(archive.namelist())

@@ -78,9 +78,9 @@ def kinds(_: click.Context, __: click.Parameter, incomplete: str) -> list[Comple
 
 def experiments(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Offer the experiments, and the words ``all`` and ``list``."""
-    from labelgrove.experiments import NAMES
+    from labelgrove.experiments import NAMES, PRETRAINED
 
-    return _beginning(incomplete, [(name, "") for name in ("all", "list", *NAMES)])
+    return _beginning(incomplete, [(name, "") for name in ("all", "list", *NAMES, *PRETRAINED)])
 
 
 def _read(names: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:

@@ -160,3 +160,9 @@ def test_wrong_contrasts_are_refused():
         Contrast("some", (1.0, 2.0), (1.0,))
     with pytest.raises(InputError, match="no setting was measured"):
         judge("a claim", (), before="a", after="b")
+
+
+def test_a_trial_is_called_what_it_is():
+    languages = Contrast("all", (5.0, 6.0, 5.5), (4.0, 5.1, 4.4), trial="languages")
+    assert judge("b beats a", [languages], before="a", after="b").because.endswith("3 of 3 languages)")
+    assert "trial" not in languages.to_dict()

@@ -73,9 +73,9 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
             experiment.prepare(settings, None)
         except NotFoundError:
             assert read
-    assert set(identify(experiment, settings, None, {}, environment(experiment, None)).parts["data"]) == (
-        {"WordNet's data.noun"} if read else set()
-    )
+    assert set(
+        identify(experiment, settings, None, {}, environment(experiment, settings, None)).parts["data"]
+    ) == ({"WordNet's data.noun"} if read else set())
     assert experiment.installed_data(Files(hierarchy=Path("mine.csv"))) == {}
 
 
@@ -83,11 +83,14 @@ def test_what_is_read_where_it_is_installed_is_in_the_identity(name, wordnet_dir
 def test_another_version_is_another_identity(part, monkeypatch):
     experiment = load("complete-graph")
     settings = experiment.settings(quick=True)
-    before = identify(experiment, settings, None, {}, environment(experiment, None))
+    before = identify(experiment, settings, None, {}, environment(experiment, settings, None))
     assert before.parts["libraries"][part]
     now = documents.versions
     monkeypatch.setattr(documents, "versions", lambda names: now(names) | {part: "0.1.2.3"})
-    assert identify(experiment, settings, None, {}, environment(experiment, None)).digest != before.digest
+    assert (
+        identify(experiment, settings, None, {}, environment(experiment, settings, None)).digest
+        != before.digest
+    )
 
 
 def test_settings_and_the_version_of_the_experiment_are_in_the_identity(monkeypatch):
@@ -95,7 +98,7 @@ def test_settings_and_the_version_of_the_experiment_are_in_the_identity(monkeypa
     settings = experiment.settings(quick=True)
 
     def digest(settings):
-        return identify(experiment, settings, None, {}, environment(experiment, None)).digest
+        return identify(experiment, settings, None, {}, environment(experiment, settings, None)).digest
 
     found = {digest(settings)}
     for name, value in vars(settings).items():

@@ -44,7 +44,7 @@ def computed_here(experiment, settings, files=None, digests=()):
     """Return the bytes of the document, made from the functions of an experiment without any ledger."""
     data = experiment.prepare(settings, files)
     results = [experiment.measure(data, settings, unit) for unit in experiment.units(settings)]
-    identity = identify(experiment, settings, files, dict(digests), environment(experiment, files))
+    identity = identify(experiment, settings, files, dict(digests), environment(experiment, settings, files))
     command = as_command(experiment, settings, files)
     return pack_document(make_document(experiment, settings, identity, results, command))
 

@@ -25,7 +25,7 @@ def test_settings_out_of_range_are_refused(name):
         for wrong in ("-1", "nan", "inf", "1e999", "", "-0.5"):
             with pytest.raises(InputError, match=f"--set '{field}={wrong}"):
                 changed(settings, [f"{field}={wrong}"])
-        if field not in ("n_labels", "n_test", "theta") and not field.endswith("seeds"):
+        if field not in ("n_labels", "n_test", "theta", "withheld") and not field.endswith("seeds"):
             with pytest.raises(InputError, match="give finite numbers above 0"):
                 changed(settings, [f"{field}=0"])
 

@@ -1,0 +1,1 @@
+"""Models that others trained, their label hierarchies, and samples to test them on."""

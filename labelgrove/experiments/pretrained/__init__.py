@@ -1,0 +1,1 @@
+"""Experiments on models that others trained; each module but `onmodels` exports ``EXPERIMENT``."""
