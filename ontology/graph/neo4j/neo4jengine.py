@@ -20,7 +20,14 @@ from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
 from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER, edge_columns, label_columns, no_graph
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.neo4j import userquery
-from labelgrove.ontology.graph.neo4j.server import DIALECT, TIMED_OUT, Server, fetched, plain_rows
+from labelgrove.ontology.graph.neo4j.server import (
+    DIALECT,
+    STOPPED_AT_A_LOCK,
+    TIMED_OUT,
+    Server,
+    fetched,
+    plain_rows,
+)
 from labelgrove.ontology.graph.results import GraphResult, result_tables
 from labelgrove.ontology.graph.userqueries import sandbox
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -88,7 +95,8 @@ class Neo4jEngine(Engine):
                 except neo4j.exceptions.Neo4jError as error:
                     if error.code == _MADE_MEANWHILE:
                         return None
-                    if TIMED_OUT not in str(error.code) or time.monotonic() > until:
+                    stopped = any(code in str(error.code) for code in (TIMED_OUT, STOPPED_AT_A_LOCK))
+                    if not stopped or time.monotonic() > until:
                         raise
 
     def describe(self) -> dict[str, Any]:

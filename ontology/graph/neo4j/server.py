@@ -26,13 +26,19 @@ from labelgrove.ontology.graph.migrate import Migration, changed_versions, pendi
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.settings import masked
 
-__all__ = ["DIALECT", "TIMED_OUT", "Server", "fetched", "plain_rows"]
+__all__ = ["DIALECT", "STOPPED_AT_A_LOCK", "TIMED_OUT", "Server", "fetched", "plain_rows"]
 
 DIALECT = "neo4j"
 """The dialect of the queries and migrations of this engine."""
 
 TIMED_OUT = "TransactionTimedOut"
 """Part of the error code of a transaction that ran too long."""
+
+STOPPED_AT_A_LOCK = "LockClientStopped"
+"""Part of the error code of a transaction that was stopped while it waited for a lock.
+
+The server stops it because it ran too long, because somebody ended it, or because the server shuts down.
+"""
 
 _DATABASE = "neo4j"
 
@@ -171,7 +177,8 @@ class Server:
                 raise QueryTimeoutError(
                     f"{where}: the query ran past its time limit and was stopped"
                 ) from error
-            if isinstance(error, (neo4j.exceptions.TransientError, neo4j.exceptions.DatabaseUnavailable)):
+            temporary = (neo4j.exceptions.TransientError, neo4j.exceptions.DatabaseUnavailable)
+            if isinstance(error, temporary) or STOPPED_AT_A_LOCK in code:
                 raise TransientError(f"{where}: {text}; try again") from error
             raise QueryFailedError(f"{where}: {text} ({code})") from error
         except (neo4j.exceptions.SessionExpired, neo4j.exceptions.IncompleteCommit) as error:

@@ -150,6 +150,58 @@ def test_a_wait_for_indexes_lets_its_locks_go_between_its_parts(
     assert 3 <= time.monotonic() - began < 60
 
 
+SEE = "MATCH (n:Held) SET n.seen = true"
+
+
+@pytest.fixture
+def held(store: GraphStore) -> Iterator[neo4j.Transaction]:
+    """Yield an open transaction that holds the lock of the only node labelled ``Held``."""
+    with store.engine.server.session() as session:
+        session.run("CREATE (:Held)").consume()
+        with session.begin_transaction() as holder:
+            holder.run("MATCH (n:Held) SET n.held = true").consume()
+            yield holder
+        session.run("MATCH (n:Held) DELETE n").consume()
+
+
+@pytest.mark.services
+def test_a_wait_that_is_stopped_at_a_lock_goes_on(
+    store: GraphStore, held: neo4j.Transaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server names a transaction that ran too long differently if it was waiting for a lock."""
+    for name, value in {"_AWAIT": SEE, "_AWAITED_S": 1.0}.items():
+        monkeypatch.setattr(f"labelgrove.ontology.graph.neo4j.neo4jengine.{name}", value)
+    parts, run, repeated = [], neo4j.ManagedTransaction.run, threading.Event()
+
+    def noted(transaction: neo4j.ManagedTransaction, query: str) -> neo4j.Result:
+        parts.append(query)
+        if len(parts) == 2:
+            repeated.set()
+        return run(transaction, query)
+
+    monkeypatch.setattr(neo4j.ManagedTransaction, "run", noted)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(store.engine._execute, SEE)
+        stopped = repeated.wait(60)
+        held.rollback()
+        waiting.result(60)
+    assert stopped
+    with store.engine.server.session() as session:
+        assert [r["seen"] for r in session.run("MATCH (n:Held) RETURN n.seen AS seen")] == [True]
+
+
+@pytest.mark.services
+def test_a_write_that_is_stopped_at_a_lock_may_be_tried_again(
+    store: GraphStore, held: neo4j.Transaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labelgrove.ontology.graph.neo4j.neo4jengine._AWAIT", SEE)
+    monkeypatch.setattr("labelgrove.ontology.graph.neo4j.neo4jengine._AWAITED_S", 1.0)
+    monkeypatch.setattr("labelgrove.ontology.graph.neo4j.neo4jengine._AWAITED_IN_ALL_S", 0.0)
+    with pytest.raises(TransientError, match="try again"):
+        store.engine._execute(SEE)
+    held.rollback()
+
+
 @pytest.mark.services
 def test_the_schema_stands_before_the_first_label(store: GraphStore) -> None:
     store.begin_version("plants", GRAPH)
