@@ -7,6 +7,7 @@ import pytest
 
 from labelgrove.ontology.geometry.loci.general import general_locus
 from labelgrove.ontology.geometry.loci.proofs.learnedweights import learned_weights
+from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -45,3 +46,21 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     monkeypatch.setattr("labelgrove.ontology.geometry.loci.proofs.learnedweights._BLOCK_ENTRIES", 150)
     assert {row for row, _ in learned_weights(squares, 50, asked, faces)} == whole
     assert whole
+
+
+def test_a_program_that_drops_its_constraints_finds_the_same_margins(monkeypatch):
+    squares = np.random.default_rng(0).random((60, 8))
+    open_face = np.ones(8, dtype=bool)
+
+    def signs() -> list[float]:
+        program = MarginProgram(squares)
+        found = []
+        for row in range(60):
+            idle = np.arange(60) == row
+            weights = program.solve(squares[row], open_face, idle).weights
+            found.append(float(np.sign((squares[~idle] @ weights).min() - squares[row] @ weights)))
+        return found
+
+    kept = signs()
+    monkeypatch.setattr("labelgrove.ontology.geometry.loci.proofs.marginprogram._MOST_CONSTRAINTS", 2)
+    assert signs() == kept
