@@ -55,7 +55,7 @@ def learned_weights(
     -----
     At most 60 rounds of O(n_asked * n_rivals * n_observed) time; most rows need less than ten.
     """
-    step = max(1, _BLOCK_ENTRIES // n_rivals)
+    step = max(1, _BLOCK_ENTRIES // max(n_rivals, squares.shape[1]))
     for start in range(0, len(asked), step):
         block = slice(start, start + step)
         yield from _learned(squares, n_rivals, asked[block], faces[block])
