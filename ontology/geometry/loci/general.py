@@ -8,7 +8,8 @@ rows of the matrix, in three steps:
    equal in the others, the row can be best only if all weight is on the columns where the two are equal: its
    **face**. The remaining rows are the rivals. Every row that is not ruled out is compared only with them
    (`ontology.geometry.kernels.rows.rowdominance`).
-2. The rows that are best under random weights are members.
+2. The rows that are best under random weights are members, and so are those for which a fast search
+   finds weights (`ontology.geometry.loci.proofs.learnedweights`).
 3. For each row that is not decided yet, a linear program finds the weights that put it as far below its
    rivals as possible (`ontology.geometry.loci.proofs.marginprogram`).
 
@@ -32,6 +33,7 @@ from labelgrove.ontology.errors import InputError, MissingExtraError, SpaceError
 from labelgrove.ontology.geometry.arguments import given_array, index_array, whole_number
 from labelgrove.ontology.geometry.loci.proofs.certificates import Competition, rounded
 from labelgrove.ontology.geometry.loci.proofs.exactgame import decide, exact_product
+from labelgrove.ontology.geometry.loci.proofs.learnedweights import learned_weights
 from labelgrove.ontology.geometry.loci.proofs.marginprogram import Margin, MarginProgram
 from labelgrove.ontology.geometry.loci.witnesses import SharedWitnesses, Weights
 from labelgrove.ontology.geometry.paths.wholenumbers import are_short
@@ -48,6 +50,7 @@ _SAMPLE_SCALE = 1 << 16
 # Two sums that differ by this much, relatively, differ after any rounding and beyond the tie rule.
 _LIFT = 1.0 + 1e-11
 _NEARLY = 1.0 - 1e-9
+_PROOFS = ("dominance", "sampled weights", "learned weights", "weights", "multipliers", "exact")
 _UNPROVED = "the proof of an exactly solved program fails its check; please report the distances"
 
 
@@ -267,7 +270,7 @@ class _Decision:
         self.member = np.zeros(len(rows), dtype=bool)
         self.unique = np.zeros(len(rows), dtype=bool)
         self.witness: dict[int, Weights] = {}
-        self.proofs = dict.fromkeys(("dominance", "sampled weights", "weights", "multipliers", "exact"), 0)
+        self.proofs = dict.fromkeys(_PROOFS, 0)
         self.tolerance = TIE_RELATIVE if tolerant else 0.0
         self._single = single
         rows = rows.astype(np.float64) if tolerant else rows
@@ -279,10 +282,17 @@ class _Decision:
         self._scaled = np.square(self._rows / (self._rows.max() or 1))
         self.proofs["dominance"] = int(wanted.sum()) - int(wanted[self._kept].sum())
         self._sample(seed, wanted)
-        everywhere = np.ones(rows.shape[1], dtype=bool)
-        for at, row in enumerate(self._kept.tolist()):
-            if wanted[row] and not self.member[row]:
-                self._decide(at, everywhere if at < len(rivals) else faces[at - len(rivals)])
+        faces = np.concatenate([np.ones((len(rivals), rows.shape[1]), dtype=bool), faces])
+        self._learn(self._undecided(wanted), faces)
+        for at in self._undecided(wanted).tolist():
+            self._decide(at, faces[at])
+
+    def _undecided(self, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.flatnonzero(wanted[self._kept] & ~self.member[self._kept])
+
+    def _learn(self, asked: NDArray[np.int64], faces: NDArray[np.bool_]) -> None:
+        for at, weights in learned_weights(self._scaled, self._n_rivals, asked, faces[asked]):
+            self._admit_rounded(at, faces[at], weights, "learned weights")
 
     @cached_property
     def _program(self) -> MarginProgram:
@@ -312,17 +322,26 @@ class _Decision:
             self._admit(at, face.astype(np.int64), "weights", alone=at < self._n_rivals)
             return
         margin = self._program.solve(self._scaled[at], face, idle)
-        for weights in rounded(margin.weights, positive=True):
-            weights[~face] = 0
-            if self._promising(at, weights) and self._admit(
-                at, weights, "weights", alone=at < self._n_rivals
-            ):
-                return
+        if self._admit_rounded(at, face, margin.weights, "weights"):
+            return
         for multipliers in rounded(margin.multipliers, positive=False):
             if self._competition.is_beaten(at, columns, margin.rivals, multipliers):
                 self.proofs["multipliers"] += 1
                 return
         self._settle(at, columns, np.flatnonzero(~idle), margin)
+
+    def _admit_rounded(
+        self, at: int, face: NDArray[np.bool_], proposed: NDArray[np.float64], how: str
+    ) -> bool:
+        """Record a row as a member if weights prove it that are whole numbers close to those proposed.
+
+        Returns whether the row was recorded.
+        """
+        for weights in rounded(proposed, positive=True):
+            weights[~face] = 0
+            if self._promising(at, weights) and self._admit(at, weights, how, alone=at < self._n_rivals):
+                return True
+        return False
 
     def _promising(self, at: int, weights: NDArray[np.int64]) -> bool:
         """Return whether `weights` may make a row best: no rival has a much smaller sum in floating point."""

@@ -18,6 +18,7 @@ The origin of a proof does not matter: floating point may propose the numbers th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
 __all__ = ["Competition", "rounded"]
 
+_EXACT_FLOATS = 1 << 53
 _SCALES = (1 << 6, 1 << 12, 1 << 20, 1 << 30)
 
 
@@ -68,6 +70,7 @@ class Competition:
         whole = whole.astype(object) if tolerant else whole
         self.squares = whole * whole
         self.n_rivals = n_rivals
+        self._largest = int(self.squares[:n_rivals].max())
         self._one = round(1 / TIE_RELATIVE) if tolerant else 1
         self._more = self._one + 1 if tolerant else 1
 
@@ -78,7 +81,7 @@ class Competition:
 
     def is_best(self, row: int, weights: NDArray[Any]) -> bool:
         """Return whether no rival has a smaller sum than `row` under `weights`, by the rule of `tolerant`."""
-        sums = exact_product(self.squares[: self.n_rivals], weights)
+        sums = self._rival_sums(weights)
         own = exact_product(self.squares[row : row + 1], weights)[0]
         return _valid(weights) and bool((self._lenient(sums) >= self._strict(own)).all())
 
@@ -89,7 +92,7 @@ class Competition:
         some rival is at most as large in every column and smaller in at least one, so the sum of the rival
         is smaller.
         """
-        sums = exact_product(self.squares[: self.n_rivals], weights)
+        sums = self._rival_sums(weights)
         others = np.delete(sums, row)
         return _valid(weights) and bool((self._strict(others) > self._lenient(sums[row])).all())
 
@@ -129,6 +132,21 @@ class Competition:
         if alone:
             return np.asarray(self._strict(theirs) - self._lenient(own))
         return np.asarray(self._lenient(theirs) - self._strict(own))
+
+    @cached_property
+    def _rival_floats(self) -> NDArray[np.float64]:
+        return self.squares[: self.n_rivals].astype(np.float64)
+
+    def _rival_sums(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Return the exact sum of each rival.
+
+        No term is negative. So if the largest entry times the sum of the weights is below 2^53, every partial
+        sum is a whole number that a float64 holds, and the product in floats, which is faster, is exact.
+        """
+        rivals = self.squares[: self.n_rivals]
+        if rivals.dtype != object and self._largest * sum(weights.tolist()) < _EXACT_FLOATS:
+            return np.asarray((self._rival_floats @ weights.astype(np.float64)).astype(np.int64))
+        return exact_product(rivals, weights)
 
     def _strict(self, sums: Any) -> Any:
         return sums if self._one == 1 else sums * self._one

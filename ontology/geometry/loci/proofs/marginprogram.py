@@ -13,6 +13,7 @@ __all__ = ["Margin", "MarginProgram"]
 
 _CLEAR = 1e-7
 _CUTS = 4
+_MOST_CONSTRAINTS = 60
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class MarginProgram:
     ``F(z)`` is the weighted sum of row z; weights are not negative and add up to 1. The variables of the
     linear program are the weights and a number s that is at most ``F(z)`` for every rival z. Only the
     objective ``s - F(y)`` depends on y, so the solution for one row starts from that for the previous row.
-    The constraint of a rival z is added only when a solution breaks it.
+    The constraint of a rival z is added only when a solution breaks it. When many have been added, the next
+    row starts without them: each row needs only a few, and all the others make every step slower.
 
     Parameters
     ----------
@@ -85,6 +87,7 @@ class MarginProgram:
             The result. If HiGHS gives up, it consists of equal weights and the best rival under them.
         """
         self._open_columns(face)
+        self._drop_constraints()
         self._solver.changeColsCost(len(self._columns), self._columns, np.append(-own, 1.0))
         even = face / face.sum()
         sums = self._rivals @ even
@@ -126,6 +129,12 @@ class MarginProgram:
             self._constraint[rival] = self._solver.getNumRow()
             coefficients = np.append(self._rivals[rival], -1.0)
             self._solver.addRow(0.0, self._infinity, len(self._columns), self._columns, coefficients)
+
+    def _drop_constraints(self) -> None:
+        n_rows = self._solver.getNumRow()  # the first one says that the weights add up to 1
+        if n_rows > _MOST_CONSTRAINTS:
+            self._solver.deleteRows(n_rows - 1, np.arange(1, n_rows, dtype=np.int32))
+            self._constraint[:] = -1
 
     def _open_columns(self, face: NDArray[np.bool_]) -> None:
         for column in np.flatnonzero(face != self._open).tolist():
