@@ -25,6 +25,7 @@ def _digest_of_sources() -> str:
 
 
 _SOURCES = _digest_of_sources()
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class _FileEach(IndexDataCacheFile):
@@ -38,6 +39,9 @@ class _FileEach(IndexDataCacheFile):
     The index of one process may then point to the code of the other. That code was compiled for other types,
     and may read integers as floating-point numbers. Without an index, no process can read the code of another
     signature.
+
+    Each file ends with the sha256 of what precedes it, which unpickling ignores. Without it, a damaged file
+    would be run as machine code.
     """
 
     def _name_of(self, key: object) -> str:
@@ -50,9 +54,19 @@ class _FileEach(IndexDataCacheFile):
     def load(self, key: object) -> object:
         try:
             version, found, data = self._load_data(self._name_of(key))
-        except Exception:  # missing, or cut short by a power failure: compile again
+        except Exception:  # missing, damaged, or cut short by a power failure: compile again
             return None
         return data if (version, found) == (self._version, key) else None
+
+    def _dump(self, obj: object) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + hashlib.sha256(content).digest()
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        if hashlib.sha256(content[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
+            raise ValueError(f"{name}: damaged")
+        return super()._load_data(name)
 
 
 class _Cache(FunctionCache):

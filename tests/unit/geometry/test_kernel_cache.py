@@ -106,8 +106,16 @@ def test_two_processes_that_compile_two_types_at_once_never_read_the_code_of_eac
     assert [program.run(dtype) for dtype in ("int64", "float64", "uint64")] == ["7.0 1", "7.0 1", "7.0 0"]
 
 
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2]])
-def test_a_file_of_the_cache_cut_short_is_compiled_again(
+def flipped(content: bytes) -> bytes:
+    """Return the content with one bit of its middle byte changed; the length stays the same."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: b"", lambda content: content[: len(content) // 2], flipped]
+)
+def test_a_damaged_file_of_the_cache_is_compiled_again(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     program = Program(tmp_path)
