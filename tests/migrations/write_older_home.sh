@@ -2,6 +2,7 @@
 #
 # It ran with the commit a967f77 installed, the last one before the rooms moved, and needs the modules of that commit.
 # The archive is kept as it is: test_older_home.py shows that what was written then is still used, unchanged.
+# When the kind of a job that waits in it gets another version, another job is submitted here, with the same commit.
 set -euo pipefail
 out=$1; rm -rf "$out"; mkdir -p "$out"; cd "$out"
 export GROVE_HOME=$out/home
@@ -43,8 +44,9 @@ submit selection selection --param ontology=animals --param n=5 --param observed
 submit summary summary --param ontology=web --param target=8
 submit experiment experiment --param experiment=complete-graph --param quick=true
 submit rebuild rebuild-graph --param request=once
-grove jobs submit locus --param ontology=animals --param observed=n001,n030,n059 --detach --json > waiting.json
-grove jobs submit locus --param ontology=web --param observed=w05,w17 --param parts=4 --param block=4 --detach --json > halfway.json
+grove jobs submit cover --param ontology=web --detach --json > waiting.json
+grove jobs submit locus --param ontology=animals --param observed=n001,n030,n059 --detach --json > waiting_for_older_kind.json
+grove jobs submit distances --param ontology=animals --param block=15 --detach --json > halfway.json
 python - <<'P'  # a worker ended two units of this job and died with a third in its hands
 import json
 from ontology.workspace import Workspace

@@ -24,7 +24,7 @@ REQUESTS = {
 KEYS = {
     "cover": "24431064aecb848add4a594215bc08ff86a2438242c7bf3de0a57b6e344a5b4f",
     "distances": "5105d47b27d22ea736544b9ad7c43d3bc32db0b762b3f1b0088ae7e6d6f24696",
-    "locus": "87ddb11b8a600a28e4475d3b58580ea13ada8dc31b4b0a053224cd670f1e716a",
+    "locus": "282af8bae02d5828f4eeba7c0a356b3db74c8f5588067dca06f44ed7397f52cd",
     "selection": "47cbb03ddd8576101c82327199c65932d5867638fad6669b020cffe17f8ee09c",
     "summary": "e3ca2343ca3f1fdae11f66e7e79fb0a695c855b79dfd18e3a5d27729722ea7dc",
 }

@@ -257,7 +257,7 @@ GOLDEN = {
         "5d7bee50044f334a1a5255b4abefadd5dba2f156888956bb87a564844b3748d5",
     ),
     "locus": (
-        3,
+        4,
         "tree",
         {"method": "pairs", "metric": "graph"},
         {"observed": ["00", "24", "11"]},

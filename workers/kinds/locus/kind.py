@@ -154,7 +154,7 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 
 LOCUS = JobKind(
     name="locus",
-    version=3,
+    version=4,
     complete=_complete,
     plan=_plan,
     execute=_execute,
