@@ -20,10 +20,12 @@ from labelgrove.ontology.errors import InputError, UnknownLabelError, counted, f
 from labelgrove.ontology.spelling import close_to
 from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["Keys", "Texts", "is_name_of", "stored_texts"]
+__all__ = ["Keys", "Texts", "Words", "is_name_of", "stored_texts"]
 
 _MOST_COMPARED = 5_000
 """Largest table whose keys are searched for a spelling similar to an unknown key."""
+_FEW = 256
+"""Keys that are looked up one by one; for more of them, one search for all is faster."""
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
@@ -127,6 +129,37 @@ class Texts(Sequence[str]):
         return f"{type(self).__name__}({shown}{', ...' if len(self) > 3 else ''}; n={len(self)})"
 
 
+class Words:
+    """The bytes of the entries of a table, eight at a time, as numbers that sort like these bytes.
+
+    Attributes
+    ----------
+    length : ndarray of shape (n,), dtype=int64
+        Number of bytes of each entry.
+
+    Notes
+    -----
+    Preparation takes a copy of the blob.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._begin, self.length = texts.offsets[:-1], np.diff(texts.offsets)
+        self._end = len(texts.blob)
+        padded = np.concatenate([texts.blob, np.zeros(8, dtype=np.uint8)])
+        self._numbers: NDArray[np.uint64] = np.ndarray(self._end + 1, "=u8", padded, strides=(1,))
+
+    def of(self, entries: NDArray[np.integer], done: int) -> NDArray[np.uint64]:
+        """Return the eight bytes of each of the `entries` that follow its first `done` bytes.
+
+        Zeros stand for bytes after the end of an entry.
+        """
+        numbers = self._numbers[np.minimum(self._begin[entries] + done, self._end)]
+        if sys.byteorder == "little":
+            numbers = numbers.byteswap()
+        numbers &= _KEPT[np.clip(self.length[entries] - done, 0, 8)]
+        return numbers
+
+
 class Keys(Texts):
     """Unique strings in a fixed order, found by binary search over their bytes.
 
@@ -144,7 +177,7 @@ class Keys(Texts):
     (2, True, False)
     """
 
-    __slots__ = ("_index", "order")
+    __slots__ = ("_index", "_n_requested", "order")
 
     def __init__(self, blob: NDArray[np.uint8], offsets: NDArray[np.int64], order: NDArray[np.int32]) -> None:
         super().__init__(blob, offsets)
@@ -152,6 +185,7 @@ class Keys(Texts):
             raise InputError(f"order: {len(order)} entries for {len(self)} keys; give one for each")
         self.order = order
         self._index: dict[str, int] | None = None
+        self._n_requested = 0
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Keys:
@@ -186,26 +220,18 @@ class Keys(Texts):
         return None
 
     def _ascends(self) -> bool:
-        begin, length = self.offsets[:-1], np.diff(self.offsets)
-        if not length.all():
+        words = Words(self)
+        if not np.diff(self.offsets).all():
             return False
-        # the eight bytes from each place on, as one number; bytes after the end of a key are cut off
-        padded = np.concatenate([self.blob, np.zeros(8, dtype=np.uint8)])
-        numbers: NDArray[np.uint64] = np.ndarray(len(self.blob) + 1, "=u8", padded, strides=(1,))
-        words = _words(numbers[begin], length)[self.order]
         low, high = self.order[:-1], self.order[1:]  # neighbors in the order that are equal so far
-        low_words, high_words = words[:-1], words[1:]
-        for done in range(8, 8 * _WORDS, 8):
+        for done in range(0, 8 * _WORDS, 8):
+            low_words, high_words = words.of(low, done), words.of(high, done)
             if (low_words > high_words).any():
                 return False
             equal = np.flatnonzero(low_words == high_words)
             if not len(equal):
                 return True
             low, high = low[equal], high[equal]
-            low_words, high_words = (
-                _words(numbers[np.minimum(begin[at] + done, len(self.blob))], length[at] - done)
-                for at in (low, high)
-            )
         return all(
             self.bytes_at(i) < self.bytes_at(j) for i, j in zip(low.tolist(), high.tolist(), strict=True)
         )
@@ -258,15 +284,14 @@ class Keys(Texts):
 
         Notes
         -----
-        If more than 2,048 keys are requested, the whole table is decoded into a dictionary, which is kept;
-        fewer keys are searched one by one.
+        O(log n) for each key. Once a quarter as many keys have been requested as there are in the table, the
+        whole table is decoded into a dictionary, which is kept.
         """
         wanted = list(keys)
-        if self._index is None and len(wanted) > 2048:
+        self._n_requested += len(wanted)
+        if self._index is None and self._n_requested > len(self) // 4 + _FEW:
             self._index = {k: i for i, k in enumerate(self)}
-        found = np.fromiter(
-            (self.find(k) if isinstance(k, str) else -1 for k in wanted), dtype=np.int64, count=len(wanted)
-        )
+        found = self._found(wanted)
         absent = [k for k, i in zip(wanted, found.tolist(), strict=True) if i < 0]
         if absent:
             raise UnknownLabelError(
@@ -275,6 +300,28 @@ class Keys(Texts):
                 f"{first_few([repr(k) for k in absent])}{self._named(absent[0], names)}"
             )
         return found
+
+    def _found(self, wanted: list[str]) -> NDArray[np.int64]:
+        """Return the index of each of the keys `wanted`, -1 for those that are absent."""
+        if self._index is None and len(wanted) > _FEW:
+            try:
+                return self._searched(Texts.from_strings(wanted))
+            except InputError:  # one of them cannot be a key; the others are looked up one by one
+                pass
+        found = (self.find(k) if isinstance(k, str) else -1 for k in wanted)
+        return np.fromiter(found, dtype=np.int64, count=len(wanted))
+
+    def _searched(self, wanted: Texts) -> NDArray[np.int64]:
+        """Return the same as `_found`, by one binary search for all entries of `wanted`."""
+        words, wanted_words = Words(self), Words(wanted)
+        low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(self))
+        while len(open_ := np.flatnonzero(low < high)):
+            middle = (low[open_] + high[open_]) // 2
+            above = _compared(words, self.order[middle], wanted_words, open_) < 0
+            low[open_[above]], high[open_[~above]] = middle[above] + 1, middle[~above]
+        found = self.order[np.minimum(low, len(self) - 1)].astype(np.int64)
+        every = np.arange(len(wanted))
+        return np.where(_compared(words, found, wanted_words, every) == 0, found, -1)
 
     def _named(self, key: object, names: Callable[[], Sequence[str]] | None) -> str:
         listed = () if names is None else names()
@@ -290,6 +337,22 @@ class Keys(Texts):
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and self.find(key) >= 0
+
+
+def _compared(
+    words: Words, entries: NDArray[np.integer], others: Words, other_entries: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Return -1, 0 or 1 for each pair of entries: whether the bytes of the first sort before the second."""
+    sign = np.zeros(len(entries), dtype=np.int64)
+    length, other_length = words.length[entries], others.length[other_entries]
+    left, done = np.arange(len(entries)), 0
+    while len(left):
+        one, other = words.of(entries[left], done), others.of(other_entries[left], done)
+        sign[left] = (one > other).astype(np.int64) - (one < other)
+        done += 8
+        left = left[(one == other) & (np.maximum(length[left], other_length[left]) > done)]
+    # bytes after the end count as zeros, which a longer entry may contain
+    return np.where(sign == 0, np.sign(length - other_length), sign)
 
 
 def is_name_of(keys: Sequence[str]) -> str:
@@ -316,20 +379,6 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
     if fault := table.text_fault():
         raise InputError(f"{prefix}.{fault}")
     return table
-
-
-def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Convert `numbers`, which were read from bytes of text, to numbers that sort like these bytes.
-
-    Each entry of `numbers` was read from eight bytes of text, in the byte order of this machine. The same
-    entry of the result has the first of these bytes as its highest byte. Of the eight bytes of entry ``i``,
-    the first ``length[i]`` in the order of the text are kept, and zeros replace the others. If ``length[i]``
-    is negative, none is kept; if it is more than 8, all are kept.
-    """
-    if sys.byteorder == "little":
-        numbers = numbers.byteswap()
-    numbers &= _KEPT[np.clip(length, 0, 8)]
-    return numbers
 
 
 def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -327,9 +327,12 @@ class LabelGraph:
         """Index of the edge from each label to its primary parent, -1 for roots; shape (n_labels,)."""
         if not self.directed:
             raise InputError("this graph is undirected and has no parents; build it with directed=True")
-        first = np.full(self.n_labels, -1, dtype=np.int64)
-        by = np.lexsort((self._key_position[self.edge_parent], self.edge_rank, self.edge_child))[::-1]
-        first[self.edge_child[by]] = by  # the last write wins: the smallest (rank, key)
+        first, child = np.full(self.n_labels, -1, dtype=np.int64), self.edge_child
+        first[child] = np.arange(self.n_edges)
+        several = np.flatnonzero(np.bincount(child)[child] > 1)  # the edges of labels with several parents
+        of = self._key_position[self.edge_parent[several]], self.edge_rank[several], child[several]
+        by = several[np.lexsort(of)[::-1]]
+        first[child[by]] = by  # the last write wins: the smallest (rank, key)
         return _frozen(first)
 
     @cached_property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from labelgrove.adapter.columns.bindingfile import By
+from labelgrove.adapter.columns.textindex import TextIndex
 from labelgrove.ontology.errors import BindingError, InputError, counted
-from labelgrove.ontology.keys import is_name_of
+from labelgrove.ontology.keys import Keys, Texts, is_name_of
 from labelgrove.ontology.spelling import close_words, listed_close
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ Describe = Callable[[int], str]
 
 Elsewhere = Callable[[str], str]
 """Takes a text that means none of the labels; returns what it means elsewhere, or an empty text."""
+
+_Find = Callable[[str], Sequence[int]]
 
 _RULES = ("auto", "key", "name", "position")
 _SHOWN_CANDIDATES = 5
@@ -81,18 +85,28 @@ class LabelNames:
                 f"names: {counted(len(names), 'name')} for {counted(len(keys), 'key')}; give one for each"
             )
         self._keys, self._names, self._describe, self._elsewhere = keys, names, describe, elsewhere
-        self._meant: dict[str, list[int]] = {}
-        if by != "name":
-            self._meant = {key: [i] for i, key in enumerate(keys)}
-        if by != "key" and names is not None:
-            for i, (key, name) in enumerate(zip(keys, names, strict=True)):
-                if by == "name" or name != key:
-                    self._meant.setdefault(name, []).append(i)
+        self._by = by
         self._n_compared = 0
 
     def meant(self, text: str) -> Sequence[int]:
-        """Return the labels that a text may mean: one, none, or several if it is ambiguous."""
-        return self._meant.get(text, ())
+        """Return the labels that a text may mean: one, none, or several if it is ambiguous.
+
+        A key comes first, and then names in the order of the labels.
+        """
+        found = [] if self._by == "name" else list(self._with_key(text))
+        if self._by != "key":
+            found += [i for i in self._with_name(text) if i not in found]
+        return found
+
+    @cached_property
+    def _with_key(self) -> _Find:
+        return _finder(self._keys)
+
+    @cached_property
+    def _with_name(self) -> _Find:
+        if self._names is None or (self._by == "auto" and self._names == self._keys):
+            return _finder(())
+        return _finder(self._names)
 
     def fault(self, text: str) -> str:
         """Return why a text does not mean exactly one label, with advice to the user.
@@ -132,17 +146,38 @@ class LabelNames:
         folded = self._by_folded_spelling.get(_fold(text))
         if folded:
             return listed_close(folded[:_SHOWN_CANDIDATES])
-        self._n_compared += len(self._meant)
+        self._n_compared += len(self._spellings)
         if self._n_compared > _MOST_COMPARED:
             return ""
-        return listed_close(close_words(text, self._meant, _SHOWN_CANDIDATES)) or "; nothing is close to it"
+        return (
+            listed_close(close_words(text, self._spellings, _SHOWN_CANDIDATES)) or "; nothing is close to it"
+        )
 
     @cached_property
     def _by_folded_spelling(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for spelling in self._meant:
+        for spelling in self._spellings:
             found.setdefault(_fold(spelling), []).append(spelling)
         return found
+
+    @cached_property
+    def _spellings(self) -> dict[str, None]:
+        """All texts that mean a label; they are listed only for an error."""
+        keys = () if self._by == "name" else self._keys
+        names = () if self._by == "key" or self._names is None else self._names
+        return dict.fromkeys(chain(keys, names))
+
+
+def _finder(texts: Sequence[str]) -> _Find:
+    """Return a function that returns the indices of the entries that equal a text, ascending."""
+    if isinstance(texts, Keys):
+        return lambda text: (i,) if (i := texts.find(text)) >= 0 else ()
+    if isinstance(texts, Texts):
+        return TextIndex(texts).find
+    places: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        places.setdefault(text, []).append(i)
+    return lambda text: places.get(text, ())
 
 
 def describe_labels(
