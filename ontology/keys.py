@@ -153,7 +153,7 @@ class Words:
 
         Zeros stand for bytes after the end of an entry.
         """
-        numbers = self._numbers[np.minimum(self._begin[entries] + done, self._end)]
+        numbers: NDArray[np.uint64] = self._numbers[np.minimum(self._begin[entries] + done, self._end)]
         if sys.byteorder == "little":
             numbers = numbers.byteswap()
         numbers &= _KEPT[np.clip(self.length[entries] - done, 0, 8)]

@@ -135,7 +135,7 @@ class Competition:
 
     @cached_property
     def _rival_floats(self) -> NDArray[np.float64]:
-        return self.squares[: self.n_rivals].astype(np.float64)
+        return np.asarray(self.squares[: self.n_rivals], dtype=np.float64)
 
     def _rival_sums(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Return the exact sum of each rival.
