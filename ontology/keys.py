@@ -25,7 +25,7 @@ __all__ = ["Keys", "Texts", "Words", "is_name_of", "stored_texts"]
 _MOST_COMPARED = 5_000
 """Largest table whose keys are searched for a spelling similar to an unknown key."""
 _FEW = 256
-"""Keys that are looked up one by one; for more of them, one search for all is faster."""
+"""As many entries are searched or decoded one by one; more of them are faster all at once."""
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
@@ -115,7 +115,10 @@ class Texts(Sequence[str]):
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
         """Return the entries at `indices`, decoded, in the given order."""
-        return tuple(self[int(i)] for i in indices)
+        listed = indices if isinstance(indices, np.ndarray) else np.array(list(indices), dtype=np.int64)
+        if len(listed) <= _FEW:
+            return tuple(self[int(i)] for i in listed)
+        return tuple(Texts(*self._gathered(listed.astype(np.int64))))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Texts):

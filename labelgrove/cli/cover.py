@@ -64,17 +64,19 @@ def cover(
     With --observed, check whether these labels suffice, and list the labels that are not reached.
     """
     if observed is not None:
-        document, text = _check_observed(stored, stored.keys(observed, "observed label"))
-        listed = document["missing"]
+        document, missing, text = _check_observed(stored, stored.keys(observed, "observed label"))
+        field, listed = "missing", missing
     else:
         keys, document, certainty = _cover(stored, identifying, method)
-        listed = document["labels"] = stored.named(keys)
+        field, listed = "labels", keys
         kind = {"must": "that every cover contains"}.get(
             method, "that are an identifying cover" if identifying else "that are a cover"
         )
         text = f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n{stored.examples(keys)}"
+    if as_json or out is not None:  # naming many labels takes longer than finding them
+        document[field] = stored.named(listed)
     if out is not None:
-        rows = [(entry["key"], entry["name"]) for entry in listed]
+        rows = [(entry["key"], entry["name"]) for entry in document[field]]
         write_rows(out, document, ("key", "name"), rows, safe=safe)
     emit(document, as_json, text)
 
@@ -120,10 +122,15 @@ def _needed(stored: StoredSpace) -> MustObserve:
         return must_observe(stored.space)
 
 
-def _check_observed(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+def _check_observed(
+    stored: StoredSpace, keys: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[str, ...], str]:
+    """Return the document about the labels `keys`, the labels that they do not reach, and the text."""
+    import numpy as np
+
     found = stored_locus(stored, keys)
     reached, unique, n = len(found), len(found.unique_index), stored.space.n_labels
-    missing = stored.space.keys.take(sorted(set(range(n)) - set(found.index.tolist())))
+    missing = stored.space.keys.take(np.setdiff1d(np.arange(n), found.index))
     document = stored.document() | {
         "observed": list(keys),
         "status": found.status,
@@ -131,10 +138,9 @@ def _check_observed(stored: StoredSpace, keys: tuple[str, ...]) -> tuple[dict[st
         "is_identifying_cover": unique == n,
         "is_nontrivial": reached > len(keys),
         "size": reached,
-        "missing": stored.named(missing),
     }
     kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
     text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
     if missing:
         text += f"\nnot reached: {stored.examples(missing)}"
-    return document, text
+    return document, missing, text

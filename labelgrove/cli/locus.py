@@ -59,20 +59,21 @@ def locus(
 
     keys = stored.keys(observed, "observed label")
     found = _locus(stored, keys, method)
-    unique = set(found.unique)
     document = stored.document() | {
         "observed": list(keys),
         "method": method,
         "status": found.status,
         "size": len(found),
         "share": len(found) / stored.space.n_labels,
-        "n_unique": len(unique),
-        "members": [entry | {"unique": entry["key"] in unique} for entry in stored.named(found.members)],
+        "n_unique": len(found.unique),
     }
+    if as_json or out is not None:  # naming many labels takes longer than finding them
+        unique = set(found.unique)
+        document["members"] = [e | {"unique": e["key"] in unique} for e in stored.named(found.members)]
     lines = [
         f"{len(keys):,} observed labels reach {share(len(found), stored.space.n_labels)}, "
         f"{CERTAIN[found.status]} ({stored.space.kind} metric)",
-        f"{len(unique):,} of them uniquely",
+        f"{len(found.unique):,} of them uniquely",
         stored.examples(found.members),
     ]
     if witness is not None:
