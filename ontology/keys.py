@@ -90,15 +90,27 @@ class Texts(Sequence[str]):
     def __getitem__(self, i: slice) -> tuple[str, ...]: ...
     def __getitem__(self, i: int | slice) -> str | tuple[str, ...]:
         if isinstance(i, slice):
-            return tuple(self[j] for j in range(*i.indices(len(self))))
+            chosen = range(*i.indices(len(self)))
+            if chosen.step != 1:
+                return tuple(self[j] for j in chosen)
+            return tuple(self._decoded(chosen.start, max(chosen.start, chosen.stop)))
         n = len(self)
         if not -n <= i < n:
             raise IndexError(f"index {i} is outside a table of {n} entries")
         return self.bytes_at(int(i) % n).decode()
 
     def __iter__(self) -> Iterator[str]:
-        data, bounds = self.blob.tobytes(), self.offsets.tolist()
-        return (data[a:b].decode() for a, b in pairwise(bounds))
+        return self._decoded(0, len(self))
+
+    def _decoded(self, start: int, stop: int) -> Iterator[str]:
+        """Return the entries from `start` to `stop` (exclusive); their part of the blob is copied once."""
+        bounds = self.offsets[start : stop + 1]
+        data = self.blob[bounds[0] : bounds[-1]].tobytes()
+        places = pairwise((bounds - bounds[0]).tolist())
+        if data.isascii():  # a byte is a character: decode everything at once
+            text = data.decode()
+            return (text[a:b] for a, b in places)
+        return (data[a:b].decode() for a, b in places)
 
     def subset(self, indices: NDArray[np.int64]) -> Texts:
         """Return the table of the entries at `indices`, in the given order; O(bytes), without decoding."""
