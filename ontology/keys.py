@@ -9,7 +9,7 @@ by binary search.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import pairwise
 from typing import Any, overload
 
@@ -345,8 +345,11 @@ def _words(numbers: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np
 
 
 def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    listed = list(strings)
+    if set(map(type, listed)) == {str} and (joined := "".join(listed)).isascii():
+        return np.frombuffer(joined.encode(), dtype=np.uint8), _offsets(listed)
     parts: list[bytes] = []
-    for i, text in enumerate(strings):
+    for i, text in enumerate(listed):
         if not isinstance(text, str):
             raise InputError(
                 f"entry {i} is {text!r} of type {type(text).__name__}; every entry must be a str"
@@ -357,6 +360,11 @@ def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
             raise InputError(
                 f"entry {i} is {text!r}, which contains a lone surrogate; UTF-8 cannot encode it: remove it"
             ) from None
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), _offsets(parts)
+
+
+def _offsets(parts: Sequence[Sized]) -> NDArray[np.int64]:
+    """Return where each part begins if they are joined, and where the last one ends."""
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
-    return np.frombuffer(b"".join(parts), dtype=np.uint8), offsets
+    return offsets
