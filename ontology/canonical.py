@@ -6,7 +6,7 @@ by number sorts by key.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ __all__ = [
     "LENGTHS",
     "LENGTH_RULE",
     "breadth_first",
+    "check_keys",
     "check_weights",
     "column",
     "deduplicate",
@@ -45,13 +46,18 @@ def sorted_unique(ends: list[str], labels: Iterable[str]) -> list[str]:
     """Return the distinct keys in byte order; raise `InputError` if a value cannot be a key."""
     unique = set(ends)
     unique.update(labels)
-    if set(map(type, unique)) - {str}:
-        key = next(k for k in unique if type(k) is not str)
-        raise InputError(f"label {key!r} is of type {type(key).__name__}; label keys are strings")
-    if "" in unique or "\0" in "\n".join(unique):
-        key = next(k for k in unique if not k or "\0" in k)
-        raise InputError(f"label key {key!r}: a key has at least one character and no NUL")
+    check_keys(unique)
     return sorted(unique)
+
+
+def check_keys(keys: Collection[str]) -> None:
+    """Raise `InputError` if a value cannot be a key."""
+    if set(map(type, keys)) - {str}:
+        key = next(k for k in keys if type(k) is not str)
+        raise InputError(f"label {key!r} is of type {type(key).__name__}; label keys are strings")
+    if "" in keys or "\0" in "\n".join(keys):
+        key = next(k for k in keys if not k or "\0" in k)
+        raise InputError(f"label key {key!r}: a key has at least one character and no NUL")
 
 
 def column(name: str, given: Iterable[Any] | None, n: int, default: float, dtype: type) -> NDArray[Any]:
@@ -88,12 +94,15 @@ def length_fault(weight: NDArray[Any]) -> tuple[int, str] | None:
     return int(weight.argmax()), f"{weight.max()} (all together: {total:g})"
 
 
-def check_weights(weight: NDArray[np.float64], pairs: Sequence[tuple[str, str]]) -> None:
-    """Raise `InputError` if edge lengths break the rules of `length_fault`; the message names the edge."""
+def check_weights(weight: NDArray[np.float64], pair: Callable[[int], tuple[str, str]]) -> None:
+    """Raise `InputError` if edge lengths break the rules of `length_fault`.
+
+    The message names the edge: `pair` returns the keys of the ends of an edge, given its index.
+    """
     fault = length_fault(weight)
     if fault is not None:
         i, what = fault
-        raise InputError(f"weights: {what} at pair {i} {tuple(pairs[i])!r}; {LENGTH_RULE}")
+        raise InputError(f"weights: {what} at pair {i} {pair(i)!r}; {LENGTH_RULE}")
 
 
 def deduplicate(

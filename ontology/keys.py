@@ -9,7 +9,7 @@ by binary search.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import pairwise
 from typing import Any, overload
 
@@ -92,15 +92,27 @@ class Texts(Sequence[str]):
     def __getitem__(self, i: slice) -> tuple[str, ...]: ...
     def __getitem__(self, i: int | slice) -> str | tuple[str, ...]:
         if isinstance(i, slice):
-            return tuple(self[j] for j in range(*i.indices(len(self))))
+            chosen = range(*i.indices(len(self)))
+            if chosen.step != 1:
+                return tuple(self[j] for j in chosen)
+            return tuple(self._decoded(chosen.start, max(chosen.start, chosen.stop)))
         n = len(self)
         if not -n <= i < n:
             raise IndexError(f"index {i} is outside a table of {n} entries")
         return self.bytes_at(int(i) % n).decode()
 
     def __iter__(self) -> Iterator[str]:
-        data, bounds = self.blob.tobytes(), self.offsets.tolist()
-        return (data[a:b].decode() for a, b in pairwise(bounds))
+        return self._decoded(0, len(self))
+
+    def _decoded(self, start: int, stop: int) -> Iterator[str]:
+        """Return the entries from `start` to `stop` (exclusive); their part of the blob is copied once."""
+        bounds = self.offsets[start : stop + 1]
+        data = self.blob[bounds[0] : bounds[-1]].tobytes()
+        places = pairwise((bounds - bounds[0]).tolist())
+        if data.isascii():  # a byte is a character: decode everything at once
+            text = data.decode()
+            return (text[a:b] for a, b in places)
+        return (data[a:b].decode() for a, b in places)
 
     def subset(self, indices: NDArray[np.int64]) -> Texts:
         """Return the table of the entries at `indices`, in the given order; O(bytes), without decoding."""
@@ -385,8 +397,11 @@ def stored_texts(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Texts:
 
 
 def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    listed = list(strings)
+    if set(map(type, listed)) == {str} and (joined := "".join(listed)).isascii():
+        return np.frombuffer(joined.encode(), dtype=np.uint8), _offsets(listed)
     parts: list[bytes] = []
-    for i, text in enumerate(strings):
+    for i, text in enumerate(listed):
         if not isinstance(text, str):
             raise InputError(
                 f"entry {i} is {text!r} of type {type(text).__name__}; every entry must be a str"
@@ -397,6 +412,11 @@ def _encode(strings: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64
             raise InputError(
                 f"entry {i} is {text!r}, which contains a lone surrogate; UTF-8 cannot encode it: remove it"
             ) from None
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), _offsets(parts)
+
+
+def _offsets(parts: Sequence[Sized]) -> NDArray[np.int64]:
+    """Return where each part begins if they are joined, and where the last one ends."""
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
-    return np.frombuffer(b"".join(parts), dtype=np.uint8), offsets
+    return offsets

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.canonical import (
     breadth_first,
+    check_keys,
     check_weights,
     column,
     deduplicate,
@@ -163,10 +164,76 @@ class LabelGraph:
             raise InputError("pairs and labels are empty; a label graph needs at least one label")
         position = {k: i for i, k in enumerate(ordered)}  # position by key: the order of UTF-8 bytes
         flat = np.fromiter(map(position.__getitem__, ends), dtype=np.int32, count=2 * n_pairs)
-        child, parent = flat[0::2].copy(), flat[1::2].copy()
-        weight = column("weights", weights, n_pairs, 1.0, np.float64)
-        rank = column("ranks", ranks, n_pairs, 0, np.int32)
-        check_weights(weight, pair_list)
+        return cls._numbered(ordered, flat[0::2].copy(), flat[1::2].copy(), weights, names, ranks, directed)
+
+    @classmethod
+    def from_numbered(
+        cls,
+        keys: list[str],
+        child: NDArray[np.integer],
+        parent: NDArray[np.integer],
+        *,
+        weights: Iterable[float] | None = None,
+        names: Mapping[str, str] | None = None,
+        ranks: Iterable[int] | None = None,
+        directed: bool = True,
+    ) -> LabelGraph:
+        """Build the graph that `from_edges` builds, from sorted keys and edges between their positions.
+
+        Parameters
+        ----------
+        keys : list of str
+            The keys of all labels, each once, in ascending order.
+        child, parent : ndarray of shape (n_pairs,), dtype=int
+            Positions in `keys` of the ends of each edge.
+        weights, names, ranks, directed
+            As for `from_edges`.
+
+        Raises
+        ------
+        InputError
+            If `keys` is not sorted, if an edge ends outside it, and for everything that `from_edges` refuses.
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_numbered(["elm", "oak", "tree"], np.array([0, 1]), np.array([2, 2]))
+        >>> graph == LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+        True
+        """
+        if not keys:
+            raise InputError("keys is empty; a label graph needs at least one label")
+        check_keys(keys)
+        for before, key in itertools.pairwise(keys):
+            if before >= key:
+                raise InputError(f"keys: {key!r} after {before!r}; give each key once, in ascending order")
+        for name, ends in (("child", child), ("parent", parent)):
+            outside = np.flatnonzero((ends < 0) | (ends >= len(keys)))
+            if len(outside):
+                raise InputError(
+                    f"{name}: {int(ends[outside[0]])} at pair {int(outside[0])} is outside "
+                    f"0..{len(keys) - 1}; give positions in keys"
+                )
+        if len(child) != len(parent):
+            raise InputError(f"parent: {len(parent)} entries for {len(child)} children; give one for each")
+        return cls._numbered(
+            keys, child.astype(np.int32), parent.astype(np.int32), weights, names, ranks, directed
+        )
+
+    @classmethod
+    def _numbered(
+        cls,
+        ordered: list[str],
+        child: NDArray[np.int32],
+        parent: NDArray[np.int32],
+        weights: Iterable[float] | None,
+        names: Mapping[str, str] | None,
+        ranks: Iterable[int] | None,
+        directed: bool,
+    ) -> LabelGraph:
+        """Build a graph from edges whose ends are positions in `ordered`, the keys in byte order."""
+        weight = column("weights", weights, len(child), 1.0, np.float64)
+        rank = column("ranks", ranks, len(child), 0, np.int32)
+        check_weights(weight, lambda i: (ordered[int(child[i])], ordered[int(parent[i])]))
         loops = np.flatnonzero(child == parent)
         if len(loops):
             raise InputError(

@@ -16,6 +16,7 @@ __all__ = [
     "MAX_KEY_BYTES",
     "ROWS_TOGETHER",
     "check_keys",
+    "edge_arrays",
     "edge_columns",
     "fold",
     "graph_from_tables",
@@ -23,6 +24,7 @@ __all__ = [
     "label_columns",
     "no_graph",
     "uid",
+    "uid_array",
 ]
 
 MAX_KEY_BYTES = 4096
@@ -53,6 +55,19 @@ def fold(text: str) -> str:
         return text.lower().strip()
     compatible = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", compatible).strip()
+
+
+def uid_array(graph: LabelGraph) -> Any:
+    """Return the `uid` of every label as an Arrow array of texts, without a Python object for each."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    offsets, blob = (
+        pyarrow.py_buffer(np.ascontiguousarray(a)) for a in (graph.keys.offsets, graph.keys.blob)
+    )
+    keys = pyarrow.LargeStringArray.from_buffers(graph.n_labels, offsets, blob)
+    prefix, separator = (pyarrow.scalar(text, pyarrow.large_string()) for text in (uid(graph.digest, ""), ""))
+    return pc.binary_join_element_wise(prefix, keys, separator)
 
 
 def check_keys(graph: LabelGraph) -> None:
@@ -105,6 +120,17 @@ def edge_columns(graph: LabelGraph, start: int, stop: int) -> dict[str, list[Any
         ends = [[uid(graph.digest, k) for k in graph.keys.take(side)] for side in (child, parent)]
     weight, rank = graph.edge_weight[part].tolist(), graph.edge_rank[part].tolist()
     return {"child": ends[0], "parent": ends[1], "weight": weight, "rank": rank}
+
+
+def edge_arrays(graph: LabelGraph, uids: Any, start: int, stop: int) -> dict[str, Any]:
+    """Return the columns of `edge_columns` as arrays; `uids` is the result of `uid_array`."""
+    part = slice(start, stop)
+    return {
+        "child": uids.take(graph.edge_child[part]),
+        "parent": uids.take(graph.edge_parent[part]),
+        "weight": graph.edge_weight[part],
+        "rank": graph.edge_rank[part].astype(np.int64),
+    }
 
 
 def graph_from_tables(digest: str, layout: str, labels: Any, edges: Any) -> LabelGraph:

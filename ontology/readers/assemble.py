@@ -81,15 +81,14 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
     names = _check_names(edges, found)
     if recorder.has_errors:
         return None
-    child, parent = edges.child.tolist(), edges.parent.tolist()
-    keys = edges.keys
-    graph = LabelGraph.from_edges(
-        [(keys[c], keys[p]) for c, p in zip(child, parent, strict=True)],
+    graph = LabelGraph.from_numbered(
+        edges.keys,
+        edges.child,
+        edges.parent,
         weights=edges.weight,
         names=names or None,
         ranks=edges.rank,
         directed=edges.directed,
-        labels=keys,
     )
     return _as_stated(graph, found)
 

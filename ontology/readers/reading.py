@@ -153,7 +153,7 @@ def read(
     )
     if strict and graph is None:
         raise DefectsError(_summary(report), report=report)
-    kept = set(graph.keys) if graph else set()
+    kept = set(graph.keys) if graph and (found.definitions or found.classes) else set()
     return ReadResult(
         graph,
         report,

@@ -29,7 +29,7 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
 )
 from labelgrove.ontology.graph.embedded.parquetfiles import path_literal, result_columns, write_parquet
 from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
-from labelgrove.ontology.graph.labeltables import edge_columns, is_part, label_columns
+from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_columns, uid_array
 from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.userqueries import sandbox
@@ -112,7 +112,7 @@ class EmbeddedEngine(Engine):
             labels, edges = Path(folder, "labels.parquet"), Path(folder, "edges.parquet")
             write_parquet(labels, graph.n_labels, partial(label_columns, graph, name))
             if graph.n_edges:
-                write_parquet(edges, graph.n_edges, partial(edge_columns, graph))
+                write_parquet(edges, graph.n_edges, partial(edge_arrays, graph, uid_array(graph)))
             with self.file.writing(graph.n_labels + graph.n_edges) as connection:
                 if _runner(connection)("count_labels", version=graph.digest).rows[0][0]:
                     return  # another process loaded it before this one had the lock

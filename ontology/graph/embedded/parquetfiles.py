@@ -15,8 +15,11 @@ from labelgrove.ontology.graph.resultschema import result_schema
 
 __all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
 
-Columns = Callable[[int, int], Mapping[str, list[Any]]]
-"""Takes ``start`` and ``stop``; returns rows ``start`` to ``stop`` (exclusive), one list for each column."""
+Columns = Callable[[int, int], Mapping[str, Any]]
+"""Takes ``start`` and ``stop``; returns rows ``start`` to ``stop`` (exclusive).
+
+Each column is a list, a numpy array or an Arrow array.
+"""
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:

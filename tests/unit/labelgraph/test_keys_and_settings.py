@@ -26,6 +26,11 @@ def test_texts_hold_what_they_were_given(strings):
     assert table == Texts(table.blob, table.offsets)
 
 
+@given(STRINGS | st.lists(st.text("ab")), st.slices(12))
+def test_slices_of_texts_are_those_of_a_list(strings, part):
+    assert list(Texts.from_strings(strings)[part]) == strings[part]
+
+
 @given(
     st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=True, max_size=40), st.text(max_size=4)
 )

@@ -264,3 +264,46 @@ def test_a_snapshot_of_another_format_is_refused_with_the_remedy():
     arrays, metadata = LabelGraph.grid((2, 2)).to_arrays()
     with pytest.raises(ArtifactError, match="ingest the source again"):
         LabelGraph.from_arrays(arrays, metadata | {"format": "labelgrove/labelgraph/99"})
+
+
+@given(
+    st.sets(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=3), min_size=2
+    ),
+    st.booleans(),
+    st.data(),
+)
+def test_numbered_edges_give_the_graph_of_their_pairs(labels, directed, data):
+    keys = sorted(labels)
+    ends = st.tuples(st.integers(1, len(keys) - 1), st.integers(0, len(keys) - 2)).filter(
+        lambda e: e[0] > e[1]
+    )
+    edges = data.draw(st.lists(ends, unique=True))
+    ranks = data.draw(st.lists(st.integers(0, 3), min_size=len(edges), max_size=len(edges)))
+    child, parent = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    found = LabelGraph.from_numbered(
+        keys, child, parent, ranks=ranks, names={keys[0]: "first"}, directed=directed
+    )
+    pairs = [(keys[c], keys[p]) for c, p in edges]
+    wanted = LabelGraph.from_edges(
+        pairs, ranks=ranks, names={keys[0]: "first"}, directed=directed, labels=keys
+    )
+    assert found.digest == wanted.digest
+
+
+@pytest.mark.parametrize(
+    ("keys", "child", "parent", "message"),
+    [
+        ([], [], [], "keys is empty"),
+        (["b", "a"], [0], [1], "keys: 'a' after 'b'; give each key once, in ascending order"),
+        (["a", "a"], [0], [1], "keys: 'a' after 'a'"),
+        (["", "a"], [0], [1], "label key ''"),
+        (["a", "b"], [2], [1], r"child: 2 at pair 0 is outside 0\.\.1"),
+        (["a", "b"], [0, 1], [1, -1], r"parent: -1 at pair 1 is outside 0\.\.1"),
+        (["a", "b"], [0], [1, 1], "parent: 2 entries for 1 children"),
+        (["a", "b"], [1], [1], "'b' is its own parent"),
+    ],
+)
+def test_numbered_edges_that_are_no_graph_are_refused(keys, child, parent, message):
+    with pytest.raises(InputError, match=message):
+        LabelGraph.from_numbered(keys, np.array(child, dtype=np.int64), np.array(parent, dtype=np.int64))
