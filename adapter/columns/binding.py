@@ -82,6 +82,7 @@ def bind(
     if by == "position":
         return _by_position(listed, len(keys))
     found, problems, unknown = _match(listed, LabelNames(keys, names, by, describe, elsewhere), by)
+    what = _unbound(len(problems), len(listed), len(keys))
     missing = np.setdiff1d(np.arange(len(keys)), found)
     problems += [
         f"no column stands for the observed label {key_and_name(int(i), keys, names)}; add it to the columns"
@@ -92,7 +93,7 @@ def bind(
             f"the bundle was built for {len(keys)} observed labels; for the classes of another model build "
             "another: grove bundle build ONTOLOGY NAME --observed FILE, or build_bundle(graph, columns)"
         )
-    _refuse(problems, unknown, _unbound(len(listed), len(keys)), by)
+    _refuse(problems, unknown, what, by)
     order = np.empty(len(keys), dtype=np.int64)
     order[found] = np.arange(len(listed))
     return order
@@ -156,7 +157,7 @@ def find_labels(
         return _by_position(listed, len(keys))
     known = LabelNames(keys, names, by, describe, elsewhere)
     found, problems, unknown = _match(listed, known, by, what)
-    _refuse(problems, unknown, _unbound(len(listed), len(keys), what), by)
+    _refuse(problems, unknown, _unbound(len(problems), len(listed), len(keys), what), by)
     return found
 
 
@@ -296,9 +297,10 @@ def _match(
     return np.array(list(first), dtype=np.int64), problems, unknown
 
 
-def _unbound(n_columns: int, n_labels: int, what: str = "column") -> str:
+def _unbound(n_faults: int, n_columns: int, n_labels: int, what: str = "column") -> str:
     verb = "bound to" if what == "column" else "found among"
-    return f"{counted(n_columns, what)} cannot be {verb} {counted(n_labels, 'label')}"
+    of = f"{n_faults:,} of " if 0 < n_faults < n_columns else ""
+    return f"{of}{counted(n_columns, what)} cannot be {verb} {counted(n_labels, 'label')}"
 
 
 def _refuse(problems: list[str], unknown: list[str], what: str, by: By) -> None:

@@ -92,7 +92,7 @@ def test_every_fault_is_listed_in_one_error():
     with pytest.raises(BindingError) as caught:
         bind(["crane", "Tabby_Cat", "n1", "n1", "zzzzzz"], KEYS, NAMES)
     text = str(caught.value)
-    assert "5 columns cannot be bound to 4 labels" in text
+    assert "4 of 5 columns cannot be bound to 4 labels" in text
     assert "column 0 'crane' is ambiguous: 'n1' (crane), 'n2' (crane); give the key" in text
     assert "column 1 'Tabby_Cat' is unknown; close to it: 'tabby cat'" in text
     assert "column 3 'n1' repeats column 2 'n1'" in text
