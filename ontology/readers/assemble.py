@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import unicodedata
@@ -29,6 +30,7 @@ __all__ = ["assemble"]
 LONGEST_KEY = 4000
 """Length in bytes of the longest key that the graph stores can index."""
 
+_WORDY = re.compile("[A-Z ]")  # without these, no two different ASCII keys look alike
 _CONTROL = re.compile(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -130,11 +132,15 @@ def _numbered(found: Collector) -> Edges:
     The result also contains a line number for each label: the number of the line that declares the label or,
     if there is none, the number of the first line with an edge of the label.
     """
-    keys = sorted({*found.child, *found.parent, *found.labels})  # code points and UTF-8 bytes sort alike
-    position = {key: i for i, key in enumerate(keys)}
     n = len(found.child)
-    child = np.fromiter(map(position.__getitem__, found.child), dtype=np.int64, count=n)
-    parent = np.fromiter(map(position.__getitem__, found.parent), dtype=np.int64, count=n)
+    child, parent = np.array(found.child, dtype=np.int64), np.array(found.parent, dtype=np.int64)
+    used = np.zeros(len(found.numbers), dtype=bool)  # an end that was repaired may have no edge left
+    used[child] = used[parent] = True
+    ends = itertools.compress(found.numbers, used.tolist())
+    keys = sorted({*ends, *found.labels})  # code points and UTF-8 bytes sort alike
+    position = {key: i for i, key in enumerate(keys)}
+    placed = np.fromiter((position.get(key, -1) for key in found.numbers), np.int64, len(found.numbers))
+    child, parent = placed[child], placed[parent]
     line = np.array(found.line, dtype=np.int64)
     first_line = np.full(len(keys), np.iinfo(np.int64).max)
     np.minimum.at(first_line, child, line)
@@ -166,6 +172,8 @@ def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
     Reported are keys that are too long, that contain control characters or invisible characters, or that look
     alike.
     """
+    if _are_plain(edges.keys):
+        return edges
     kept = np.ones(edges.n_labels, dtype=bool)
     forms: dict[str, int] = {}
     for i, key in enumerate(edges.keys):
@@ -189,6 +197,15 @@ def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
             text = f"{edges.keys[late]!a} beside {edges.keys[early]!a} (line {edges.first_line[early]})"
             recorder.add("look-alike-keys", edges.file, int(edges.first_line[late]), text)
     return edges.restrict(kept)
+
+
+def _are_plain(keys: list[str]) -> bool:
+    """Return whether a fast check finds that all keys are ASCII text without a defect."""
+    text = "".join(keys)
+    if not text.isascii() or "\0" in text or _CONTROL.search(text):
+        return False
+    forms = {" ".join(key.casefold().split()) for key in keys} if _WORDY.search(text) else set(keys)
+    return len(forms) == len(keys) and len(max(keys, key=len, default="")) <= LONGEST_KEY // 4
 
 
 def _drop_self_loops(edges: Edges, recorder: Recorder) -> Edges:

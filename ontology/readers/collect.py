@@ -9,12 +9,14 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import MARKS
 
-__all__ = ["Collector", "Options", "parse_weight"]
+__all__ = ["Collector", "KeyNumbers", "Options", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -71,6 +73,14 @@ class Options:
             )
 
 
+class KeyNumbers(dict[str, int]):
+    """Number of each key, from 0, in the order in which keys were first looked up."""
+
+    def __missing__(self, key: str) -> int:
+        number = self[key] = len(self)
+        return number
+
+
 @dataclass
 class Collector:
     """Edges, labels and texts of one source, as its reader finds them.
@@ -81,8 +91,10 @@ class Collector:
         Path of the file with the edges, as reports show it.
     recorder : Recorder
         Records the defects that the reader finds.
-    child, parent : list of str
-        Ends of each edge.
+    numbers : KeyNumbers
+        Numbers of all keys that are or were ends of an edge.
+    child, parent : array of int
+        Numbers of the ends of each edge.
     line : array of int
         Line of each edge.
     rank : dict of edge index to int
@@ -103,8 +115,9 @@ class Collector:
 
     file: str
     recorder: Recorder
-    child: list[str] = field(default_factory=list)
-    parent: list[str] = field(default_factory=list)
+    numbers: KeyNumbers = field(default_factory=KeyNumbers)
+    child: array[int] = field(default_factory=lambda: array("i"))
+    parent: array[int] = field(default_factory=lambda: array("i"))
     line: array[int] = field(default_factory=lambda: array("q"))
     rank: dict[int, int] = field(default_factory=dict)
     weight: dict[int, float] = field(default_factory=dict)
@@ -127,15 +140,25 @@ class Collector:
             self.rank[len(self.child)] = rank
         if weight != 1.0:
             self.weight[len(self.child)] = weight
-        self.child.append(child)
-        self.parent.append(parent)
+        self.child.append(self.numbers[child])
+        self.parent.append(self.numbers[parent])
         self.line.append(line)
 
     def edges(self, children: list[str], parents: list[str], first_line: int) -> None:
         """Add edges of rank 0 and length 1 from consecutive lines."""
-        self.child += children
-        self.parent += parents
+        self.child.extend(map(self.numbers.__getitem__, children))
+        self.parent.extend(map(self.numbers.__getitem__, parents))
         self.line.extend(range(first_line, first_line + len(children)))
+
+    def children(self) -> set[str]:
+        """Return the keys of all labels that are the child of an edge."""
+        keys = list(self.numbers)
+        return {keys[number] for number in set(self.child)}
+
+    def parents(self) -> set[str]:
+        """Return the keys of all labels that are the parent of an edge."""
+        keys = list(self.numbers)
+        return {keys[number] for number in set(self.parent)}
 
     def describe(self, key: str, line: int) -> None:
         """Record that a line of the source describes the label `key`; see `report_undescribed`."""
@@ -170,12 +193,14 @@ class Collector:
     def report_undescribed(self) -> None:
         """Report parents for which `describe` was not called: no record of the source describes them."""
         key_of: dict[str, str] = {}
-        for i, (parent, line) in enumerate(zip(self.parent, self.line, strict=True)):
+        keys = list(self.numbers)
+        for i, number in self._first_edges():
+            parent, line = keys[number], self.line[i]
             if parent in self.labels:
                 continue
             self.labels[parent] = line
             if parent.casefold() in _PLACEHOLDERS:
-                self.defect("placeholder-parent", line, f"{self.child[i]} under {parent}")
+                self.defect("placeholder-parent", line, f"{keys[self.child[i]]} under {parent}")
                 continue
             if not key_of:
                 key_of = {name: key for key, name in reversed(self.names.items())}
@@ -189,14 +214,27 @@ class Collector:
         ``decimal-parent`` is ``warn``, the parents are not replaced.
         """
         keeps = self.recorder.policy("decimal-parent") == "warn"
-        for i, parent in enumerate(self.parent):
+        keys = list(self.numbers)
+        wholes: dict[int, str] = {}  # number of a parent -> key that is written instead
+        for _, number in self._first_edges():
+            parent = keys[number]
             whole = parent.rstrip("0").removesuffix(".") if parent.endswith("0") and "." in parent else ""
             if _WHOLE.fullmatch(whole) and whole in known and parent not in known:
-                self.defect(
-                    "decimal-parent", self.line[i], f"{self.child[i]} under {parent}; the id is {whole}"
-                )
+                wholes[number] = whole
+        if not wholes:
+            return
+        for i, number in enumerate(self.parent):
+            if number in wholes:
+                text = f"{keys[self.child[i]]} under {keys[number]}; the id is {wholes[number]}"
+                self.defect("decimal-parent", self.line[i], text)
                 if not keeps:
-                    self.parent[i] = whole
+                    self.parent[i] = self.numbers[wholes[number]]
+
+    def _first_edges(self) -> list[tuple[int, int]]:
+        """Return (index of its first edge, number) of each parent, in the order of the edges."""
+        numbers, first = np.unique(np.array(self.parent), return_index=True)
+        by = np.argsort(first)
+        return list(zip(first[by].tolist(), numbers[by].tolist(), strict=True))
 
     def place(self, label: str, parent: str | None, line: int) -> str:
         """Add a label below its parent, and return its key.

@@ -18,6 +18,7 @@ __all__ = ["Edges", "break_loops", "check_direction", "drop_shortcuts", "settle_
 
 _SEARCH_LIMIT = 1_000_000
 _SHOWN = 8
+_BULK_LEVELS = 64  # enough for a real hierarchy
 
 
 @dataclass(frozen=True)
@@ -270,19 +271,37 @@ def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
 
 
 def _levels(edges: Edges, n_parents: NDArray[np.int64]) -> list[int]:
-    """Return the number of edges on the longest path from each label up to a root; there must be no loop."""
-    order = np.argsort(edges.parent, kind="stable")
-    begin = np.searchsorted(edges.parent[order], np.arange(edges.n_labels + 1)).tolist()
-    children = edges.child[order].tolist()
-    waiting = n_parents.tolist()
-    level = [0] * edges.n_labels
-    ready = [v for v, n in enumerate(waiting) if n == 0]
+    """Return the number of edges on the longest path from each label up to a root; there must be no loop.
+
+    A label is ready when the levels of all its parents are known. Labels that become ready together have the
+    same level, so whole levels are taken at a time; what many of them leave over is taken label by label.
+    """
+    levels = np.zeros(edges.n_labels, dtype=np.int64)
+    left = n_parents  # parents of each label that were not taken yet
+    child, parent = edges.child, edges.parent
+    first = np.flatnonzero(left == 0)
+    for level in range(1, _BULK_LEVELS):
+        taken = np.zeros(edges.n_labels, dtype=bool)
+        taken[first] = True
+        gone = taken[parent]
+        less = np.bincount(child[gone], minlength=edges.n_labels)
+        left = left - less
+        first = np.flatnonzero((left == 0) & (less > 0))
+        levels[first] = level
+        child, parent = child[~gone], parent[~gone]
+        if not len(child):
+            found: list[int] = levels.tolist()
+            return found
+    order = np.argsort(parent, kind="stable")
+    begin = np.searchsorted(parent[order], np.arange(edges.n_labels + 1)).tolist()
+    children = child[order].tolist()
+    waiting, level_of, ready = left.tolist(), levels.tolist(), first.tolist()
     while ready:
         v = ready.pop()
-        below = level[v] + 1
+        below = level_of[v] + 1
         for c in children[begin[v] : begin[v + 1]]:
-            level[c] = max(level[c], below)
+            level_of[c] = max(level_of[c], below)
             waiting[c] -= 1
             if waiting[c] == 0:
                 ready.append(c)
-    return level
+    return level_of

@@ -26,18 +26,19 @@ from labelgrove.ontology.readers.formats.tableheader import (
     read_header,
     sampled_layout,
 )
-from labelgrove.ontology.readers.text.cells import MARKS, sample_delimiter, split_cells
+from labelgrove.ontology.readers.text.cells import MARKS, sample_delimiter, split_cells, split_pairs
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["read_edges"]
 
 _SAMPLE = 50
-# A block that contains any of these cannot simply be split: comments, quotes, blanks around cells.
+# A block that contains any of these cannot simply be split: quotes, and blanks that are not the delimiter.
+_BLANKS = r"\x0b\x0c\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _UNPLAIN = {
-    "space": re.compile(r"^#|,", re.MULTILINE),
-    "tab": re.compile(r'^#|["\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
-    "comma": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
-    "semicolon": re.compile(r'^#|["\t\x0b\x0c\x1c-\x1f ]', re.MULTILINE),
+    "space": re.compile(f"[,\t{_BLANKS}]"),
+    "tab": re.compile(f'[" {_BLANKS}]'),
+    "comma": re.compile(f'["\t {_BLANKS}]'),
+    "semicolon": re.compile(f'["\t {_BLANKS}]'),
 }
 
 
@@ -53,13 +54,17 @@ def read_edges(path: Path, into: Collector, options: Options) -> None:
     delimiter = options.delimiter or told or sample_delimiter(sample)
     reader = _Reader(into, options, delimiter, sample)
     for number, lines in itertools.chain([first], blocks):
-        columns = _plain_columns(lines, delimiter, reader.layout)
+        done = 0
+        while reader.layout is None and done < len(lines):  # until the layout is known
+            reader.take(lines[done], number + done)
+            done += 1
+        rest = lines[done:]
+        columns = _plain_columns(rest, delimiter, reader.layout)
         if columns:
-            into.edges(*columns, number)
+            into.edges(*columns, number + done)
             continue
-        for at, line in enumerate(lines, number):
-            if _is_record(line):
-                reader.take(line, at)
+        for at, line in enumerate(rest, number + done):
+            reader.take(line, at)
         if reader.is_foreign:
             return
     reader.close()
@@ -79,14 +84,14 @@ def _plain_columns(
     """
     if layout is None or layout.width != 2 or layout.of_labels:
         return None
+    mark = MARKS[delimiter] or " "
+    cells = split_pairs(lines, mark)
     text = "\n".join(lines)
-    if _UNPLAIN[delimiter].search(text) or not (text.isascii() or delimiter == "space"):
+    if cells is None or text[0] == "#" or "\n#" in text or _UNPLAIN[delimiter].search(text):
         return None
-    rows = [line.split(MARKS[delimiter]) for line in lines]
-    if set(map(len, rows)) != {2} or list(layout.header) in rows:
+    if layout.header and mark.join(layout.header) in lines:
         return None
-    children, parents = [row[layout.child] for row in rows], [row[layout.parent] for row in rows]
-    return None if "" in children or "" in parents else (children, parents)
+    return cells[layout.child :: 2], cells[layout.parent :: 2]
 
 
 class _Reader:
@@ -103,7 +108,9 @@ class _Reader:
         self.is_foreign = False
 
     def take(self, line: str, at: int) -> None:
-        """Read a line that is not a comment."""
+        """Read a line; pass over comments and blank lines."""
+        if not _is_record(line):
+            return
         cells = self._split(line, at)
         if cells is None or self.is_foreign:
             return
@@ -122,7 +129,7 @@ class _Reader:
         if layout.of_labels and layout.name is not None:
             into.report_unnamed()
         if into.directed:
-            into.report_decimals(into.labels if layout.of_labels else set(into.child))
+            into.report_decimals(into.labels if layout.of_labels else into.children())
         if layout.of_labels and not layout.undirected:
             into.report_undescribed()
         if self._options.relation is not None:

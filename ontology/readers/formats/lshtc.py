@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.text.cells import split_pairs
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["read_lshtc"]
@@ -25,6 +26,10 @@ _LIST = re.compile(r"[^\s,]+(?:, ?[^\s,]+)*")
 def read_lshtc(path: Path, into: Collector, options: Options) -> None:
     """Read a category hierarchy and, if `options` names it, its labels file into a collector."""
     for number, lines in Lines(path, into.recorder).blocks():
+        plain = _plain_cells(lines)
+        if plain:
+            into.edges(plain[1::2], plain[0::2], number)
+            continue
         for at, line in enumerate(lines, number):
             cells = line.split()
             if not cells or line[0] == "#":
@@ -37,6 +42,21 @@ def read_lshtc(path: Path, into: Collector, options: Options) -> None:
                 into.edge(child, parent, at)
     if options.labels is not None:
         into.classes = _classes(options.labels, into)
+
+
+def _plain_cells(lines: list[str]) -> list[str] | None:
+    """Return the cells of `lines`, two a line, if a fast check finds that all are keys as they are.
+
+    Return None if there may be anything else: the caller then reads the lines one by one.
+    """
+    cells = split_pairs(lines, " ")
+    if cells is None or len(max(cells, key=len)) >= len(_LARGEST):
+        return None
+    digits = "".join(cells)
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    zeros = any(cell[0] == "0" and cell != "0" for cell in cells)
+    return None if zeros else cells
 
 
 def _category(text: str, into: Collector, file: str, at: int) -> str | None:
@@ -56,8 +76,8 @@ def _category(text: str, into: Collector, file: str, at: int) -> str | None:
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
     """Return the classes in a labels file, sorted by key; report and leave out those not in the hierarchy."""
     source = Lines(path, into.recorder)
-    known = {*into.child, *into.parent}
-    above = set(into.parent)
+    above = into.parents()
+    known = into.children() | above
     first: dict[str, int] = {}
     for number, lines in source.blocks():
         for at, line in enumerate(lines, number):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-__all__ = ["LONGEST_CELL", "MARKS", "sample_delimiter", "split_cells", "write_cell"]
+__all__ = ["LONGEST_CELL", "MARKS", "sample_delimiter", "split_cells", "split_pairs", "write_cell"]
 
 MARKS: Mapping[str, str | None] = MappingProxyType(
     {"tab": "\t", "comma": ",", "semicolon": ";", "space": None}
@@ -49,6 +50,20 @@ def split_cells(line: str, delimiter: str) -> list[str] | None:
         return next(csv.reader([line], delimiter=mark, strict=True, skipinitialspace=True))
     except csv.Error:
         return None
+
+
+def split_pairs(lines: list[str], mark: str) -> list[str] | None:
+    """Return the cells of all lines in one list, if every line is two cells with one `mark` between them.
+
+    Return None if a line has another number of marks, or an empty cell. Cells are not checked otherwise.
+
+    >>> split_pairs(["a,b", "c,d"], ","), split_pairs(["a,b", ",d"], ","), split_pairs(["a,b,c", "d"], ",")
+    (['a', 'b', 'c', 'd'], None, None)
+    """
+    if set(map(str.count, lines, itertools.repeat(mark))) != {1}:
+        return None
+    cells = mark.join(lines).split(mark)
+    return None if "" in cells else cells
 
 
 def write_cell(text: str, delimiter: str) -> str:

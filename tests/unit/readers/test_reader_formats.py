@@ -119,7 +119,7 @@ class TestEdgeLists:
         assert fast.report == slow.report
 
     @pytest.mark.parametrize(
-        "odd", ["#x,y", 'a,"b"', "a,b ", "a", "a,", "p,c", "", "a,b,c", "é,b", "a\x1c,b"]
+        "odd", ["#x,y", 'a,"b"', "a,b ", "a", "a,", "p,c", "", "a,b,c", "a\xa0,b", "a\x1c,b", "a,b\u3000"]
     )
     def test_a_block_with_anything_odd_takes_the_careful_path(self, odd):
         layout = Layout(2, 1, 0, header=("p", "c"))
