@@ -13,6 +13,7 @@ those for float64 before anything is timed. Prints one JSON document.
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import os
 import statistics
@@ -21,12 +22,12 @@ from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
-import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 
 from labelgrove.adapter import Adapter, build_bundle
-from labelgrove.ontology.geometry import metric_space
-from labelgrove.ontology.geometry.frechet import make_scorer
+from labelgrove.ontology.geometry import TreeSpace, metric_space
+from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
+from tests.benchmarks.baselines import dense_over_distinct_rows, softmax
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds
 
@@ -66,19 +67,6 @@ def one_row(work: Callable[[], object], calls: int) -> float:
     return round(1e6 * statistics.median(taken) / calls, 1)
 
 
-def dense_over_distinct_rows(distances: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what a user can write in one line, once the distinct rows of distances are known."""
-    rows, first = np.unique(distances, axis=0, return_index=True)
-    squares = rows.astype(np.float32) ** 2
-    return lambda P: first[(P @ squares.T).argmin(axis=1)]
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Return the softmax of each row, as numpy code computes it."""
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
 def shared(adapter: Adapter, rows: np.ndarray, n_rows: int) -> dict[str, float]:
     """Wall milliseconds of `n_rows` rows with one and with two threads."""
     many = np.tile(rows, (-(-n_rows // len(rows)), 1))[:n_rows]
@@ -103,6 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shared-rows", type=int, default=100_000, help="rows that threads share")
     options = parser.parse_args(arguments)
     other = np.zeros(options.other_data // 8)
+    importlib.import_module("numba")  # a process that has loaded it scores compiled from the first row
     one_thread()
     name, graph = noun_tree()
     rng = np.random.default_rng(SEED)
@@ -133,8 +122,10 @@ def main(arguments: list[str] | None = None) -> None:
             if "threads" in inspect.signature(adapter.predict).parameters:
                 threads[named] = shared(adapter, values, options.shared_rows)
     space = metric_space(graph, "tree")
+    assert isinstance(space, TreeSpace)
     points = space.points.indices(observed)
-    decide = make_scorer(space, observed).decision()  # type: ignore[attr-defined]
+    decide = TreeScorer(space, points, compiled=True).decision()
+    assert decide is not None
     dense = dense_over_distinct_rows(space.distances(cols=points))
     P = rows["probabilities"]
     beside = {

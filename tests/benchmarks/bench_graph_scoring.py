@@ -20,7 +20,7 @@ import numpy as np
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
-from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
+from tests.benchmarks.bench_tree_scoring import SEED, distinct_rows, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, seconds
 
@@ -59,6 +59,7 @@ def measure(
     reduced = statistics.median(taken + seconds(lambda: scorer.score(weights), 4))
     top = statistics.median(seconds(lambda: scorer.score(weights, TOP), 3))
     slow = statistics.median(seconds(lambda: in_numpy.score(weights), 3))
+    distinct = distinct_rows(distances, weights, result.value)
     return {
         "probabilities": kind,
         "reduced_ms": round(1e3 * reduced, 1),
@@ -66,6 +67,8 @@ def measure(
         f"top_{TOP}_ms": round(1e3 * top, 1),
         "dense_ms": round(1e3 * baseline, 1),
         "dense_gflops": round(2.0 * distances.size * n_samples / baseline / 1e9, 1),
+        "distinct_ms": round(1e3 * distinct, 1),
+        "ratio_distinct": round(distinct / reduced, 1),
         "ratio": round(baseline / reduced, 1),
         "ratio_numpy": round(baseline / slow, 1),
         f"ratio_top_{TOP}": round(baseline / top, 1),

@@ -6,7 +6,9 @@ The graph is the tree of primary parents of WordNet's nouns where WordNet is ins
 synthetic tree of the same size; `--large` adds one of 325,056 labels. Timed are decisions (index and ties)
 compiled, scores (those and the values at them) compiled and in numpy alone, one row through an adapter, and
 the mere reading of the rows, their maximum. The fused dense path is a float32 matrix product over blocks of
-rows of uint8 distances, squared as they are read, with a running argmin. Answers are checked before anything
+rows of uint8 distances, squared as they are read, with a running argmin; beside
+it, for up to 100,000 labels, stands the product over distinct rows of distances alone, with one argmin, which
+a user can write in one line (finding those rows is not timed). Answers are checked before anything
 is timed. OPENBLAS_CORETYPE chooses the kernels of the dense path; unset, OpenBLAS takes the best the
 processor has. Prints one JSON document.
 """
@@ -22,6 +24,7 @@ from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.ontology.geometry import TreeSpace, metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
+from tests.benchmarks.baselines import dense_over_distinct_rows
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 
@@ -62,6 +65,14 @@ def fused_dense(distances: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
         better = least < best
         index[better], best[better] = at[better] + start, least[better]
     return index, best
+
+
+def distinct_rows(distances: np.ndarray, weights: np.ndarray, least: np.ndarray) -> float:
+    """Seconds of the dense path over distinct rows of distances, its answers checked by their means."""
+    dense = dense_over_distinct_rows(distances)
+    squares = distances[dense(weights)].astype(np.float64) ** 2
+    np.testing.assert_allclose((squares * weights).sum(axis=1), least, rtol=1e-3)
+    return statistics.median(seconds(lambda: dense(weights), 3))
 
 
 def single_row(space: TreeSpace, observed: np.ndarray, weights: np.ndarray) -> dict[str, float]:
@@ -116,6 +127,7 @@ def measure(
     for name, (work, repeats) in works.items():
         taken[name] += seconds(work, repeats)
     median = {name: statistics.median(times) for name, times in taken.items()}
+    distinct = None if space.n_labels > LONG_LABELS else distinct_rows(distances, weights, result.value)
     return {
         "n_labels": space.n_labels,
         "n_observed": n_observed,
@@ -126,6 +138,8 @@ def measure(
         **{f"{name}_ms": round(1e3 * time_of, 3) for name, time_of in median.items()},
         "dense_ms": round(1e3 * dense, 1),
         "dense_gflops": round(2.0 * distances.size * n_samples / dense / 1e9, 1),
+        "distinct_ms": None if distinct is None else round(1e3 * distinct, 1),
+        "ratio_distinct": None if distinct is None else round(distinct / median["compiled"]),
         "ratio_compiled": round(dense / median["compiled"]),
         "ratio_values": round(dense / median["values"]),
         "ratio_numpy": round(dense / median["numpy"], 1),
