@@ -24,6 +24,7 @@ from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, Rows, RowsOnDemand
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import check_beta
 from labelgrove.ontology.keys import Keys, Texts
@@ -75,7 +76,9 @@ class CandidateSet:
         the answer among the candidates. If any row may be invalid, the function returns None instead of the
         indices. `order` is the attribute `order` of the state that this set belongs to.
         """
-        if self._decision is None and isinstance(self.scorer, TreeScorer | RestrictedTreeScorer):
+        if self._decision is None and isinstance(
+            self.scorer, TreeScorer | RestrictedTreeScorer | GraphScorer
+        ):
             self._decision = self.scorer.decision(order)
         return self._decision
 
@@ -136,7 +139,7 @@ class State:
         self.space: MetricSpace | None = None
         if bundle.distances is not None:
             self.distances: Rows = bundle.distances
-            self.scorer: Scorer = self._of_rows(bundle.distances)
+            self.scorer: Scorer = self._of_rows(bundle.distances, bundle.groups)
         else:
             self.space = bundle.space()
             self.distances = RowsOnDemand(self.space, bundle.observed)
@@ -236,8 +239,8 @@ class State:
             return CandidateSet(len(labels), self._of_rows(self.distances[labels]), labels)
         return CandidateSet(len(labels), self.rows_scorer(labels), labels)
 
-    def _of_rows(self, rows: NDArray[Any]) -> Scorer:
-        return GraphScorer(rows) if self.beta == 2 else DenseScorer(rows, beta=self.beta)
+    def _of_rows(self, rows: NDArray[Any], groups: RowGroups | None = None) -> Scorer:
+        return GraphScorer(rows, groups=groups) if self.beta == 2 else DenseScorer(rows, beta=self.beta)
 
     def _locus(self) -> NDArray[np.int64]:
         if self.beta != 2:

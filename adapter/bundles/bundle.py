@@ -20,7 +20,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.adapter.bundles.bundlechecks import FORMAT, NO_HIERARCHY, UNIT, BundleChecker
+from labelgrove.adapter.bundles.bundlechecks import (
+    FORMAT,
+    FORMAT_WITHOUT_GROUPS,
+    NO_HIERARCHY,
+    UNIT,
+    BundleChecker,
+)
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -33,6 +39,7 @@ from labelgrove.ontology.errors import (
     first_few,
 )
 from labelgrove.ontology.geometry import CompleteSpace, MatrixSpace, MetricSpace, TreeSpace, metric_space
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups, group_rows
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import read_safetensors, safetensors_chunks
@@ -78,6 +85,8 @@ class Bundle:
     distances : ndarray of shape (n_labels, n_observed), or None
         Blocks: the distance from each allowed label to each observed label. The dtype is the smallest of
         uint8, uint16, float32 and float64 that represents all of these distances exactly.
+    groups : RowGroups, or None
+        Blocks: the groups of the rows of `distances`; None if the file is of the first version of the format.
     is_hierarchy : bool
         Trees: whether the parents are those of a hierarchy. False if a tree with undirected edges or several
         roots was given a single root only to measure distances.
@@ -96,6 +105,7 @@ class Bundle:
     parent: NDArray[np.int32] | None = None
     length: NDArray[np.float64] | None = None
     distances: NDArray[Any] | None = None
+    groups: RowGroups | None = None
     is_hierarchy: bool = True
 
     # ---- properties --------------------------------------------------------------------------------
@@ -198,11 +208,14 @@ class Bundle:
         ):
             if array is not None:
                 arrays[name] = array
+        if self.groups is not None:
+            arrays |= {f"groups.{name}": array for name, array in vars(self.groups).items()}
         metadata = {field: getattr(self, field) for field in _TEXT_FIELDS}
         metadata |= {field: str(getattr(self, field)) for field in _COUNTS}
         if not self.is_hierarchy:
             metadata["hierarchy"] = NO_HIERARCHY
-        return arrays, metadata | {"format": FORMAT, "unit": UNIT, "diameter": repr(self.diameter)}
+        metadata["format"] = FORMAT_WITHOUT_GROUPS if self.groups is None else FORMAT
+        return arrays, metadata | {"unit": UNIT, "diameter": repr(self.diameter)}
 
     @classmethod
     def from_arrays(
@@ -243,6 +256,7 @@ class Bundle:
         points = check.points()
         is_allowed, observed = check.is_allowed(len(points)), check.observed(len(points))
         n_labels = len(points) if is_allowed is None else int(np.count_nonzero(is_allowed))
+        distances = check.distances(n_labels, len(observed)) if check.kind == "block" else None
         made = cls(
             kind=check.kind,
             points=points,
@@ -256,7 +270,8 @@ class Bundle:
             ontology_digest=check.ontology_digest(),
             parent=check.parent(len(points)) if check.kind == "tree" else None,
             length=check.length(len(points)) if check.kind == "tree" else None,
-            distances=check.distances(n_labels, len(observed)) if check.kind == "block" else None,
+            distances=distances,
+            groups=None if distances is None else check.groups(distances),
             is_hierarchy=check.is_hierarchy(),
         )
         if digest is not None:
@@ -375,7 +390,7 @@ def build_bundle(
     Notes
     -----
     Trees: O(n_points). Blocks: the time and memory for n_labels * n_observed distances, plus the cost of the
-    diameter.
+    diameter and of `group_rows`.
 
     Examples
     --------
@@ -425,7 +440,8 @@ def build_bundle(
     elif isinstance(space, CompleteSpace) and form != "block":
         arrays = {"kind": "complete"}
     else:
-        arrays["distances"] = _narrowest(space.distances(None, space.point_index(columns)))
+        distances = _narrowest(space.distances(None, space.point_index(columns)))
+        arrays |= {"distances": distances, "groups": group_rows(distances)}
     return Bundle(
         points=points,
         names=points

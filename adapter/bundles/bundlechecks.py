@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,17 @@ from numpy.typing import DTypeLike, NDArray
 
 from labelgrove.ontology.errors import BundleError, InputError
 from labelgrove.ontology.extras import upgrade_command
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups
 from labelgrove.ontology.keys import Keys, Texts
 from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["FORMAT", "NO_HIERARCHY", "UNIT", "BundleChecker"]
+__all__ = ["FORMAT", "FORMAT_WITHOUT_GROUPS", "NO_HIERARCHY", "UNIT", "BundleChecker"]
 
-FORMAT = "labelgrove/bundle/1"
+FORMAT = "labelgrove/bundle/2"
 """Format of the files; the number rises with each change that older versions would misread."""
+
+FORMAT_WITHOUT_GROUPS = "labelgrove/bundle/1"
+"""Format of the files without groups of rows: all but those of block bundles, and older ones of these."""
 
 UNIT = "edge-weight units"
 """The unit of every distance in a bundle, and of its diameter."""
@@ -29,6 +34,7 @@ NO_HIERARCHY = "none"
 _COMMON = {"keys.blob", "keys.offsets", "keys.order", "observed.indices"}
 _OPTIONAL = {"names.blob", "names.offsets", "labels.allowed"}
 _REQUIRED = {"tree": {"tree.parent"}, "block": {"block.distances"}, "complete": set[str]()}
+_GROUPS = {f"groups.{field.name}" for field in fields(RowGroups)}
 _DIAMETERS = (1e-150, 1e150)  # the squares of these are finite and not 0
 _BLOCK_DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
 _HEX = re.compile(r"(?:[0-9a-f]{64})?")
@@ -69,7 +75,10 @@ class BundleChecker:
             raise self._fault(f"kind is {self.kind!r}, expected one of {', '.join(_REQUIRED)}")
         if metadata.get("unit") != UNIT:
             raise self._fault(f"unit is {metadata.get('unit')!r}, expected {UNIT!r}")
-        required = _COMMON | _REQUIRED[self.kind]
+        self._is_grouped = metadata["format"] == FORMAT
+        if self._is_grouped and self.kind != "block":
+            raise self._fault(f"format is {FORMAT!r}, but a {self.kind} bundle is {FORMAT_WITHOUT_GROUPS!r}")
+        required = _COMMON | _REQUIRED[self.kind] | (_GROUPS if self._is_grouped else set())
         missing = required - arrays.keys()
         if missing:
             raise self._fault(f"a {self.kind} bundle needs the arrays {_listed(missing)}, which are missing")
@@ -209,11 +218,32 @@ class BundleChecker:
                 )
         return block
 
+    def groups(self, distances: NDArray[Any]) -> RowGroups | None:
+        """Return the groups of the rows of `distances`; None if the format is the one without groups.
+
+        Unless the same bytes were checked before, the groups are compared with the distances.
+        """
+        if not self._is_grouped:
+            return None
+        n_labels, n_observed = distances.shape
+        first = self._array("groups.first", np.int32)
+        label = self._array("groups.label", np.int32, (n_labels,))
+        begin = self._array("groups.begin", np.int32)
+        bounds = self._array("groups.bounds", distances.dtype, (len(begin) - 1, n_observed))
+        largest = self._array("groups.largest", distances.dtype, (1,))
+        groups = RowGroups(bounds, begin, first, label, largest)
+        fault = groups.shape_fault()
+        if fault is None and not self._checked:
+            fault = groups.content_fault(distances)
+        if fault:
+            raise self._fault(f"groups.{fault}")
+        return groups
+
     # ---- shared ------------------------------------------------------------------------------------
 
     def _check_format(self) -> None:
         found = self._metadata.get("format", "")
-        if found == FORMAT:
+        if found in (FORMAT, FORMAT_WITHOUT_GROUPS):
             return
         tag, _, version = found.rpartition("/")
         known_tag, _, known_version = FORMAT.rpartition("/")

@@ -20,6 +20,7 @@ import numpy as np
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import group_rows
 from tests.benchmarks.bench_tree_scoring import SEED, distinct_rows, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_graph
 from tests.benchmarks.measuring import one_thread, print_document, seconds
@@ -91,11 +92,11 @@ def main() -> None:
     distances = space.distances(cols=rng.choice(space.n_points, options.observed, replace=False))
     measured = time.perf_counter() - begin
     begin = time.thread_time()
-    scorer = GraphScorer(distances, compiled=True)
-    figures = scorer.reduce()
+    groups = group_rows(distances)
     prepared = time.thread_time() - begin
-    in_numpy = GraphScorer(distances, compiled=False)
-    in_numpy.reduce()
+    scorer = GraphScorer(distances, groups=groups, compiled=True)
+    in_numpy = GraphScorer(distances, groups=groups, compiled=False)
+    figures = len(distances), groups.n_classes, groups.n_groups
     settings = [
         measure(distances, scorer, in_numpy, kind, options.samples) for kind in ("flat", "peaked", "votes")
     ]

@@ -114,7 +114,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
     """Return an upper bound on the size of a bundle, and the estimated time to build it.
 
     Keys and names take at most as many bytes as the snapshot. A bundle of the form ``block`` also contains
-    one distance for each pair of a label and an observed label.
+    one distance for each pair of a label and an observed label, and the groups of its rows.
     """
     n_labels, n_observed = subject.n_labels, subject.n_keys["observed"]
     n_bytes = subject.snapshot_bytes + n_labels + 8 * n_observed + HEADER_BYTES
@@ -122,12 +122,14 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
         return Estimate(1, n_bytes + 16 * n_labels, 1, (n_labels + subject.n_edges) * OPENING_SECONDS)
     n_distances = n_labels * n_observed
     least_bytes = n_distances if parameters.get("labels", "all") == "all" else 0
-    return Estimate(1, n_bytes + 8 * n_distances, 1, least_bytes=least_bytes)  # a diameter's time is unknown
+    n_groups = n_labels // 7 + 8  # of eight items each; several sizes, of which each has one smaller group
+    most_bytes = n_bytes + 8 * (n_distances + n_groups * n_observed) + 16 * n_labels
+    return Estimate(1, most_bytes, 1, least_bytes=least_bytes)  # the time of a diameter is unknown
 
 
 BUNDLE = JobKind(
     name="bundle",
-    version=2,
+    version=3,
     complete=_complete,
     plan=_plan,
     execute=_execute,

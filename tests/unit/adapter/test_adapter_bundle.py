@@ -1,11 +1,12 @@
 """A bundle survives the disk, is named by its bytes, and refuses every file that breaks the format."""
 
+import dataclasses
 import hashlib
 
 import numpy as np
 import pytest
 
-from labelgrove.adapter import open_bundle
+from labelgrove.adapter import Adapter, open_bundle
 from labelgrove.adapter.bundles.bundle import Bundle, build_bundle
 from labelgrove.adapter.bundles.bundlechecks import FORMAT
 from labelgrove.ontology.errors import (
@@ -155,9 +156,24 @@ def _set(index, value):
     return change
 
 
+def _with_one_class_less(arrays, metadata):
+    first, label = arrays["groups.first"], arrays["groups.label"]
+    arrays["groups.first"] = np.delete(first, 1)
+    arrays["groups.label"] = np.concatenate([np.sort(label[: first[2]]), label[first[2] :]])
+    arrays["groups.begin"] = _set(-1, arrays["groups.begin"][-1] - 1)(arrays["groups.begin"])
+
+
+def _with_a_class_turned(arrays, metadata):
+    first, label = arrays["groups.first"], arrays["groups.label"].copy()
+    at = first[np.flatnonzero(np.diff(first) > 1)[0]]
+    label[at : at + 2] = label[at : at + 2][::-1]
+    arrays["groups.label"] = label
+
+
 FAULTS = {
     "foreign format": ("tree", _saying("format", "safetensors/model"), "not a bundle"),
-    "newer format": ("tree", _saying("format", "labelgrove/bundle/2"), "upgrade"),
+    "newer format": ("tree", _saying("format", "labelgrove/bundle/3"), "upgrade"),
+    "format of a block": ("tree", _saying("format", FORMAT), "a tree bundle is 'labelgrove/bundle/1'"),
     "far newer format": ("tree", _saying("format", "labelgrove/bundle/" + "9" * 5000), "upgrade"),
     "older format": ("tree", _saying("format", "labelgrove/bundle/0"), "build the bundle again"),
     "unknown kind": ("tree", _saying("kind", "forest"), "kind is 'forest'"),
@@ -211,6 +227,34 @@ FAULTS = {
     "block of integers": ("grid", _with("block.distances", lambda a: a.astype(np.int64)), "dtype int64"),
     "block with nan": ("grid", _with("block.distances", lambda a: a * np.float64("nan")), "runs from nan"),
     "block negative": ("grid", _with("block.distances", lambda a: a * np.float32(-1)), "not negative"),
+    "groups in the first format": ("grid", _saying("format", "labelgrove/bundle/1"), "has no arrays groups"),
+    "half of the groups": ("grid", _without("groups.begin"), "needs the arrays groups.begin"),
+    "bounds of another dtype": (
+        "grid",
+        _with("groups.bounds", lambda a: a.astype(np.uint16)),
+        "groups.bounds has dtype uint16",
+    ),
+    "bounds of another shape": (
+        "grid",
+        _with("groups.bounds", lambda a: a[:, :1]),
+        "groups.bounds has shape",
+    ),
+    "bounds too large": ("grid", _with("groups.bounds", lambda a: a + 1), "groups.bounds must not be above"),
+    "bounds nan": ("matrix", _with("groups.bounds", lambda a: a * np.nan), "groups.bounds must not be above"),
+    "bounds negative": ("matrix", _with("groups.bounds", lambda a: a - 9), "groups.bounds must not be neg"),
+    "largest too small": ("grid", _with("groups.largest", lambda a: a - 1), "groups.largest is not"),
+    "begin at nothing": ("grid", _with("groups.begin", _set(0, 0)), "groups.begin must start"),
+    "begin wraps": ("grid", _with("groups.begin", _set(0, -1)), "groups.begin must start"),
+    "begin too far": ("grid", _with("groups.begin", _set(-1, 2**31 - 1)), "groups.begin must end with"),
+    "begin does not rise": ("grid", _with("groups.begin", _set(1, 1)), "groups.begin must start .* rise"),
+    "begin too short": ("grid", _with("groups.begin", lambda a: a[:1]), "groups.b"),
+    "first miscounted": ("grid", _with("groups.first", _set(-1, 8)), "groups.first must rise"),
+    "first does not rise": ("grid", _with("groups.first", _set(1, 0)), "groups.first must rise"),
+    "first joins unequal rows": ("grid", _with_one_class_less, "groups.first joins labels"),
+    "label out of range": ("grid", _with("groups.label", _set(0, 9)), "groups.label must be within"),
+    "label negative": ("grid", _with("groups.label", _set(0, -1)), "groups.label must be within"),
+    "label twice": ("grid", _with("groups.label", lambda a: a * 0), "groups.label must contain"),
+    "labels of a class turned round": ("grid", _with_a_class_turned, "groups.label must rise"),
     "matrix flattened": ("grid", _with("block.distances", lambda a: a.ravel()), "block.distances has shape"),
 }
 
@@ -273,7 +317,7 @@ def test_the_safetensors_library_reads_the_file(tmp_path):
     bundle = BUNDLES["tree"]()
     bundle.save(path)
     with safetensors.safe_open(path, framework="numpy") as file:
-        assert file.metadata()["format"] == FORMAT
+        assert file.metadata()["format"] == "labelgrove/bundle/1"
         assert (file.get_tensor("tree.parent") == bundle.parent).all()
 
 
@@ -287,3 +331,40 @@ def test_a_loaded_bundle_cannot_be_written_to(tmp_path):
 def test_the_digest_of_a_known_bundle_stays():
     """A change here is a change of the format: raise FORMAT and the version of the bundle job."""
     assert BUNDLES["tree"]().digest == "b5ed44d262c6120d845502f72fdae7d29036c4d601cab2a0773293f84d5ab2f3"
+
+
+def test_the_digest_of_a_known_block_stays():
+    """A change here is a change of the groups: raise the version of the bundle job."""
+    assert BUNDLES["grid"]().digest == "0abae11969deb7ab223363d2cdb42fd956558b8a3787d668debb439e52e54934"
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_groups_are_saved_and_mapped(dtype, tmp_path):
+    rng = np.random.default_rng(7)
+    distances = rng.integers(1, 5, (300, 6)).astype(dtype)
+    distances[:6] = 1 - np.eye(6)
+    keys = [f"{i:03d}" for i in range(300)]
+    bundle = build_bundle(MatrixSpace(distances, keys, keys[:6]), keys[:6], diameter=9)
+    bundle.save(tmp_path / "block.safetensors")
+    loaded = open_bundle(tmp_path / "block.safetensors")
+    for name, array in vars(bundle.groups).items():
+        mapped = getattr(loaded.groups, name)
+        np.testing.assert_array_equal(mapped, array)
+        assert not mapped.flags.owndata
+        assert not mapped.flags.writeable
+    rows = np.exp(4 * rng.standard_normal((50, 6)))
+    rows /= rows.sum(axis=1, keepdims=True)
+    best = (rows @ np.square(distances.T, dtype=np.float64)).argmin(axis=1)
+    assert list(Adapter(loaded).predict(rows)) == [keys[i] for i in best]
+
+
+def test_a_block_of_the_first_format_keeps_its_bytes_and_answers(tmp_path):
+    new = BUNDLES["restricted grid"]()
+    old = dataclasses.replace(new, groups=None)
+    digest = old.save(tmp_path / "old.safetensors")
+    loaded = open_bundle(tmp_path / "old.safetensors")
+    assert loaded.groups is None
+    assert loaded.digest == digest != new.digest
+    assert loaded.inspect()["format"] == "labelgrove/bundle/1"
+    rows = [[0.9, 0.1], [0.2, 0.8]]
+    assert list(Adapter(loaded).predict(rows)) == list(Adapter(new).predict(rows))

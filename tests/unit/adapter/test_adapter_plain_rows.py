@@ -41,11 +41,13 @@ def decision_of(adapter: ScoringAdapter) -> Any:
     return adapter._state.every.decision(adapter._state.order)
 
 
-def test_the_state_has_a_decision_for_trees_alone() -> None:
+def test_the_state_has_a_decision_for_beta_2_alone() -> None:
     for labels in ("all", "leaves"):
         assert decision_of(made(labels)) is not None
         assert decision_of(made(labels, beta=1)) is None
-    assert decision_of(Adapter.from_graph(LabelGraph.grid((3, 3)), ["0,0", "2,2"])) is None
+    grid = LabelGraph.grid((3, 3))
+    assert decision_of(Adapter.from_graph(grid, ["0,0", "2,2"])) is not None
+    assert decision_of(Adapter.from_graph(grid, ["0,0", "2,2"], beta=1)) is None
 
 
 @pytest.mark.parametrize("labels", ["all", "leaves"])

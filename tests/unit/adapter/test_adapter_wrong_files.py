@@ -95,7 +95,7 @@ FILES = {
         "dtype float32, expected int32",
     ),
     "format newer": (
-        with_content(format="labelgrove/bundle/2"),
+        with_content(format="labelgrove/bundle/3"),
         BundleError,
         "upgrade with: pip install --upgrade",
     ),

@@ -16,9 +16,16 @@ from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry import CompleteSpace, FrechetResult, MatrixSpace, make_scorer, metric_space
 from labelgrove.ontology.geometry.scoring.dense import densescorer
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
-from labelgrove.ontology.geometry.scoring.rows import compiledrows, graphscorer, rowclasses, rowtree
+from labelgrove.ontology.geometry.scoring.rows import (
+    compiledrows,
+    graphscorer,
+    rowclasses,
+    rowgroups,
+    rowtree,
+)
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups, group_rows
 from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
@@ -144,7 +151,7 @@ def test_ties_below_the_smallest_float_are_ties(compiled: bool) -> None:
 def test_equal_rows_are_scored_once(compiled: bool) -> None:
     distances = np.repeat(np.array([[0, 2], [1, 1], [2, 0]], dtype=np.uint8), 1000, axis=0)[::-1]
     scorer = GraphScorer(np.ascontiguousarray(distances), compiled=compiled)
-    assert scorer.reduce()[:2] == (3000, 3)
+    assert group_rows(distances).n_classes == 3
     result = scorer.score([[1.0, 1.0]], top=3)
     assert result.index.tolist() == [[1000, 1001, 1002]]
     assert result.n_tied.tolist() == [1000]
@@ -171,28 +178,155 @@ def test_classes_are_the_labels_with_equal_rows() -> None:
         assert (distances[members] == rows[c]).all()
 
 
-def test_groups_hold_every_row_once_and_their_least_distances(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rowtree, "_MOST_ROOTS", 16)
-    distances = np.unique(hub_distances(900, 1200, 25), axis=0)
-    tree = RowTree(distances)
-    assert sorted(tree.order.tolist()) == list(range(len(distances)))
-    np.testing.assert_array_equal(tree.rows, distances[tree.order])
-    assert 2 <= tree.begin[0] < 20 < tree.n_groups < len(distances) / 2
-    parts = [tree.items[tree.begin[g] : tree.begin[g + 1]] for g in range(tree.n_groups)]
-    assert all(len(part) for part in parts)
-    np.testing.assert_array_equal([part.min(axis=0) for part in parts], tree.items[: tree.n_groups])
-    assert tree.begin[0] + sum(map(len, parts)) == len(tree.items) == tree.begin[-1]
+def items_of(distances: NDArray[np.uint8], groups: RowGroups) -> NDArray[np.uint8]:
+    return np.concatenate([groups.bounds, distances[groups.label[groups.first[:-1]]]])
+
+
+def test_groups_hold_every_row_once_and_their_least_distances() -> None:
+    distances = hub_distances(900, 1200, 25)
+    groups = group_rows(distances)
+    items, begin = items_of(distances, groups), groups.begin
+    np.testing.assert_array_equal(np.unique(distances, axis=0), np.unique(items[groups.n_groups :], axis=0))
+    assert groups.n_classes == len(np.unique(distances, axis=0))
+    parts = [items[begin[g] : begin[g + 1]] for g in range(groups.n_groups)]
+    assert all(1 <= len(part) <= 8 for part in parts)
+    np.testing.assert_array_equal([part.min(axis=0) for part in parts], groups.bounds)
+    assert begin[0] + sum(map(len, parts)) == len(items) == begin[-1]
+    assert groups.largest == distances.max()
+    assert groups.shape_fault() is None
+    assert groups.content_fault(distances) is None
+
+
+def test_a_group_of_groups_and_rows_is_a_fault() -> None:
+    bounds, four, largest = np.zeros((3, 1), np.uint8), np.arange(4, dtype=np.int32), np.ones(1, np.uint8)
+    for begin, fault in (([1, 3, 4, 6], None), ([1, 2, 4, 6], "begin must not join groups and classes")):
+        groups = RowGroups(bounds, np.array(begin, dtype=np.int32), four, four[:3], largest)
+        assert (groups.shape_fault() or "").startswith(fault or "")
+        assert (groups.shape_fault() is None) is (fault is None)
+
+
+def test_equal_distances_give_equal_groups_whatever_their_dtype() -> None:
+    distances = hub_distances(900, 1200, 25)
+    one = group_rows(distances)
+    for dtype in (np.uint16, np.float32, np.float64):
+        other = group_rows(distances.astype(dtype))
+        for field in ("begin", "first", "label", "bounds", "largest"):
+            np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+
+
+def test_the_split_adds_only_numbers_that_float32_represents(monkeypatch: pytest.MonkeyPatch) -> None:
+    # so no library of linear algebra can change the groups: sums in another order are the same
+    rng = np.random.default_rng(SEED)
+    monkeypatch.setattr(rowgroups, "_EXACT_ROWS", 50)
+    for largest in (1, 29, 1e-300, 1e300):
+        distances = rng.random((400, 64)) * largest
+        groups = group_rows(distances)
+        columns = rng.permutation(64)
+        other = group_rows(np.ascontiguousarray(distances[:, columns]))
+        np.testing.assert_array_equal(groups.label, other.label)
+        np.testing.assert_array_equal(groups.bounds[:, columns], other.bounds)
 
 
 def test_groups_rule_most_rows_out(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rowtree, "_MOST_ROOTS", 4)
+    monkeypatch.setattr(rowgroups, "_MOST_ROOTS", 4)
     monkeypatch.setattr(rowtree, "_MOST_IN_PRODUCT", 8)
-    tree = RowTree(np.unique(hub_distances(900, 1200, 25), axis=0))
+    monkeypatch.setattr(compiledrows, "_FEW_ITEMS", 0)
+    distances = hub_distances(900, 1200, 25)
+    tree = RowTree(distances, group_rows(distances))
     rows = np.exp(5 * np.random.default_rng(SEED).standard_normal((50, 25)))
     find = partial(compiledrows.find, top=1) if compiled else RowTree.find
-    for worthwhile, known in ((3, True), (1000, False)):  # of 320 rows and groups a sample looks at some 60
+    for worthwhile, known in ((3, True), (1000, False)):
         monkeypatch.setattr(rowtree, "_WORTHWHILE", worthwhile)
         assert (find(tree, tree.shares(rows, rows.sum(axis=1))) is not None) is known
+
+
+DTYPES = (np.uint8, np.uint16, np.float32, np.float64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_decision_names_the_labels_that_the_plain_sums_name(dtype: type) -> None:
+    rng = np.random.default_rng(SEED)
+    for n, n_edges, n_observed in ((40, 45, 3), (900, 1200, 25), (1500, 5000, 70)):
+        distances = hub_distances(n, n_edges, n_observed).astype(dtype)
+        if distances.dtype.kind == "f":
+            distances *= dtype(0.1)
+        scorer = GraphScorer(distances, compiled=True)
+        order = rng.permutation(n_observed)
+        peaked = np.exp(5 * rng.standard_normal((90, n_observed)))
+        for rows in (peaked, votes(90, n_observed, rng), np.eye(n_observed), peaked * 1e-140):
+            expected = DenseScorer(distances).score(rows).index
+            decide, reordered = scorer.decision(None), scorer.decision(order)
+            assert decide is not None
+            assert reordered is not None
+            np.testing.assert_array_equal(decide(rows), expected)
+            shuffled = np.empty_like(rows)
+            shuffled[:, order] = rows
+            np.testing.assert_array_equal(reordered(shuffled), expected)
+            np.testing.assert_array_equal([decide(row[None])[0] for row in rows[:20]], expected[:20])
+            if rows is not rows[0] and rows.max() > 1e-30:
+                single = rows.astype(np.float32)
+                exact = DenseScorer(distances).score(single).index
+                np.testing.assert_array_equal(decide(single), exact)
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3, 1e-1])
+def test_inexact_weights_leave_open_what_they_cannot_decide(error: float) -> None:
+    rng = np.random.default_rng(SEED)
+    distances = hub_distances(900, 1200, 25)
+    decide = GraphScorer(distances, compiled=True).decision(None)
+    assert decide is not None
+    exact = np.exp(2 * rng.standard_normal((400, 25)))
+    exact /= exact.sum(axis=1, keepdims=True)
+    best = DenseScorer(distances).score(exact).index
+    n_wrong = n_left = 0
+    for _ in range(5):
+        moved = rng.standard_normal(exact.shape)
+        moved -= moved.mean(axis=1, keepdims=True)
+        moved *= 0.9 * error / np.abs(moved).sum(axis=1, keepdims=True)
+        rows = np.maximum(exact + moved, 0)
+        rows /= rows.sum(axis=1, keepdims=True)
+        rows = rows[np.abs(rows - exact).sum(axis=1) <= error]
+        if len(rows) < len(exact):
+            continue
+        found = decide.find(rows, error)
+        assert found is not None
+        index, left = found
+        closed = np.ones(len(rows), dtype=np.bool_)
+        closed[[] if left is None else left] = False
+        np.testing.assert_array_equal(index[closed], best[closed])
+        n_wrong += int((DenseScorer(distances).score(rows).index != best).sum())
+        n_left += len(rows) - int(closed.sum())
+    assert n_left >= n_wrong
+    assert n_left < 5 * len(exact) or error == 0.1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1e-3, 1e200])
+def test_a_decision_leaves_rows_that_break_a_rule_to_the_checks(bad: float) -> None:
+    decide = GraphScorer(hub_distances(40, 45, 3), compiled=True).decision(None)
+    assert decide is not None
+    assert decide(np.array([[1.0, 2.0, 3.0], [1.0, bad, 1.0]])) is None
+    assert decide(np.zeros((1, 3))) is None
+
+
+def test_stored_groups_are_used_from_the_first_row(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphscorer, "_WORTH_REDUCING", 1 << 40)
+    distances = hub_distances(900, 1200, 25)
+    groups = group_rows(distances)
+    scorer = GraphScorer(distances, groups=groups, compiled=compiled)
+    monkeypatch.setattr(DenseScorer, "sifted", None)  # it reads every row
+    monkeypatch.setattr(graphscorer, "group_rows", None)
+    row = np.exp(5 * np.random.default_rng(SEED).standard_normal((1, 25)))
+    value = distances.astype(np.float64) ** 2 @ row[0]
+    assert scorer.score(row).index == value.argmin()
+    assert scorer.tied(row)[0] == value.argmin()
+
+
+def test_each_scorer_groups_its_own_rows() -> None:
+    one, other = (GraphScorer(hub_distances(n, n + 9, 9), compiled=True) for n in (200, 300))
+    one.warm()
+    assert "_tree" not in vars(other)
+    assert other.decision(None) is not None
+    assert "_tree" in vars(other)
 
 
 @pytest.mark.parametrize("scale", [1.0, 8.0, 1e-3, 1e20])
@@ -213,7 +347,8 @@ def test_blocks_and_floods_of_ties_change_nothing(compiled: bool, monkeypatch: p
     best, ranked = dense.score(rows), dense.score(rows, 5)
     monkeypatch.setattr(rowclasses, "_BLOCK_ENTRIES", 100)
     monkeypatch.setattr(rowtree, "_CHUNK_ENTRIES", 100)
-    monkeypatch.setattr(rowtree, "_MOST_ROOTS", 3)
+    monkeypatch.setattr(rowgroups, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(rowgroups, "_MOST_ROOTS", 3)
     monkeypatch.setattr(rowtree, "_MOST_IN_PRODUCT", 4)
     monkeypatch.setattr(densescorer, "_MOST_PAIRS", 30)
     monkeypatch.setattr(graphscorer, "_BATCH", 9)
@@ -228,11 +363,11 @@ def test_few_rows_are_scored_without_a_reduction(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(graphscorer, "_WORTH_REDUCING", 10)
     scorer = GraphScorer(np.array([[0, 2], [1, 1], [1, 1], [2, 0]], dtype=np.uint8))
     few = scorer.score(np.ones((6, 2)))
-    assert "_prepared" not in vars(scorer)
+    assert scorer.decision(None) is None
+    assert "_tree" not in vars(scorer)
     many = scorer.score(np.ones((6, 2)))
-    assert "_prepared" in vars(scorer)
+    assert "_tree" in vars(scorer)
     assert_same(few, many)
-    assert scorer.reduce()[:2] == (4, 3)
 
 
 def test_bad_input_is_refused() -> None:

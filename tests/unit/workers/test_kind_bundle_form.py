@@ -19,7 +19,7 @@ GIVEN = {"ontology": "a" * 64, "snapshot": "b" * 64, "observed": "c" * 64}
 def test_the_default_has_the_key_of_a_request_without_a_form():
     kind = find_kind("bundle")
     assert plan_job(kind, GIVEN) == plan_job(kind, {**GIVEN, "form": "auto"})
-    assert plan_job(kind, GIVEN).id == "6626d74a548de57f182eb8648f58c6488dc7dffc1300c33c03b70b8bd2881b90"
+    assert plan_job(kind, GIVEN).id == "cf6895685ef89ce1f85f6b9f1fc4f2244ba400caeae81b89ce18ecf416b54a7b"
     keys = {plan_job(kind, {**GIVEN, "form": form}).id for form in ("auto", "tree", "block")}
     assert len(keys) == 3
     assert "form" not in json.loads(plan_job(kind, GIVEN).spec_json)["parameters"]

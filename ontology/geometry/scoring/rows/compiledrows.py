@@ -11,14 +11,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.rows.plainsums import plain_sums
-from labelgrove.ontology.geometry.kernels.rows.rowsearch import find_rows
+from labelgrove.ontology.geometry.kernels.rows.rowsearch import (
+    OPEN,
+    REFUSED,
+    WIDE,
+    decide_rows,
+    find_rows,
+)
+from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.rows.rowtree import MOST_PAIRS, Pairs, RowTree
-from labelgrove.ontology.geometry.ties import powers
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, powers
 
-__all__ = ["find", "totals"]
+__all__ = ["RowDecision", "find", "totals"]
+
+_Shorts = NDArray[np.int32]
+_Tables = tuple[NDArray[Any], NDArray[Any], _Shorts, _Shorts, _Shorts, tuple[float, float, float]]
 
 _BLOCK_ENTRIES = 1 << 20
 _SPARE_PAIRS = 1 << 16
+_FEW_SAMPLES = 32  # for fewer samples, or fewer items, a search is fast enough if it computes all sums
+_FEW_ITEMS = 1 << 10
+_LIMITS = 2 * TOTALS[0], TOTALS[1] / 2  # nearer to a limit, the check of the rows computes the sum again
+
+
+class RowDecision(Decision):
+    """A `Decision` for rows of distances, fast for single rows as well as large batches.
+
+    Parameters
+    ----------
+    tree : RowTree
+        Its method `fits` must be true.
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        As for `Decision`.
+    """
+
+    def __init__(self, tree: RowTree, order: NDArray[np.int64] | None) -> None:
+        self._tree = tree
+        self._column = np.empty(0, dtype=np.int64) if order is None else np.array(order, dtype=np.int64)
+        self._tables = _tables(tree)
+
+    def find(self, rows: NDArray[Any], error: float) -> Found | None:
+        """Return the labels that the weights decide, and the rows left open; see `Decision.find`.
+
+        No weight changes a sum by more than its own change times the square of the largest distance.
+        """
+        index = np.empty(len(rows), dtype=np.int64)
+        n_open = decide_rows(
+            rows,
+            self._column,
+            *self._tables,
+            1 + TIE_RELATIVE,
+            error * self._tree.largest**2,
+            _LIMITS,
+            _most_values(self._tree, len(rows)),
+            index,
+        )
+        if n_open in (WIDE, REFUSED):
+            return None
+        return index, np.flatnonzero(index == OPEN) if n_open else None
 
 
 def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
@@ -43,13 +93,9 @@ def find(tree: RowTree, shares: NDArray[np.float32], top: int) -> Pairs | None:
     sample, row = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     n_pairs = find_rows(
         shares,
-        tree.items.reshape(-1),
-        tree.begin,
-        tree.relative,
-        tree.absolute,
-        tree.tolerance,
+        *_tables(tree),
         top,
-        tree.most_values(len(shares)),
+        _most_values(tree, len(shares)),
         sample,
         row,
     )
@@ -67,6 +113,32 @@ def totals(
         part = by[start : start + step]
         distinct, which = np.unique(row[part], return_inverse=True)
         sums = np.empty(len(part))
-        plain_sums(weights, powers(tree.rows[distinct], 2), sample[part], which, sums)
+        plain_sums(weights, powers(tree[distinct], 2), sample[part], which, sums)
         total[part] = sums
     return total
+
+
+def _tables(tree: RowTree) -> _Tables:
+    """Return what the kernels read: arrays that cannot be written to, as numba compiles for each kind."""
+    groups = tree.groups
+    return (
+        _read_only(groups.bounds.reshape(-1)),
+        _read_only(tree.distances.reshape(-1)),
+        _read_only(groups.begin),
+        _read_only(groups.first),
+        _read_only(groups.label),
+        (tree.relative, tree.absolute, tree.tolerance),
+    )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _most_values(tree: RowTree, n_samples: int) -> int:
+    """Return after how many sums the search gives up, because a matrix product would have been faster."""
+    if n_samples < _FEW_SAMPLES or tree.n_items <= _FEW_ITEMS:
+        return n_samples * tree.n_items
+    return tree.most_values(n_samples)

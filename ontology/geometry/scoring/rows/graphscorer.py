@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.geometry.scoring.compilation import Compilation
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.frechetscorer import Scorer
 from labelgrove.ontology.geometry.scoring.ranking import (
@@ -24,7 +25,7 @@ from labelgrove.ontology.geometry.scoring.ranking import (
     ranked_groups,
     spans,
 )
-from labelgrove.ontology.geometry.scoring.rows.rowclasses import Classes
+from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups, group_rows
 from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
 from labelgrove.ontology.geometry.ties import FrechetResult, refuse_bad_rows, tied
 
@@ -42,6 +43,8 @@ class GraphScorer(Scorer):
     distances : ndarray of shape (n_labels, n_observed)
         Distances from each allowed label, in canonical order, to each observed label, in the order of the
         columns of the weights.
+    groups : RowGroups, optional
+        The groups of these rows, if they were made before; see `rowgroups.group_rows`.
     compiled : bool, optional
         Whether to search with numba; the answers are the same without it. By default, the scorer
         uses numba, if it is installed, as soon as the process has loaded numba or the scorer has done enough
@@ -49,9 +52,9 @@ class GraphScorer(Scorer):
 
     Notes
     -----
-    A `DenseScorer` scores the first few hundred rows of weights. After that, the rows of distances are
-    grouped once. Grouping takes a few passes over `distances`. It needs memory for a copy of the distinct
-    rows, and up to a third of that memory in addition. Without numba, a request for several labels (`top`)
+    Without `groups`, a `DenseScorer` scores the first few hundred rows of weights; after that, the rows of
+    distances are grouped once, which takes a few passes over `distances`. The groups need memory for a
+    seventh of the distinct rows. Without numba, a request for several labels (`top`)
     skips a row of distances only if it equals another row. A request with candidates reads the distances of
     every candidate.
 
@@ -61,8 +64,10 @@ class GraphScorer(Scorer):
     array([1])
     """
 
-    def __init__(self, distances: NDArray[Any], *, compiled: bool | None = None) -> None:
-        self._distances = distances
+    def __init__(
+        self, distances: NDArray[Any], *, groups: RowGroups | None = None, compiled: bool | None = None
+    ) -> None:
+        self._distances, self._groups = distances, groups
         self._dense = DenseScorer(distances)
         self.n_observed, self.n_labels = self._dense.n_observed, self._dense.n_labels
         self._compilation = Compilation(
@@ -75,9 +80,9 @@ class GraphScorer(Scorer):
     ) -> FrechetResult:
         """Return the result of `score`; the caller has checked everything but the values of the weights."""
         self._n_rows += len(given)
-        if candidates is not None or self._n_rows < _WORTH_REDUCING:
+        if candidates is not None or not self._is_grouped:
             return self._dense.score_rows(given, top, candidates)
-        first, label = self._classes.first, self._classes.label
+        first, label = self._tree.groups.first, self._tree.groups.label
         batches = self._decided(given, top)
         return gathered(
             len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
@@ -86,43 +91,52 @@ class GraphScorer(Scorer):
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
         self._n_rows += 1
-        if self._n_rows < _WORTH_REDUCING:
+        if not self._is_grouped:
             return self._dense.tied_row(given)
         ((_, (_, row, total)),) = self._decided(given, 1)
-        among, first = row[tied(total)], self._classes.first
-        return np.sort(self._classes.label[spans(first[among], first[among + 1] - first[among])])
+        among, groups = row[tied(total)], self._tree.groups
+        first = groups.first
+        label = groups.label[spans(first[among], first[among + 1] - first[among])]
+        return np.sort(label.astype(np.int64))
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64."""
         return self._dense.variance(weights)
 
-    def reduce(self) -> tuple[int, int, int]:
-        """Group the rows now; return how many rows, distinct rows and groups of distinct rows there are."""
+    def warm(self) -> None:
+        """Group the rows now, if they are not grouped yet."""
         self._n_rows += _WORTH_REDUCING
-        tree = self._prepared[1]
-        return len(self._distances), len(self._classes.row), 0 if tree is None else tree.n_groups
+        self._tree  # noqa: B018
+
+    def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
+        """Return the compiled function that answers rows, or None; see `Compilation` for when it is loaded.
+
+        It takes rows whose columns `order` describes, as for a `Decision`.
+        """
+        if not self._is_grouped or not self._tree.fits:
+            return None
+        compiled = self._compilation.module(0)
+        return None if compiled is None else compiled.RowDecision(self._tree, order)
 
     @property
-    def _classes(self) -> Classes:
-        return self._prepared[0]
+    def _is_grouped(self) -> bool:
+        """Whether the rows are grouped, or it is worthwhile to group them."""
+        return self._groups is not None or self._n_rows >= _WORTH_REDUCING
 
     @cached_property
-    def _prepared(self) -> tuple[Classes, RowTree | None, DenseScorer]:
-        """The classes of equal rows, a `RowTree` of the distinct rows, and a scorer of the distinct rows.
+    def _tree(self) -> RowTree:
+        distances = np.ascontiguousarray(self._distances)
+        return RowTree(distances, group_rows(distances) if self._groups is None else self._groups)
 
-        The tree is None if float32 sums over the distances would be too inexact (`RowTree.fits`).
-        """
-        classes = Classes.of(self._distances)
-        rows = self._distances[classes.row]
-        if not RowTree.fits(rows):
-            return classes, None, DenseScorer(rows)
-        tree = RowTree(rows)
-        return classes.taken(tree.order), tree, DenseScorer(tree.rows)
+    @cached_property
+    def _distinct(self) -> DenseScorer:
+        """A scorer of the distinct rows."""
+        return DenseScorer(self._tree)
 
     def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
         """Yield the samples (a slice) of each batch and its finalists, which are classes of equal rows."""
-        _, tree, distinct = self._prepared
-        compiled = None if tree is None else self._compilation.module(len(given))
+        tree, distinct = self._tree, self._distinct
+        compiled = self._compilation.module(len(given)) if tree.fits else None
         wanted = min(top, distinct.n_labels)
 
         def find(of: slice) -> Finalists | None:
@@ -134,9 +148,9 @@ class GraphScorer(Scorer):
                 total = rows.sum(axis=1, dtype=np.float64)
             refuse_bad_rows(given[of], total, of.start)
             pairs = None
-            if tree is not None and compiled is not None:
+            if compiled is not None:
                 pairs = compiled.find(tree, tree.shares(rows, total), wanted)
-            elif tree is not None and wanted == 1:
+            elif tree.fits and wanted == 1:
                 pairs = tree.find(tree.shares(rows, total))
             if pairs is None:
                 pairs = distinct.sifted(rows.astype(np.float64, copy=False), None, wanted)
