@@ -89,7 +89,7 @@ def _search(
     held: Integers,
     found: Integers,
     least: Floats,
-) -> tuple[int, np.int64, Floats, Integers, Integers, Floats]:
+) -> tuple[int, int, Floats, Integers, Integers, Floats]:
     # The number of classes found (or WIDE), the number of sums computed, and the last four arrays, which
     # grow as needed. bounds and rows are flat; the row of class c is that of its first label; errors are
     # those of a RowTree; slack is how far inexact weights may move a sum; best (top,) is overwritten
@@ -101,11 +101,11 @@ def _search(
     limit = np.inf
     n_open = 0
     n_found = 0
-    n_values = np.int64(0)
+    n_values = 0
     start = np.int64(0)
     stop = np.int64(begin[0])
     while True:
-        n_values += stop - start
+        n_values += int(stop - start)
         for item in range(start, stop):
             if item < n_groups:
                 value = _value(share, bounds, np.uint64(item) * np.uint64(n_observed))
