@@ -67,14 +67,13 @@ class CandidateSet:
     _decision: Decision | None = field(default=None, init=False)
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows, or None.
+        """Return the compiled search that decides rows, or None.
 
-        None is returned if the scorer has no compiled function, or if it has not yet scored enough rows to
-        make loading the function worthwhile (see `ontology.geometry.scoring.compilation`).
+        None is returned if the scorer has no compiled search, or if it has not yet scored enough rows to
+        make loading the search worthwhile (see `ontology.geometry.scoring.compilation`).
 
-        The function takes rows with columns in the order of the model. For each row it returns the index of
-        the answer among the candidates. If any row may be invalid, the function returns None instead of the
-        indices. `order` is the attribute `order` of the state that this set belongs to.
+        The search takes rows with columns in the order of the model, and finds indices among the candidates.
+        `order` is the attribute `order` of the state that this set belongs to.
         """
         if self._decision is None and isinstance(
             self.scorer, TreeScorer | RestrictedTreeScorer | GraphScorer

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.gate import rows_at_once
 from labelgrove.adapter.outputs.outputkinds import LARGEST_LOG
 from labelgrove.adapter.outputs.rows import DenseRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
-from labelgrove.ontology.geometry.scoring.decision import Decision
+from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 
 __all__ = ["decided"]
 
@@ -36,19 +37,27 @@ def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet)
     rows = None if decide is None else _dense(state, reader, P)
     if decide is None or rows is None:
         return None
-    if (
+    ready = (
         reader.kind == "probabilities"
         and rows.flags.carray
         and rows.dtype.isnative
         and rows.dtype.char in "fd"
-    ):
-        return decide(rows)
-    return _decided_in_chunks(state, reader, rows, among, decide)
+    )
+    found = decide.find(rows, 0.0) if ready else _found_in_chunks(reader, rows, decide)
+    if found is None:
+        return None
+    index, left = found
+    if left is not None:
+        step = rows_at_once(reader.n_columns)
+        for start in range(0, len(left), step):
+            some = left[start : start + step]
+            ((_, exact),) = reader.chunks(DenseRows(rows[some]), state.order)
+            index[some] = among.scorer.score(exact).index
+    return index
 
 
-def _decided_in_chunks(
-    state: State, reader: OutputReader, rows: NDArray[Any], among: CandidateSet, decide: Decision
-) -> NDArray[np.int64] | None:
+def _found_in_chunks(reader: OutputReader, rows: NDArray[Any], decide: Decision) -> Found | None:
+    """Return the result of `Decision.find` for outputs of any kind and layout."""
     softened = None if reader.kind == "probabilities" else _Softened(reader, _chunk_shape(rows))
     index, left = np.empty(len(rows), dtype=np.int64), []
     for start, part in _chunks(rows):
@@ -59,11 +68,7 @@ def _decided_in_chunks(
         index[start : start + len(part)] = found[0]
         if found[1] is not None:
             left.append(start + found[1])
-    if left:
-        some = np.concatenate(left)
-        for start, exact in reader.chunks(DenseRows(rows[some]), state.order):
-            index[some[start : start + len(exact)]] = among.scorer.score(exact).index
-    return index
+    return index, np.concatenate(left) if left else None
 
 
 def _dense(state: State, reader: OutputReader, P: Any) -> NDArray[Any] | None:

@@ -30,6 +30,7 @@ from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from tests.benchmarks.baselines import dense_over_distinct_rows, softmax
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds
+from tests.decisions import answers_of
 
 SEED = 0
 SCALE = 4.0  # of the logits, which makes rows as peaked as those of a trained classifier
@@ -124,8 +125,7 @@ def main(arguments: list[str] | None = None) -> None:
     space = metric_space(graph, "tree")
     assert isinstance(space, TreeSpace)
     points = space.points.indices(observed)
-    decide = TreeScorer(space, points, compiled=True).decision()
-    assert decide is not None
+    decide = answers_of(TreeScorer(space, points, compiled=True))
     dense = dense_over_distinct_rows(space.distances(cols=points))
     P = rows["probabilities"]
     beside = {

@@ -22,6 +22,7 @@ from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import Res
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds
+from tests.decisions import answers_of
 
 TOP = 5
 
@@ -49,8 +50,7 @@ def measure(space: TreeSpace, n_observed: int, n_samples: int, kind: str) -> dic
         taken[name] = statistics.median(seconds(lambda s=scorer: s.score(weights), 15))
         top = statistics.median(seconds(lambda s=scorer: s.score(weights, TOP), 5))
         if compiled:
-            decide = scorer.decision()
-            assert decide is not None
+            decide = answers_of(scorer)
             assert (decide(weights) == scorer.score(weights).index).all()
             taken["decisions"] = statistics.median(seconds(lambda d=decide: d(weights), 40))
             document["decisions_ms"] = round(1e3 * taken["decisions"], 2)

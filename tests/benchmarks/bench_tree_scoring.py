@@ -27,6 +27,7 @@ from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from tests.benchmarks.baselines import dense_over_distinct_rows
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
+from tests.decisions import answers_of
 
 SEED = 0
 DENSE_BLOCK = 1024
@@ -109,8 +110,7 @@ def measure(
         assert (result.index[part] == other.index).all()
         assert (result.value[part] == other.value).all()
         assert (result.n_tied[part] == other.n_tied).all()
-    decide = compiled.decision()
-    assert decide is not None
+    decide = answers_of(compiled)
     assert (decide(weights) == result.index).all()
     dense_repeats = 0 if space.n_labels > LONG_LABELS else 2
     first, (_, least) = timed(lambda: fused_dense(distances, weights))

@@ -26,6 +26,7 @@ from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import Res
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 from labelgrove.ontology.labelgraph import LabelGraph
+from tests.decisions import answers_of
 from tests.hostile_trees import FAMILIES, hostile_tree
 
 N_SPACES, N_ROWS = 100, 100
@@ -159,8 +160,7 @@ def numba_tree(adapter: ScoringAdapter) -> Callable[[np.ndarray[Any, Any]], Any]
     points = space.point_index(adapter.bundle.observed_keys)
     order = np.array([adapter.observed.index(key) for key in adapter.bundle.observed_keys])
     scorer = TreeScorer if space.allowed is None else RestrictedTreeScorer
-    decide = scorer(space, points, compiled=True).decision(order)
-    assert decide is not None
+    decide = answers_of(scorer(space, points, compiled=True), order)
     return lambda rows: np.concatenate([decide(row[None]) for row in rows.astype(np.float64)])
 
 

@@ -93,6 +93,14 @@ def test_many_rows_are_converted_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch
         adapter.predict(np.asfortranarray(rows))
 
 
+def test_rows_left_open_are_scored_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter, rows = made("leaves"), np.repeat(outputs()[::4], 5, axis=0)  # each row has ties
+    expected = adapter.top_k(rows, 1).indices[:, 0]
+    monkeypatch.setattr("labelgrove.adapter.answers.deciding.rows_at_once", lambda _: 4)
+    for some in (rows, np.asfortranarray(rows)):
+        assert adapter.predict_indices(some).tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize(
     ("bad", "rule"),
     [(np.nan, "holds nan"), (np.inf, "holds inf"), (-0.5, "holds -0.5"), (0, "row 3 sums to 0.0")],

@@ -29,6 +29,7 @@ from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups, group
 from labelgrove.ontology.geometry.scoring.rows.rowtree import RowTree
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests import oracles
+from tests.decisions import answers_of
 
 SEED = 20_250_704
 GRAPHS = ("dag", "weighted graph", "grid")
@@ -255,9 +256,7 @@ def test_a_decision_names_the_labels_that_the_plain_sums_name(dtype: type) -> No
         peaked = np.exp(5 * rng.standard_normal((90, n_observed)))
         for rows in (peaked, votes(90, n_observed, rng), np.eye(n_observed), peaked * 1e-140):
             expected = DenseScorer(distances).score(rows).index
-            decide, reordered = scorer.decision(None), scorer.decision(order)
-            assert decide is not None
-            assert reordered is not None
+            decide, reordered = answers_of(scorer), answers_of(scorer, order)
             np.testing.assert_array_equal(decide(rows), expected)
             shuffled = np.empty_like(rows)
             shuffled[:, order] = rows
@@ -302,8 +301,7 @@ def test_inexact_weights_leave_open_what_they_cannot_decide(error: float) -> Non
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1e-3, 1e200])
 def test_a_decision_leaves_rows_that_break_a_rule_to_the_checks(bad: float) -> None:
-    decide = GraphScorer(hub_distances(40, 45, 3), compiled=True).decision(None)
-    assert decide is not None
+    decide = answers_of(GraphScorer(hub_distances(40, 45, 3), compiled=True))
     assert decide(np.array([[1.0, 2.0, 3.0], [1.0, bad, 1.0]])) is None
     assert decide(np.zeros((1, 3))) is None
 

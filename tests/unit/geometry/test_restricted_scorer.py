@@ -25,6 +25,7 @@ from labelgrove.ontology.geometry.scoring.tree.hullscorer import HullScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 from tests import oracles
+from tests.decisions import answers_of
 
 SEED = 20_250_703
 TREES = ("tree", "undirected tree", "weighted tree", "polytree", "primary tree")
@@ -273,8 +274,7 @@ def test_decisions_are_the_answers_of_scores_or_left_to_them() -> None:
         moved = rng.permutation(67)  # the column of each observed label
         emitted = np.empty_like(rows)
         emitted[:, moved] = rows
-        for decide, some in ((scorer.decision(), rows), (scorer.decision(moved), emitted)):
-            assert decide is not None
+        for decide, some in ((answers_of(scorer), rows), (answers_of(scorer, moved), emitted)):
             np.testing.assert_array_equal(decide(some), expected.index)
             np.testing.assert_array_equal([decide(row)[0] for row in some[:, None]], expected.index)
             for bad in (np.nan, np.inf, -0.5):
@@ -289,8 +289,7 @@ def test_a_decision_leaves_floods_of_finalists_to_the_scores() -> None:
     rng = np.random.default_rng(SEED)
     length = 10.0 ** rng.uniform(-12, 0, 120)
     space = random_tree(rng, 120, length, deep=True, n_allowed=90)
-    decide = RestrictedTreeScorer(space, rng.permutation(120)[:9], compiled=True).decision()
-    assert decide is not None
+    decide = answers_of(RestrictedTreeScorer(space, rng.permutation(120)[:9], compiled=True))
     assert decide(rng.random((70, 9))) is None
 
 

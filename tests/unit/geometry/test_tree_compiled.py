@@ -17,6 +17,7 @@ from labelgrove.ontology.errors import MissingExtraError, WeightError
 from labelgrove.ontology.geometry import FrechetResult, TreeSpace
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
+from tests.decisions import answers_of
 
 N_ROWS = 37  # no multiple of the rows that are searched together
 
@@ -76,8 +77,7 @@ def test_index_value_bits_and_ties_are_those_of_numpy(k: int, shape: dict[str, b
     rows = drawn_rows(k, k)
     for at in (observed, np.sort(observed)):
         compiled, plain = pair_of(space, at)
-        decide = compiled.decision()
-        assert decide is not None
+        decide = answers_of(compiled)
         for some in (rows, rows.astype(np.float32), (100 * rows).astype(np.float16) + np.float16(0.5)):
             expected = plain.score(some)
             assert_same(compiled.score(some), expected)
@@ -99,8 +99,7 @@ def test_votes_of_neighbors_tie_often(length: float | None) -> None:
     expected = plain.score(rows)
     assert (expected.n_tied == 2).sum() > 50
     assert_same(compiled.score(rows), expected)
-    decide = compiled.decision()
-    assert decide is not None
+    decide = answers_of(compiled)
     assert np.asarray(decide(rows)).tolist() == expected.index.tolist()
     for r in np.flatnonzero(expected.n_tied == 2)[:20]:
         assert compiled.tied(rows[r]).tolist() == plain.tied(rows[r]).tolist()
@@ -124,8 +123,7 @@ def test_decisions_do_not_depend_on_the_order_of_columns() -> None:
         order = np.random.default_rng(seed).permutation(600)  # column of each observed label
         moved = np.empty_like(rows)
         moved[:, order] = rows
-        decide = scorer.decision(order)
-        assert decide is not None
+        decide = answers_of(scorer, order)
         assert np.asarray(decide(moved)).tolist() == expected
 
 
@@ -133,8 +131,7 @@ def test_decisions_do_not_depend_on_the_order_of_columns() -> None:
 def test_answers_do_not_depend_on_batches_and_threads(dtype: Any) -> None:
     space = grown(3000, 5)
     scorer = TreeScorer(space, np.random.default_rng(5).permutation(3000)[:500], compiled=True)
-    decide = scorer.decision()
-    assert decide is not None
+    decide = answers_of(scorer)
     rows = drawn_rows(500, 5, 203).astype(dtype)
     whole, decided = scorer.score(rows), np.asarray(decide(rows))
     assert decided.tolist() == whole.index.tolist()
@@ -193,8 +190,7 @@ def test_vertices_too_near_for_running_sums_to_tell_apart(short: float) -> None:
     rows = drawn_rows(50, 10)
     expected = plain.score(rows)
     assert_same(compiled.score(rows), expected)
-    decide = compiled.decision()
-    assert decide is not None
+    decide = answers_of(compiled)
     assert np.asarray(decide(rows)).tolist() == expected.index.tolist()
     for row in rows[:12]:
         assert compiled.tied(row).tolist() == plain.tied(row).tolist()
@@ -209,8 +205,7 @@ def test_a_bad_number_anywhere_is_refused_as_numpy_refuses_it(column: int, bad: 
         compiled, plain = pair_of(space, observed)
         rows = drawn_rows(320, 11).astype(dtype)
         rows[[9, 20], column] = bad
-        decide = compiled.decision()
-        assert decide is not None
+        decide = answers_of(compiled)
         assert decide(rows) is None
         with pytest.raises(WeightError) as expected:
             plain.score(rows)
@@ -222,8 +217,7 @@ def test_a_bad_number_anywhere_is_refused_as_numpy_refuses_it(column: int, bad: 
 
 def test_rows_of_zeros_and_sums_near_the_limits() -> None:
     compiled, plain = pair_of(grown(800, 12), np.arange(0, 800, 3))
-    decide = compiled.decision()
-    assert decide is not None
+    decide = answers_of(compiled)
     rows = drawn_rows(267, 12)
     rows[5] = 0
     assert decide(rows) is None
@@ -327,7 +321,7 @@ from labelgrove.ontology.geometry import TreeSpace
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.keys import Keys
 scorer = TreeScorer(TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0]), [1, 2], compiled=True)
-print(*scorer.decision()(np.array([[3.0, 1.0], [1.0, 0.0]])))
+print(*scorer.decision().find(np.array([[3.0, 1.0], [1.0, 0.0]]), 0.0)[0])
 """
     blocked = tmp_path / "file"
     blocked.write_text("no folder")

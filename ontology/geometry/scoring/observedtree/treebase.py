@@ -55,7 +55,7 @@ class OnTree(Scorer):
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a function that finds the same labels as `score` and takes rows of unchecked weights.
+        """Return a search that finds the same labels as `score` and takes rows of unchecked weights.
 
         Parameters
         ----------
@@ -66,8 +66,7 @@ class OnTree(Scorer):
         Returns
         -------
         decision : Decision, or None
-            None if this scorer does not use the
-            compiled search, or does not use it yet.
+            None if this scorer does not use the compiled search, or does not use it yet.
         """
         module = self._compilation.module(0)
         return None if module is None else self._decision(module, order)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Obs
 from labelgrove.ontology.geometry.scoring.ranking import Finalists, Ranked
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
 from labelgrove.ontology.geometry.scoring.restricted.numpysearch import MOST_PAIRS, Pairs, search_margin
-from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, FrechetResult, refuse_bad_rows
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, refuse_bad_rows
 
 __all__ = ["CompiledBatch", "SearchDecision", "ranked"]
 
@@ -138,18 +137,12 @@ class SearchDecision(Decision):
     observed : Observed
     hanging : Hanging
         All labels that may be an answer.
-    order, score
-        As for `Decision`.
+    order : ndarray of shape (n_observed,), dtype=int64, or None
+        For each observed label, its column in the rows; None if the columns are in the order of the observed
+        labels.
     """
 
-    def __init__(
-        self,
-        observed: Observed,
-        hanging: Hanging,
-        order: NDArray[np.int64] | None,
-        score: Callable[[NDArray[Any]], FrechetResult],
-    ) -> None:
-        super().__init__(order, score)
+    def __init__(self, observed: Observed, hanging: Hanging, order: NDArray[np.int64] | None) -> None:
         self._observed = observed
         self._tables = _Prepared.of(observed, hanging).tables
         if order is not None:

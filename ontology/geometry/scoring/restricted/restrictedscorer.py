@@ -87,7 +87,7 @@ class RestrictedTreeScorer(OnTree):
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
     def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
-        decision: Decision = module.SearchDecision(self._observed, self._hanging, order, self.score)
+        decision: Decision = module.SearchDecision(self._observed, self._hanging, order)
         return decision
 
     @cached_property

@@ -42,7 +42,8 @@ class RowDecision(Decision):
     tree : RowTree
         Its method `fits` must be true.
     order : ndarray of shape (n_observed,), dtype=int64, or None
-        As for `Decision`.
+        For each observed label, its column in the rows; None if the columns are in the order of the observed
+        labels.
     """
 
     def __init__(self, tree: RowTree, order: NDArray[np.int64] | None) -> None:

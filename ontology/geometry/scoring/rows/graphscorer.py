@@ -109,9 +109,9 @@ class GraphScorer(Scorer):
         self._tree  # noqa: B018
 
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled function that answers rows, or None; see `Compilation` for when it is loaded.
+        """Return the compiled search that decides rows, or None; see `Compilation` for when it is loaded.
 
-        It takes rows whose columns `order` describes, as for a `Decision`.
+        It takes rows whose columns `order` describes: ``order[i]`` is the column of observed label i.
         """
         if not self._is_grouped or not self._tree.fits:
             return None

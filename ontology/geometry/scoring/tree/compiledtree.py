@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
-from labelgrove.ontology.geometry.ties import TOTALS, FrechetResult
+from labelgrove.ontology.geometry.ties import TOTALS
 
 __all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
 
@@ -92,18 +91,9 @@ class TreeDecision(Decision):
         The search, built for the order of the columns of the rows.
     label : ndarray of shape (n_chain,), dtype=int64
         Index of the label at each vertex of ``Skeleton.chain``.
-    order, score
-        As for `Decision`.
     """
 
-    def __init__(
-        self,
-        search: CompiledTree,
-        label: NDArray[np.int64],
-        order: NDArray[np.int64] | None,
-        score: Callable[[NDArray[Any]], FrechetResult],
-    ) -> None:
-        super().__init__(order, score)
+    def __init__(self, search: CompiledTree, label: NDArray[np.int64]) -> None:
         self._search, self._label = search, label
 
     def find(self, rows: NDArray[Any], error: float) -> Found | None:

@@ -104,7 +104,7 @@ class TreeScorer(OnTree):
 
     def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
         search = module.CompiledTree(self._observed, self._nearest, order)
-        decision: Decision = module.TreeDecision(search, self._label, order, self.score)
+        decision: Decision = module.TreeDecision(search, self._label)
         return decision
 
     @cached_property
