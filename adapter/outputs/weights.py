@@ -171,8 +171,9 @@ class OutputReader:
             return None
         if self.kind == "log_probabilities":
             np.minimum(part, 0.0, out=part)
-        with np.errstate(over="ignore"):
-            part /= self.temperature
+        if self.temperature != 1:
+            with np.errstate(over="ignore"):
+                part /= self.temperature
         if self.kind == "log_probabilities":
             return np.exp(part, out=part)
         part *= 0.5  # the logistic function as a hyperbolic tangent never overflows
@@ -196,7 +197,8 @@ def _softmax_in_place(
     """Replace each row by its `softmax`, and return the rows; `largest` has the maximum of each row."""
     with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
         rows -= largest
-        rows /= temperature
+        if temperature != 1:
+            rows /= temperature
     np.exp(rows, out=rows)
     rows /= rows.sum(axis=1, keepdims=True)
     return rows
