@@ -156,8 +156,7 @@ def refuse_faults(
     if independent:
         return
     if kind == "probabilities":
-        with np.errstate(over="ignore"):
-            refuse_totals(name, rows.sum(axis=1), limits, first)
+        refuse_totals(name, rows, limits, first)
         return
     largest = rows.max(axis=1)
     if np.isneginf(largest).any():

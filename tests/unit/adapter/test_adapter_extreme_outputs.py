@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,13 +11,17 @@ import ml_dtypes
 import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.adapter.outputs.rows import DenseRows
+from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
 from labelgrove.ontology.errors import WeightError
 from labelgrove.ontology.geometry.scoring.compilation import Compilation
-from labelgrove.ontology.geometry.ties import TIE_RELATIVE
+from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS
 from labelgrove.ontology.labelgraph import LabelGraph
 
 N_LABELS, N_OBSERVED = 120, 24
@@ -143,3 +148,83 @@ def test_logits_of_the_size_of_any_temperature_are_answered_as_by_plain_softmax(
         for row, label in zip(rows[1::3], expected[1::3], strict=True):
             each = dict(ways_of_row(adapter, row))
             assert each == {asked: [label] for asked in each}, temperature
+
+
+# ---- the sum of a row ------------------------------------------------------------------------------------
+
+ADAPTERS = {kind: made(kind) for kind in KINDS}
+
+
+def beside_a_limit(limit: float, seed: int, steps: int) -> NDArray[np.float64]:
+    """A row whose sum is some steps from a limit, so that it depends on the order of the addition."""
+    rng = np.random.default_rng(seed)
+    row = rng.permutation(rng.dirichlet(np.full(N_OBSERVED, rng.choice([0.1, 1, 50])))) * limit
+    last = int(row.argmax())
+    others = [x for i, x in enumerate(row.tolist()) if i != last]
+    row[last] = math.fsum([limit, steps * np.spacing(limit), *(-x for x in others)])
+    return row
+
+
+def refused(row: NDArray[np.float64]) -> bool:
+    """Whether the rule refuses the row: its sum, rounded once, is beyond a limit, or a weight is negative."""
+    if not np.isfinite(row).all() or row.min() < 0:
+        return True
+    with np.errstate(over="ignore"):
+        return row.sum() == np.inf or not TOTALS[0] <= math.fsum(row) <= TOTALS[1]
+
+
+def assert_one_outcome(rows: NDArray[np.float64]) -> None:
+    for kind, adapter in ADAPTERS.items():
+        found = dict(ways(adapter, rows))
+        assert len({str(each) for each in found.values()}) == 1, (kind, found)
+        bad = [refused(row) for row in rows]
+        assert isinstance(found["as given, predict"], str) == any(bad), (kind, found)
+        for row, expected in zip(rows, bad, strict=True):
+            alone = dict(ways_of_row(adapter, row))
+            assert len({str(each) for each in alone.values()}) == 1, (kind, alone)
+            assert isinstance(alone["predict"], str) == expected, (kind, alone)
+
+
+@pytest.mark.parametrize("limit", TOTALS)
+def test_a_row_beside_a_limit_is_refused_or_answered_in_every_way(limit: float) -> None:
+    seen = set()
+    for seed in range(21):
+        row = beside_a_limit(limit, seed, seed % 7 - 3)
+        seen.add(refused(row))
+        assert_one_outcome(row[None])
+    assert seen == {True, False}
+
+
+NUMBERS = st.sampled_from(
+    [
+        *(0.0, -0.0, LEAST, 1e-310, sys.float_info.min, 1e-300, 1e-162, 1e-151, 1e-150, 2e-150, 1.0, 1e149),
+        *(1e150, np.nextafter(1e150, 0), np.nextafter(1e150, 1e151), 5e149, 1e151, 1e154, 1e300, 1.7e308),
+        *(MOST, -LEAST, -MOST, np.inf, -np.inf, np.nan),
+    ]
+)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.dictionaries(st.integers(0, N_OBSERVED - 1), NUMBERS, max_size=6), st.booleans())
+@example({0: MOST, 1: MOST, 2: 1.0}, False)
+@example({0: -0.0, 1: 1.0}, False)
+def test_weights_of_any_size_are_refused_or_answered_in_every_way(
+    entries: dict[int, float], among_others: bool
+) -> None:
+    row = np.zeros(N_OBSERVED)
+    row[list(entries)] = list(entries.values())
+    others = np.random.default_rng(3).random((3, N_OBSERVED))
+    assert_one_outcome(np.vstack([others, row, others]) if among_others else row[None])
+
+
+def test_rows_that_change_while_they_are_read_are_refused() -> None:
+    class Changing(DenseRows):
+        def part(self, of: slice, order: NDArray[np.int64] | None, absent: float) -> NDArray[Any]:
+            part = super().part(of, order, absent).copy()
+            self.values[:] = 1.0
+            return part
+
+    reader = OutputReader("probabilities", 1.0, 2)
+    rows = Changing(np.array([[1.0, 1.0], [1.0, np.nan]]), name="p.npy", first=7)
+    with pytest.raises(WeightError, match=r"p\.npy: rows 7 to 8 changed while they were read"):
+        list(reader.chunks(rows))
