@@ -139,7 +139,7 @@ def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int =
     if are_weights(rows, total):
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        held = rows.astype(np.float64)
+        held = rows.astype(np.float64, order="C")
     refuse_cells("weights", rows, weight_faults(held), first)
     refuse_totals("weights", held, TOTALS, first)
 

@@ -116,7 +116,7 @@ def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int 
 
 
 def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
-    """Return the error for a row whose sum, as another library adds it, is rounded beyond a limit."""
+    """Return the error for a row whose sum, as another library computes it, is not within the limits."""
     return WeightError(
         f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
     )

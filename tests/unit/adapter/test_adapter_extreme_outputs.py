@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, build_bundle
+from labelgrove.adapter.engines.arrays import ArrayAdapter
 from labelgrove.adapter.outputs.rows import DenseRows
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
@@ -153,6 +154,7 @@ def test_logits_of_the_size_of_any_temperature_are_answered_as_by_plain_softmax(
 # ---- the sum of a row ------------------------------------------------------------------------------------
 
 ADAPTERS = {kind: made(kind) for kind in KINDS}
+ENGINES = {kind: ArrayAdapter(adapter) for kind, adapter in ADAPTERS.items()}
 
 
 def beside_a_limit(limit: float, seed: int, steps: int) -> NDArray[np.float64]:
@@ -176,6 +178,7 @@ def refused(row: NDArray[np.float64]) -> bool:
 def assert_one_outcome(rows: NDArray[np.float64]) -> None:
     for kind, adapter in ADAPTERS.items():
         found = dict(ways(adapter, rows))
+        found["arrays"] = outcome(lambda kind=kind: ENGINES[kind].predict_indices(rows))
         assert len({str(each) for each in found.values()}) == 1, (kind, found)
         bad = [refused(row) for row in rows]
         assert isinstance(found["as given, predict"], str) == any(bad), (kind, found)
@@ -215,6 +218,22 @@ def test_weights_of_any_size_are_refused_or_answered_in_every_way(
     row[list(entries)] = list(entries.values())
     others = np.random.default_rng(3).random((3, N_OBSERVED))
     assert_one_outcome(np.vstack([others, row, others]) if among_others else row[None])
+
+
+def test_a_refusal_names_the_same_sum_for_every_memory_order() -> None:
+    adapter = made("leaves", 90)
+    for rows in 1e155 * np.random.default_rng(5).random((30, 7, 90)):
+        said = outcome(lambda rows=rows: adapter.predict_indices(rows))
+        assert said == outcome(lambda rows=rows: adapter.predict_indices(np.asfortranarray(rows)))
+        assert str(said).startswith("P: row 0 sums to ")
+
+
+@pytest.mark.parametrize("length", [1e-75, 1e75])
+def test_blocks_of_the_shortest_and_the_longest_edges_are_built_without_a_warning(length: float) -> None:
+    pairs = [("b", "a"), ("c", "b"), ("a", "c")]
+    graph = LabelGraph.from_edges(pairs, weights=[length] * 3, directed=False)
+    adapter = Adapter.from_graph(graph, ["a", "c"], metric="graph")
+    assert adapter.top_k([1.0, 0.0], 3).values.tolist() == [[0.0, length**2, length**2]]
 
 
 def test_rows_that_change_while_they_are_read_are_refused() -> None:
