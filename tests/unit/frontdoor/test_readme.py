@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[3] / "README.md"
 RESULTS = README.parent / "docs" / "pretrained.md"
 MOST_LINES = 10
@@ -95,3 +97,24 @@ def test_what_is_said_of_the_languages_is_what_was_measured():
     assert f"can answer with any of {n_labels} labels" in text
     assert f"Measured on texts in {n_languages} languages, {n_unknown} of them unknown" in text
     assert f"the most frequent answer to {n_texts} texts in each" in text
+
+
+def test_the_answers_to_unknown_languages_are_those_of_the_quickstart():
+    pytest.importorskip("py3langid")
+    languages = pytest.importorskip("labelgrove.quickstart.languages")
+    from labelgrove import Adapter
+    from labelgrove.adapter.bundles.bundle import build_bundle
+    from labelgrove.datasets.pretrained.languages import identified, language_space
+
+    space = language_space()
+    model = identified(languages.MODEL, space)
+    _, temperature = languages.calibrated(model, 0)
+    adapter = Adapter(build_bundle(space, model.columns))
+    shown = rows_of(README.read_text(encoding="utf-8"), "truth")
+    assert len(shown) == len(languages.UNKNOWN)
+    for row, label in zip(shown, languages.UNKNOWN, strict=True):
+        assert label not in model.columns
+        found = languages.answers_to(label, model, adapter, temperature)
+        assert row["truth"] == found.label
+        for rule, (name, n) in {"argmax": found.argmax, "Fréchet mean": found.frechet_mean}.items():
+            assert row[rule].partition(":")[0].replace("*", "") == f"{name}, {n} of {found.n_samples}"
