@@ -147,6 +147,34 @@ def test_scorers_agree_to_the_last_bit(lengths: str, weights: str) -> None:
             assert scorer.tied(rows[0]).tolist() == dense.tied(rows[0]).tolist()
 
 
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("weights", ["equal", "votes", "uniform", "peaked", "negative zeros"])
+def test_of_many_children_the_best_are_found(lengths: str, weights: str) -> None:
+    rng = np.random.default_rng(SEED)
+    for round_ in range(12):
+        n = int(rng.integers(60, 500))
+        hubs = rng.permutation(n)[: rng.integers(1, 5)]  # most labels are children of these
+        parent = [-1] + [
+            int(h) if h < i and rng.random() < 0.9 else int(rng.integers(0, i))
+            for i, h in enumerate(rng.choice(hubs, n - 1), start=1)
+        ]
+        allowed = None if round_ % 3 == 0 else rng.permutation(n)[: n // 2]
+        keys = Keys.from_strings([f"{i:04d}" for i in range(n)])
+        space = TreeSpace.from_arrays(keys, parent, drawn_lengths(lengths, n, rng), allowed)
+        observed = np.arange(n) if round_ % 2 else rng.permutation(n)[: rng.integers(20, n)]
+        rows = {
+            "equal": np.ones((4, len(observed))),
+            "votes": rng.integers(0, 3, (4, len(observed))) + 0.0,
+            "uniform": rng.random((4, len(observed))),
+            "peaked": rng.random((4, len(observed))) ** 30,
+            "negative zeros": np.where(rng.random((4, len(observed))) < 0.5, -0.0, 1.0),
+        }[weights]
+        dense = DenseScorer(space.distances(cols=observed))
+        for scorer in (RestrictedTreeScorer(space, observed, compiled=way) for way in (False, True)):
+            for top in (1, 2, 5, 30):
+                assert_same(scorer.score(rows, top), dense.score(rows, top))
+
+
 @pytest.mark.parametrize("rule", ["_ENTRIES_SEARCHED", "_ENTRIES_SUMMED"])
 def test_samples_with_weight_in_few_columns_are_scored_by_those(
     rule: str, monkeypatch: pytest.MonkeyPatch

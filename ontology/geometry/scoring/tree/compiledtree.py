@@ -12,10 +12,10 @@ from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
     CLEAR,
     CROWDED,
     REFUSED,
-    STRIDE,
     find_lowest,
 )
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
+from labelgrove.ontology.geometry.scoring.observedtree.compileddescent import compiled_descent
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
@@ -40,24 +40,9 @@ class CompiledTree:
     def __init__(
         self, observed: Observed, nearest: NDArray[np.float64], order: NDArray[np.int64] | None = None
     ) -> None:
-        skeleton, n_observed = observed.skeleton, len(observed.at)
-        columns = observed.by_preorder if order is None else order[observed.by_preorder]
-        if (columns == np.arange(n_observed)).all():
-            columns = columns[:0]
-        depth = np.zeros((n_observed // STRIDE + 1) * STRIDE)
-        depth[:n_observed] = skeleton.label_depth
-        by = np.concatenate([[0], skeleton.child])  # the root, then children, with siblings adjacent
-        node = np.empty((len(by), 6), dtype=np.int32)
-        node[:, 0], node[:, 1] = skeleton.low[by], skeleton.high[by]
-        node[:, 2], node[:, 3] = skeleton.begin[by] + 1, skeleton.begin[by + 1] + 1
-        node[:, 4], node[:, 5] = skeleton.chain_first[by], skeleton.chain_last[by]
-        self._reach = skeleton.reach
+        self._reach = observed.skeleton.reach
         self._tables = (
-            columns.astype(np.uint32),
-            depth,
-            node,
-            skeleton.depth[by],
-            skeleton.chain_depth,
+            *compiled_descent(observed, order),
             nearest,
             tie_slack(observed),
             (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the check of the rows computes the sum again
