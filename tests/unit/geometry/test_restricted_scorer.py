@@ -175,6 +175,23 @@ def test_of_many_children_the_best_are_found(lengths: str, weights: str) -> None
                 assert_same(scorer.score(rows, top), dense.score(rows, top))
 
 
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("shape", ["shallow", "deep", "path"])
+def test_thousands_of_observed_labels_in_any_order(lengths: str, shape: str) -> None:
+    rng = np.random.default_rng(SEED)
+    n = 2_500  # plain sums are added in blocks of 1,024 columns where the columns are in preorder
+    least = {"shallow": np.zeros(n), "deep": np.arange(n) - 4, "path": np.arange(n) - 1}[shape]
+    parent = [-1] + [int(rng.integers(max(0, int(least[i])), i)) for i in range(1, n)]
+    keys = Keys.from_strings([f"{i:04d}" for i in range(n)])
+    space = TreeSpace.from_arrays(keys, parent, drawn_lengths(lengths, n, rng))
+    for observed in (np.argsort(space.tree.positions(np.arange(n))), rng.permutation(n)[:2_100]):
+        rows = (rng.random((5, len(observed))) ** 4).astype(np.float32)
+        dense = DenseScorer(space.distances(cols=observed))
+        everything = TreeScorer(space, observed, compiled=True)
+        assert_same(everything.score(rows), dense.score(rows))
+        assert_same(everything.score(rows, 7), dense.score(rows, 7))
+
+
 @pytest.mark.parametrize("rule", ["_ENTRIES_SEARCHED", "_ENTRIES_SUMMED"])
 def test_samples_with_weight_in_few_columns_are_scored_by_those(
     rule: str, monkeypatch: pytest.MonkeyPatch

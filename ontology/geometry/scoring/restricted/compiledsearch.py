@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.kernels.rows.ranking import rank_groups
 from labelgrove.ontology.geometry.kernels.trees import finalists
 from labelgrove.ontology.geometry.kernels.trees.lowestvertex import Descent
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compileddescent import compiled_descent
-from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import GroupSums
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.ranking import Finalists, Ranked
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
@@ -34,23 +33,13 @@ class _Prepared:
     Attributes
     ----------
     tables : Tables
-    depth, meet : ndarray of shape (n_groups,)
-        `depth`: the depth of each group's labels in the tree. `meet`: the depth of the vertex where the path
-        from these labels to the hull turns downwards.
-    low, high : ndarray of shape (n_groups,), dtype=int32
-        Observed labels are numbered in preorder. Those at or below the hull vertex of group g are
-        ``low[g], ..., high[g] - 1``.
-    column : ndarray of shape (n_observed,), dtype=uint32
-        Column of each observed label, in preorder.
+    sums : GroupSums
+        The plain sums at the groups of labels.
     """
 
     descent: Descent
     tables: finalists.Tables
-    depth: NDArray[np.float64]
-    meet: NDArray[np.float64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    column: NDArray[np.uint32]
+    sums: GroupSums
 
     @classmethod
     def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
@@ -62,11 +51,7 @@ class _Prepared:
             known = hanging.prepared["compiled"] = cls(
                 compiled_descent(observed),
                 _tables(observed, hanging),
-                observed.tree.depth_at(hanging.position),
-                observed.tree.depth_at(hanging.turn),
-                hull.low[on].astype(np.int32),
-                hull.high[on].astype(np.int32),
-                observed.by_preorder.astype(np.uint32),
+                GroupSums(observed, hanging.position, on, hanging.turn),
             )
         return known
 
@@ -106,26 +91,7 @@ class CompiledBatch:
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair, measuring each group's distances once."""
-        observed, total = self._observed, np.empty(len(group))
-        known, by = _Prepared.of(observed, hanging), np.argsort(group, kind="stable")
-        if observed.tree.n_parts > 1:
-            sums_of_positions(observed, self._rows, sample, hanging.position[group], by, total)
-            return total
-        sums_of_groups(
-            self._rows,
-            sample,
-            group,
-            by,
-            known.depth,
-            known.meet,
-            known.low,
-            known.high,
-            observed.label_depth,
-            observed.gap,
-            known.column,
-            total,
-        )
-        return total
+        return _Prepared.of(self._observed, hanging).sums.at(self._rows, sample, group)
 
 
 class SearchDecision(Decision):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
     CLEAR,
     CROWDED,
@@ -16,7 +16,7 @@ from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
 )
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compileddescent import compiled_descent
-from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import GroupSums
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
 from labelgrove.ontology.geometry.ties import TOTALS
@@ -40,13 +40,19 @@ class CompiledTree:
     def __init__(
         self, observed: Observed, nearest: NDArray[np.float64], order: NDArray[np.int64] | None = None
     ) -> None:
-        self._reach = observed.skeleton.reach
+        self._observed, self._reach = observed, observed.skeleton.reach
         self._tables = (
             *compiled_descent(observed, order),
             nearest,
             tie_slack(observed),
             (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the check of the rows computes the sum again
         )
+
+    @cached_property
+    def sums(self) -> GroupSums:
+        """The plain sums at the vertices of ``Skeleton.chain``, each of which is a group."""
+        chain = self._observed.skeleton.chain
+        return GroupSums(self._observed, chain, np.arange(len(chain)), chain)
 
     def lowest(
         self, rows: NDArray[Any], error: float = 0.0
@@ -121,25 +127,5 @@ class CompiledTreeBatch:
 
         By default ``sample[i]`` is i.
         """
-        observed, total = self._observed, np.empty(len(place))
         sample = np.arange(len(place)) if sample is None else sample
-        by = np.argsort(place, kind="stable")
-        if observed.tree.n_parts > 1:
-            sums_of_positions(observed, self._rows, sample, observed.skeleton.chain[place], by, total)
-            return total
-        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the paths to all labels turn
-        sums_of_groups(
-            self._rows,
-            sample,
-            place,
-            by,
-            depth,
-            depth,
-            observed.hull.low.astype(np.int32),
-            observed.hull.high.astype(np.int32),
-            observed.label_depth,
-            observed.gap,
-            observed.by_preorder.astype(np.uint32),
-            total,
-        )
-        return total
+        return self._search.sums.at(self._rows, sample, place)
