@@ -151,8 +151,8 @@ def test_scorers_agree_to_the_last_bit(lengths: str, weights: str) -> None:
 @pytest.mark.parametrize("weights", ["equal", "votes", "uniform", "peaked", "negative zeros"])
 def test_of_many_children_the_best_are_found(lengths: str, weights: str) -> None:
     rng = np.random.default_rng(SEED)
-    for round_ in range(12):
-        n = int(rng.integers(60, 500))
+    for round_ in range(6):
+        n = int(rng.integers(60, 300))
         hubs = rng.permutation(n)[: rng.integers(1, 5)]  # most labels are children of these
         parent = [-1] + [
             int(h) if h < i and rng.random() < 0.9 else int(rng.integers(0, i))
@@ -175,17 +175,17 @@ def test_of_many_children_the_best_are_found(lengths: str, weights: str) -> None
                 assert_same(scorer.score(rows, top), dense.score(rows, top))
 
 
-@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("lengths", ["unit", "any", "tenths"])
 @pytest.mark.parametrize("shape", ["shallow", "deep", "path"])
-def test_thousands_of_observed_labels_in_any_order(lengths: str, shape: str) -> None:
+def test_more_observed_labels_than_one_block_in_any_order(lengths: str, shape: str) -> None:
     rng = np.random.default_rng(SEED)
-    n = 2_500  # plain sums are added in blocks of 1,024 columns where the columns are in preorder
+    n = 1_300  # plain sums are added in blocks of 1,024 columns where the columns are in preorder
     least = {"shallow": np.zeros(n), "deep": np.arange(n) - 4, "path": np.arange(n) - 1}[shape]
     parent = [-1] + [int(rng.integers(max(0, int(least[i])), i)) for i in range(1, n)]
     keys = Keys.from_strings([f"{i:04d}" for i in range(n)])
     space = TreeSpace.from_arrays(keys, parent, drawn_lengths(lengths, n, rng))
-    for observed in (np.argsort(space.tree.positions(np.arange(n))), rng.permutation(n)[:2_100]):
-        rows = (rng.random((5, len(observed))) ** 4).astype(np.float32)
+    for observed in (np.argsort(space.tree.positions(np.arange(n))), rng.permutation(n)[:1_100]):
+        rows = (rng.random((3, len(observed))) ** 4).astype(np.float32)
         dense = DenseScorer(space.distances(cols=observed))
         everything = TreeScorer(space, observed, compiled=True)
         assert_same(everything.score(rows), dense.score(rows))
