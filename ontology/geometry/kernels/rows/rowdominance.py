@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
-__all__ = ["RIVAL", "TIED_ONLY", "dominance", "tying_faces"]
+__all__ = ["RIVAL", "TIED_ONLY", "dominance", "gates", "tying_faces"]
 
 RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
@@ -54,6 +54,42 @@ def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
             rivals[n_rivals] = y
             n_rivals += 1
     return state
+
+
+@compiled
+def gates(
+    rows: NDArray[Any], lifted: NDArray[Any], rivals: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return a rival that bounds each row, or the row itself if none does, and where it is strictly smaller.
+
+    Of the rivals that are smaller than the row in every column, the one with the largest sum is returned; if
+    there are none, the one with the largest sum of all rivals that bound the row. As in `dominance`, rivals
+    are taken from `lifted`.
+    """
+    # rows, lifted: (n, K), distinct, in ascending order of their sums; rivals: ascending indices
+    # -> (n,), (n,). A row only has rivals with smaller sums, which stand before it. O(n * n_rivals) comparisons.
+    n, n_columns = rows.shape
+    gate = np.arange(n)
+    strict = np.zeros(n, dtype=np.bool_)
+    n_before = 0
+    for y in range(n):
+        if n_before < len(rivals) and rivals[n_before] == y:
+            n_before += 1
+            continue
+        for at in range(n_before - 1, -1, -1):
+            s = rivals[at]
+            below, strictly = True, True
+            for i in range(n_columns):
+                if lifted[s, i] > rows[y, i]:
+                    below = False
+                    break
+                if lifted[s, i] == rows[y, i]:
+                    strictly = False
+            if below and (strictly or gate[y] == y):
+                gate[y], strict[y] = s, strictly
+                if strictly:
+                    break
+    return gate, strict
 
 
 @compiled

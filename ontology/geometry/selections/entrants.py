@@ -1,0 +1,115 @@
+"""Entrants: the labels that enter the locus if one more label is observed.
+
+Most labels outside a locus stay outside, and most labels compete for nothing, whichever label is observed
+next. This is found out once for each set of observed labels. Then each candidate costs one comparison for
+each label, and an exact locus of the few labels that are left.
+
+The *gate* of a label y is a label z that is at least as near as y to every observed label. A label without a
+gate is its own. Suppose that a label c is observed next.
+
+*Who competes.* If z is also at least as near as y to c, the weighted sum of z is at most that of y under any
+weights. So y may be left out when other labels are compared with all competitors: z takes its place, or the
+gate of z does.
+
+*Who may enter.* Let y be outside the locus. If z is nearer to c than y is, y stays outside: with weight on c,
+y is worse than z; without weight on c, nothing has changed. Now let z be nearer than y to every observed
+label, and as near to c. Then y can be best only if all weight is on c. So y stays outside unless no allowed
+label is nearer to c.
+
+If distances are rounded, "nearer" and "at least as near" mean nearer by more than the tie rule can bridge
+(`ontology.geometry.loci.general.LIFT`) where it is said who may enter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.loci.general import LIFT, distinct_rows, general_locus, is_tolerant
+from labelgrove.ontology.geometry.paths.wholenumbers import are_short
+from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
+
+__all__ = ["Entrants"]
+
+_BLOCK_ENTRIES = 1 << 22
+
+
+class Entrants:
+    """The labels that one more observed label brings into the locus of the labels observed so far.
+
+    Labels are indices among the allowed labels of the space.
+
+    Parameters
+    ----------
+    space : MetricSpace
+        Any space.
+    points, index : ndarray of int64
+        `points`: point indices of the observed labels, at least one. `index`: their locus, as indices among
+        the allowed labels.
+
+    Notes
+    -----
+    O(n_labels * n_observed) time and memory, and comparisons of the distinct rows of distances with those
+    that no other row bounds (`ontology.geometry.kernels.rows.rowdominance`).
+    """
+
+    def __init__(self, space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> None:
+        self._space = space
+        self._tolerant = is_tolerant(space)
+        self._distances = space.distances(cols=points)
+        self._outside = np.ones(space.n_labels, dtype=bool)
+        self._outside[index] = False
+        first, self._group, _ = distinct_rows(np.ascontiguousarray(self._distances))
+        rows = self._distances[first]
+        kernels = _kernels()
+        lifted = self._lifted(rows)
+        rivals = np.flatnonzero(kernels.dominance(rows, lifted) == kernels.RIVAL)
+        gate, strict = kernels.gates(rows, lifted, rivals)
+        self._gate, self._is_behind = first[gate][self._group], strict[self._group]
+        self._column: tuple[int, NDArray[Any]] | None = None
+
+    def _lifted(self, distances: NDArray[Any]) -> NDArray[Any]:
+        return distances if self._tolerant is False else distances.astype(np.float64) * LIFT
+
+    def bounds(self, pool: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return, for each point of `pool`, an upper bound of the number of labels that enter."""
+        bounds = np.empty(len(pool), dtype=np.int64)
+        step = max(1, _BLOCK_ENTRIES // self._space.n_labels)
+        for start in range(0, len(pool), step):
+            block = self._space.distances(cols=pool[start : start + step]).T
+            for i, column in enumerate(np.ascontiguousarray(block), start=start):
+                bounds[i] = np.count_nonzero(self._may_enter(column, column[self._gate]))
+        return bounds
+
+    def of(self, point: int) -> NDArray[np.int64]:
+        """Return the labels that enter the locus if `point` is observed, ascending."""
+        column = self._space.distances(cols=[point])[:, 0]
+        at_gate = column[self._gate]
+        may_enter = self._may_enter(column, at_gate)
+        own_gate = self._gate == np.arange(len(column))
+        labels = np.flatnonzero(may_enter | own_gate | (column < at_gate))
+        asked = may_enter[labels]
+        rows = np.column_stack([self._distances[labels], column[labels]])
+        tolerant = self._tolerant
+        if tolerant is None:
+            tolerant = not are_short(np.append(self._distances.ravel(), column))
+        found = general_locus(rows, np.flatnonzero(asked), tolerant=tolerant, n_samples=0)
+        return labels[found.index]
+
+    def _may_enter(self, column: NDArray[Any], at_gate: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which labels may enter; given are the distances of all labels and gates to the new one."""
+        may_enter = self._outside & ~(self._lifted(at_gate) < column)
+        if self._tolerant is False:
+            may_enter &= (column < at_gate) | (column == column.min()) | ~self._is_behind
+        return may_enter
+
+
+def _kernels() -> Any:
+    try:
+        from labelgrove.ontology.geometry.kernels.rows import rowdominance
+    except ImportError:
+        raise MissingExtraError.of("numba", "science", "selecting classes on this space") from None
+    return rowdominance
