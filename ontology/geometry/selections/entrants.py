@@ -16,12 +16,19 @@ y is worse than z; without weight on c, nothing has changed. Now let z be nearer
 label, and as near to c. Then y can be best only if all weight is on c. So y stays outside unless no allowed
 label is nearer to c.
 
+A label without a gate may be outside the locus too. Then no weights make it best, so there is a *mixture* of
+other labels with a smaller squared distance to every observed label; a linear program finds one. The squared
+distance of a mixture is the mean of the squared distances of its labels, with fixed multipliers as weights.
+If the mixture also has a smaller squared distance to c, the label stays outside. A mixture is kept for the
+next rounds as long as this is so.
+
 If distances are rounded, "nearer" and "at least as near" mean nearer by more than the tie rule can bridge
 (`ontology.geometry.loci.general.LIFT`) where it is said who may enter.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,12 +36,27 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.geometry.loci.general import LIFT, distinct_rows, general_locus, is_tolerant
+from labelgrove.ontology.geometry.loci.proofs.marginprogram import MarginProgram
 from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 
 __all__ = ["Entrants"]
 
 _BLOCK_ENTRIES = 1 << 22
+_CLEARLY = 1 - 1e-9  # rounding of a sum of squares never makes such a difference
+
+
+@dataclass(frozen=True)
+class _Mixture:
+    """Labels with `multipliers` of sum 1 for their squared distances; it stands in for a single label."""
+
+    labels: NDArray[np.int64]
+    multipliers: NDArray[np.float64]
+
+    def is_below(self, own: NDArray[Any], distances: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return where the mixture is nearer than `own`; `distances` has a row for each of its labels."""
+        mixed = self.multipliers @ np.square(distances, dtype=np.float64)
+        return np.asarray(mixed < np.square(own, dtype=np.float64) * _CLEARLY)
 
 
 class Entrants:
@@ -59,17 +81,54 @@ class Entrants:
     def __init__(self, space: MetricSpace, points: NDArray[np.int64], index: NDArray[np.int64]) -> None:
         self._space = space
         self._tolerant = is_tolerant(space)
-        self._distances = space.distances(cols=points)
-        self._outside = np.ones(space.n_labels, dtype=bool)
+        self._mixtures: dict[int, _Mixture] = {}
+        self._prepare(space.distances(cols=points), index)
+
+    def observe(self, point: int, index: NDArray[np.int64]) -> None:
+        """Go on to the next round: `point` is now observed too, and `index` is the new locus."""
+        column = self._space.distances(cols=[point])
+        self._mixtures = {
+            label: mixture
+            for label, mixture in self._mixtures.items()
+            if mixture.is_below(column[label], column[mixture.labels]).all()
+        }
+        self._prepare(np.hstack([self._distances, column]), index)
+
+    def _prepare(self, distances: NDArray[Any], index: NDArray[np.int64]) -> None:
+        self._distances = distances
+        self._outside = np.ones(len(distances), dtype=bool)
         self._outside[index] = False
-        first, self._group, _ = distinct_rows(np.ascontiguousarray(self._distances))
-        rows = self._distances[first]
+        first, group, _ = distinct_rows(np.ascontiguousarray(distances))
+        rows = distances[first]
         kernels = _kernels()
         lifted = self._lifted(rows)
         rivals = np.flatnonzero(kernels.dominance(rows, lifted) == kernels.RIVAL)
         gate, strict = kernels.gates(rows, lifted, rivals)
-        self._gate, self._is_behind = first[gate][self._group], strict[self._group]
-        self._column: tuple[int, NDArray[Any]] | None = None
+        self._gate, self._is_behind = first[gate][group], strict[group]
+        lost = rivals[self._outside[first[rivals]]]
+        self._find_mixtures(first[rivals], np.searchsorted(rivals, lost))
+        self._alike = [
+            (np.flatnonzero(group == row), mixture)
+            for row in lost.tolist()
+            if (mixture := self._mixtures.get(int(first[row]))) is not None
+        ]
+
+    def _find_mixtures(self, rivals: NDArray[np.int64], lost: NDArray[np.int64]) -> None:
+        """Find mixtures of `rivals` (labels) for those of them that are outside, at the places `lost`."""
+        new = [place for place in lost.tolist() if int(rivals[place]) not in self._mixtures]
+        if not new:
+            return
+        squares = np.square(self._distances[rivals], dtype=np.float64)
+        squares /= squares.max()
+        program = MarginProgram(squares)
+        face = np.ones(squares.shape[1], dtype=bool)
+        for place in new:
+            margin = program.solve(squares[place], face, np.arange(len(rivals)) == place)
+            if margin.multipliers.sum() > 0:
+                label = int(rivals[place])
+                mixture = _Mixture(rivals[margin.rivals], margin.multipliers / margin.multipliers.sum())
+                if mixture.is_below(self._distances[label], self._distances[mixture.labels]).all():
+                    self._mixtures[label] = mixture
 
     def _lifted(self, distances: NDArray[Any]) -> NDArray[Any]:
         return distances if self._tolerant is False else distances.astype(np.float64) * LIFT
@@ -104,6 +163,8 @@ class Entrants:
         may_enter = self._outside & ~(self._lifted(at_gate) < column)
         if self._tolerant is False:
             may_enter &= (column < at_gate) | (column == column.min()) | ~self._is_behind
+        for labels, mixture in self._alike:
+            may_enter[labels] &= ~mixture.is_below(column[labels], column[mixture.labels])
         return may_enter
 
 

@@ -11,7 +11,6 @@ candidates have to be measured; if there are too many, only some of them, drawn 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +103,7 @@ class MeasuredLocus:
         self._allowed = allowed_points(space)
         self.n_measured = 0
         self._hung: HungTree | None = None
+        self._latest: Entrants | None = None  # after the first round that needs them
         self._ahead: dict[int, NDArray[np.int64]] = {}  # the labels that one more label would add
         if members is None:
             members = locus_index(space, points).index if len(points) else points
@@ -115,11 +115,12 @@ class MeasuredLocus:
         self._held[index] = True
         self._holds = np.zeros(self._space.n_points, dtype=bool)
         self._holds[self._allowed[index]] = True
-        self.__dict__.pop("_entrants", None)
 
-    @cached_property
+    @property
     def _entrants(self) -> Entrants:
-        return Entrants(self._space, self._points, self._index)
+        if self._latest is None:
+            self._latest = Entrants(self._space, self._points, self._index)
+        return self._latest
 
     @property
     def size(self) -> int:
@@ -163,6 +164,8 @@ class MeasuredLocus:
         gained = self.gain(point)
         index = np.union1d(self._index, self._ahead[point])
         self._become(np.append(self._points, point), index)
+        if self._latest is not None:
+            self._latest.observe(point, index)
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:

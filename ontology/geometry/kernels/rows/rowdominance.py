@@ -67,7 +67,8 @@ def gates(
     are taken from `lifted`.
     """
     # rows, lifted: (n, K), distinct, in ascending order of their sums; rivals: ascending indices
-    # -> (n,), (n,). A row only has rivals with smaller sums, which stand before it. O(n * n_rivals) comparisons.
+    # -> (n,), (n,). A row only has rivals with smaller sums, which stand before it.
+    # O(n * n_rivals) comparisons.
     n, n_columns = rows.shape
     gate = np.arange(n)
     strict = np.zeros(n, dtype=np.bool_)
