@@ -16,6 +16,11 @@ y is worse than z; without weight on c, nothing has changed. Now let z be nearer
 label, and as near to c. Then y can be best only if all weight is on c. So y stays outside unless no allowed
 label is nearer to c.
 
+If the gate is as near as y to some observed labels and to c, and nearer to the others, weight on the others
+makes y worse than the gate. Further labels may be as near as y to c and to all observed labels that are left,
+and nearer to some of them, until none is left: a *chain*. Then y can be best only if all weight is on c. If a
+label of the chain is nearer to c, c is removed too, and y stays outside.
+
 A label without a gate may be outside the locus too. Then no weights make it best, so there is a *mixture* of
 other labels with a smaller squared distance to every observed label; a linear program finds one. The squared
 distance of a mixture is the mean of the squared distances of its labels, with fixed multipliers as weights.
@@ -43,6 +48,7 @@ from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 __all__ = ["Entrants"]
 
 _BLOCK_ENTRIES = 1 << 22
+_MOST_LINKS = 8
 _CLEARLY = 1 - 1e-9  # rounding of a sum of squares never makes such a difference
 
 
@@ -105,6 +111,12 @@ class Entrants:
         rivals = np.flatnonzero(kernels.dominance(rows, lifted) == kernels.RIVAL)
         gate, strict = kernels.gates(rows, lifted, rivals)
         self._gate, self._is_behind = first[gate][group], strict[group]
+        slack = np.flatnonzero(self._outside[first] & ~strict & (gate != np.arange(len(rows))))
+        chains = kernels.chains(rows[slack], lifted[rivals], _MOST_LINKS)
+        self._chains = first[rivals][chains]
+        chain = np.full(len(rows), -1)
+        chain[slack] = np.where(chains[:, 0] >= 0, np.arange(len(slack)), -1)
+        self._chain = chain[group]
         lost = rivals[self._outside[first[rivals]]]
         self._find_mixtures(first[rivals], np.searchsorted(rivals, lost))
         self._alike = [
@@ -151,6 +163,8 @@ class Entrants:
         own_gate = self._gate == np.arange(len(column))
         labels = np.flatnonzero(may_enter | own_gate | (column < at_gate))
         asked = may_enter[labels]
+        if not asked.any():
+            return labels[:0]
         rows = np.column_stack([self._distances[labels], column[labels]])
         tolerant = self._tolerant
         if tolerant is None:
@@ -160,9 +174,17 @@ class Entrants:
 
     def _may_enter(self, column: NDArray[Any], at_gate: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which labels may enter; given are the distances of all labels and gates to the new one."""
+        nearest = self._lifted(column.min())
         may_enter = self._outside & ~(self._lifted(at_gate) < column)
-        if self._tolerant is False:
-            may_enter &= (column < at_gate) | (column == column.min()) | ~self._is_behind
+        may_enter &= ~(self._is_behind & (self._lifted(at_gate) <= column) & (nearest < column))
+        chained = np.flatnonzero(may_enter & (self._chain >= 0))
+        own = column[chained][:, None]
+        links = self._lifted(column[self._chains[self._chain[chained]]])
+        removed = np.logical_or.accumulate(
+            links < own, axis=1
+        )  # whether weight on the new label is ruled out
+        holds = (removed | (links <= own)).all(axis=1)
+        may_enter[chained] = ~(holds & (removed[:, -1] | (nearest < own[:, 0])))
         for labels, mixture in self._alike:
             may_enter[labels] &= ~mixture.is_below(column[labels], column[mixture.labels])
         return may_enter

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
-__all__ = ["RIVAL", "TIED_ONLY", "dominance", "gates", "tying_faces"]
+__all__ = ["RIVAL", "TIED_ONLY", "chains", "dominance", "gates", "tying_faces"]
 
 RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
@@ -124,3 +124,41 @@ def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.b
                     n_left -= n_smaller
                     changed = True
     return faces
+
+
+@compiled
+def chains(rows: NDArray[Any], lifted_rivals: NDArray[Any], most: int) -> NDArray[np.int64]:
+    """Return, for each row, rivals that together remove all columns, in the order of `tying_faces`.
+
+    A row gets -1 in the first place if there are no such rivals, or more than `most`. Otherwise its last
+    rival fills the places that are left.
+    """
+    # rows: (n, K), lifted_rivals: (m, K) -> (n, most). O(n * m) comparisons per round.
+    n, n_columns = rows.shape
+    found = np.full((n, most), -1)
+    for y in range(n):
+        face = np.ones(n_columns, dtype=np.bool_)
+        n_left, n_links = n_columns, 0
+        changed = True
+        while changed and n_left and n_links < most:
+            changed = False
+            for s in range(len(lifted_rivals)):
+                below, n_smaller = True, 0
+                for i in range(n_columns):
+                    if face[i]:
+                        if lifted_rivals[s, i] > rows[y, i]:
+                            below = False
+                            break
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            n_smaller += 1
+                if below and n_smaller and n_links < most:
+                    for i in range(n_columns):
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            face[i] = False
+                    n_left -= n_smaller
+                    found[y, n_links:] = s
+                    n_links += 1
+                    changed = True
+        if n_left:
+            found[y, :] = -1
+    return found
