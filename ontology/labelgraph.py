@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -203,9 +204,9 @@ class LabelGraph:
         if not keys:
             raise InputError("keys is empty; a label graph needs at least one label")
         check_keys(keys)
-        for before, key in itertools.pairwise(keys):
-            if before >= key:
-                raise InputError(f"keys: {key!r} after {before!r}; give each key once, in ascending order")
+        if not all(map(operator.lt, keys, itertools.islice(keys, 1, None))):
+            before, key = next(pair for pair in itertools.pairwise(keys) if pair[0] >= pair[1])
+            raise InputError(f"keys: {key!r} after {before!r}; give each key once, in ascending order")
         for name, ends in (("child", child), ("parent", parent)):
             outside = np.flatnonzero((ends < 0) | (ends >= len(keys)))
             if len(outside):
@@ -351,7 +352,8 @@ class LabelGraph:
         child, parent = place[child], place[parent]
         if not directed:
             child, parent = np.minimum(child, parent), np.maximum(child, parent)
-        by = np.lexsort((parent, rank, child))
+        by = np.argsort(child * np.int64(len(order)) + parent)  # each pair of labels occurs once
+        by = by[np.lexsort((rank[by], child[by]))]
         listed = [ordered[i] for i in order.tolist()]
         keys = Keys(*_blob(listed), place)
         if names:
