@@ -114,11 +114,11 @@ class Texts(Sequence[str]):
             return (text[a:b] for a, b in places)
         return (data[a:b].decode() for a, b in places)
 
-    def subset(self, indices: NDArray[np.int64]) -> Texts:
+    def subset(self, indices: NDArray[np.integer]) -> Texts:
         """Return the table of the entries at `indices`, in the given order; O(bytes), without decoding."""
         return Texts(*self._gathered(indices))
 
-    def _gathered(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def _gathered(self, indices: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         begin, length = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
         offsets = np.zeros(len(indices) + 1, dtype=np.int64)
         np.cumsum(length, out=offsets[1:])
@@ -251,7 +251,7 @@ class Keys(Texts):
             self.bytes_at(i) < self.bytes_at(j) for i, j in zip(low.tolist(), high.tolist(), strict=True)
         )
 
-    def subset(self, indices: NDArray[np.int64]) -> Keys:
+    def subset(self, indices: NDArray[np.integer]) -> Keys:
         """Return the table of the keys at `indices`, in the given order, without decoding.
 
         The indices must be distinct.

@@ -354,15 +354,15 @@ class LabelGraph:
             child, parent = np.minimum(child, parent), np.maximum(child, parent)
         by = np.argsort(child * np.int64(len(order)) + parent)  # each pair of labels occurs once
         by = by[np.lexsort((rank[by], child[by]))]
-        listed = [ordered[i] for i in order.tolist()]
-        keys = Keys(*_blob(listed), place)
+        table = Texts.from_strings(ordered).subset(order)
+        keys = Keys(table.blob, table.offsets, place)
         if names:
-            stray = names.keys() - set(listed)
+            stray = names.keys() - set(ordered)
             if stray:
                 raise InputError(
                     f"names: {sorted(stray)[:5]!r} are not keys of this graph; give names only to its labels"
                 )
-            table = Texts.from_strings(names.get(k, k) for k in listed)
+            table = Texts.from_strings(names.get(k, k) for k in ordered).subset(order)
         else:
             table = keys
         return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)
@@ -397,11 +397,12 @@ class LabelGraph:
         if not self.directed:
             raise InputError("this graph is undirected and has no parents; build it with directed=True")
         first, child = np.full(self.n_labels, -1, dtype=np.int64), self.edge_child
-        first[child] = np.arange(self.n_edges)
-        several = np.flatnonzero(np.bincount(child)[child] > 1)  # the edges of labels with several parents
-        of = self._key_position[self.edge_parent[several]], self.edge_rank[several], child[several]
-        by = several[np.lexsort(of)[::-1]]
-        first[child[by]] = by  # the last write wins: the smallest (rank, key)
+        if self.n_edges:
+            begin = np.flatnonzero(np.diff(child, prepend=-1))  # the edges of a label follow one another
+            order = self.edge_rank * np.int64(self.n_labels) + self._key_position[self.edge_parent]
+            least = np.repeat(np.minimum.reduceat(order, begin), np.diff(begin, append=self.n_edges))
+            primary = np.flatnonzero(order == least)  # the smallest (rank, key) of each label
+            first[child[primary]] = primary
         return _frozen(first)
 
     @cached_property
@@ -589,8 +590,3 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _blob(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    table = Texts.from_strings(strings)
-    return table.blob, table.offsets
