@@ -397,11 +397,14 @@ class LabelGraph:
         if not self.directed:
             raise InputError("this graph is undirected and has no parents; build it with directed=True")
         first, child = np.full(self.n_labels, -1, dtype=np.int64), self.edge_child
-        if self.n_edges:
-            begin = np.flatnonzero(np.diff(child, prepend=-1))  # the edges of a label follow one another
-            order = self.edge_rank * np.int64(self.n_labels) + self._key_position[self.edge_parent]
-            least = np.repeat(np.minimum.reduceat(order, begin), np.diff(begin, append=self.n_edges))
-            primary = np.flatnonzero(order == least)  # the smallest (rank, key) of each label
+        first[child] = np.arange(self.n_edges)
+        several = np.flatnonzero(np.bincount(child)[child] > 1)  # the edges of labels with several parents
+        if len(several):
+            place = self._key_position[self.edge_parent[several]]
+            order = self.edge_rank[several] * np.int64(self.n_labels) + place  # sorts by (rank, key)
+            begin = np.flatnonzero(np.diff(child[several], prepend=-1))  # edges of a label are neighbors
+            least = np.repeat(np.minimum.reduceat(order, begin), np.diff(begin, append=len(order)))
+            primary = several[order == least]
             first[child[primary]] = primary
         return _frozen(first)
 
