@@ -33,7 +33,7 @@ MEMORY = ["--memory-samples", "2000"]
         (
             bench_callers,
             callers.section,
-            [*SMALL, "--calls", "3", "--other-data", "4096", "--shared-rows", "100"],
+            [*SMALL, "--calls", "3", "--hidden", "20", "--other-data", "4096", "--shared-rows", "100"],
         ),
         (bench_tree_scoring, scoring.tree, SMALL),
         (bench_restricted_scoring, scoring.restricted, SMALL),
