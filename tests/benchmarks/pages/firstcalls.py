@@ -10,10 +10,11 @@ ABOUT = """\
 `python -m tests.benchmarks.bench_first_calls`: adapters of a tree and of a graph are opened in processes of
 their own, and `Adapter.predict` is called for one row at a time, with an *empty* folder of compiled code and
 with what the first process left there (*filled*). All answers equal those of one batch. Times are on the
-clock, but for *processor*, which counts all threads; *private* is memory that no other process shares,
-without the pages of the bundle's file. Commands run in copies of one home, which holds none of their results,
-first with an empty folder of compiled code and then with what the first run left; the results are equal, and
-the difference is what compiling costs."""
+clock, but for *processor*, which counts all threads; *private* is memory that no other process maps,
+with the pages of the bundle's file that were read, and *dirty* is memory without these. Commands run in
+copies of one home, which holds none of their results, first with an empty folder of compiled code and then
+with what the first run left; the results are equal, and the difference is what compiling costs.
+`select` runs on the tree, the others on the graph."""
 
 FIELDS = {
     "open_ms": "open ms",
@@ -23,6 +24,7 @@ FIELDS = {
     "total_ms": "all calls ms",
     "processor_ms": "processor ms",
     "private_mb": "private MB",
+    "private_dirty_mb": "dirty MB",
     "kernels_kept": "files of compiled code",
 }
 CLOCKS = ("wall_seconds", "processor_seconds")
@@ -45,7 +47,8 @@ def section(runs: list[Run]) -> Section:
                 for state, figures in states.items()
             ],
         ),
-        f"Commands on `{commands['digest'][:16]}`; `score` answers {found['n_rows']:,} rows.",
+        f"Commands on `{commands['digest'][:16]}`, {found['n_commands_observed']:,} observed labels; "
+        f"`score` answers {found['n_rows']:,} rows.",
         table(
             ["seconds", *(f"{part}, {clock}" for clock in ("clock", "processor") for part in RUNS.values())],
             [
