@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.browse.ranges import joined_ranges
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Adjacency"]
@@ -80,11 +81,11 @@ class Adjacency:
 
     def all_parents(self, labels: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the parents of all `labels`, one label after the other; a parent may occur repeatedly."""
-        return self.graph.edge_parent[_ranges(self.up, labels)]
+        return self.graph.edge_parent[joined_ranges(self.up, labels)]
 
     def all_children(self, labels: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the children of all `labels`, one label after the other; a child may occur repeatedly."""
-        return self.graph.edge_child[self.by_parent[_ranges(self.down, labels)]]
+        return self.graph.edge_child[self.by_parent[joined_ranges(self.down, labels)]]
 
     def neighbors(self, labels: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the parents and the children of all `labels`; a label may occur repeatedly."""
@@ -99,13 +100,3 @@ def _offsets(ends: NDArray[np.int32], n: int) -> NDArray[np.int32]:
     offsets = np.zeros(n + 1, dtype=np.int32)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
     return offsets
-
-
-def _ranges(offsets: NDArray[np.int32], labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the range from ``offsets[i]`` to ``offsets[i + 1]`` for each label ``i``, one after another."""
-    begin = offsets[labels].astype(np.int64)
-    length = offsets[labels + 1] - begin
-    stop = np.cumsum(length)
-    shift = np.repeat(begin - (stop - length), length)
-    found: NDArray[np.int64] = np.arange(len(shift)) + shift
-    return found

@@ -74,9 +74,9 @@ class Walk:
         """
         self._require_parents("siblings")
         parents = self.adjacency.parents(label)
-        found = self.adjacency.all_children(parents) if len(parents) else self.roots
-        found = np.unique(found) if len(parents) > 1 else found
-        return found[found != label]
+        near = self.adjacency.all_children(parents) if len(parents) else self.roots
+        others: NDArray[np.int32] = np.unique(near[near != label])
+        return others
 
     @cached_property
     def roots(self) -> NDArray[np.int32]:
