@@ -7,7 +7,7 @@ import unicodedata
 
 __all__ = ["chunks", "fold", "words"]
 
-_WORD = re.compile(r"[^\W_]+|(?:[^\w\s]|_)+")
+_WORD = re.compile(r"[^\W_]+|[^\w\s]|_")
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -30,10 +30,10 @@ def fold(text: str) -> str:
 
 
 def words(folded: str) -> list[str]:
-    """Return the words of a folded text: runs of letters and digits, and runs of other characters.
+    """Return the words of a folded text: runs of letters and digits, and single other characters.
 
     >>> words("acetyl-coa (c++), 20%")
-    ['acetyl', '-', 'coa', '(', 'c', '++),', '20', '%']
+    ['acetyl', '-', 'coa', '(', 'c', '+', '+', ')', ',', '20', '%']
     """
     return _WORD.findall(folded)
 

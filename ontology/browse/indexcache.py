@@ -22,6 +22,8 @@ __all__ = ["MOST_KEPT", "IndexCache"]
 MOST_KEPT = 64
 """Most versions whose indexes are kept; the indexes that were opened least recently are removed first."""
 
+_BEING_WRITTEN_S = 60.0  # another process may have written content that its document does not name yet
+
 _log = logging.getLogger(__name__)
 
 
@@ -128,9 +130,10 @@ class IndexCache:
                 of_version[digest] = sha256
             except (ArtifactError, NotFoundError, ValueError):
                 self._store.delete_index(digest)
+        recently = max(used.values()) - _BEING_WRITTEN_S
         kept = set(sorted(used, key=lambda sha256: -used[sha256])[:MOST_KEPT])
         for digest, sha256 in of_version.items():
             if sha256 not in kept:
                 self._store.delete_index(digest)
         for sha256 in set(self._store.digests()) - kept:
-            self._store.delete(sha256)
+            self._store.delete_unless_modified(sha256, recently)
