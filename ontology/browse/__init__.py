@@ -4,6 +4,7 @@ Everything here reads the label graph of a snapshot and one file of arrays made 
 give the same answers. Labels are indices in canonical order. A module imports only modules on lines below its
 own::
 
+    answers                         questions about labels, answered by plain documents
     indexcache  suggestions         files of indexes, built again when needed; what a misspelled word may mean
          labelindex                 everything about a version as the arrays of one file
            search                   labels by name, ranked, under a branch, with counts

@@ -94,6 +94,16 @@ class IndexCache:
         """Return whether there is a file of the version that can be used."""
         return self._stored(graph, names_id) is not None
 
+    def drop(self, digest: str) -> None:
+        """Remove the index of a version; an absent index is not an error."""
+        try:
+            document = self._store.read_index(digest)
+            self._store.delete_index(digest)
+            if document is not None:
+                self._store.delete(str(document.get("sha256")))
+        except (ArtifactError, ServiceError, ValueError) as error:
+            _log.warning("the label index of %s is not removed: %s", digest[:12], error)
+
     def _stored(self, graph: LabelGraph, names_id: str) -> LabelIndex | None:
         try:
             document = self._store.read_index(graph.digest)
