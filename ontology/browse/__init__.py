@@ -9,7 +9,8 @@ own::
          labelindex                 everything about a version as the arrays of one file
            search                   labels by name, ranked, under a branch, with counts
     walk  nametable  levels  marks  ways through the graph; names; parts of a map; shares of branches
-    shortest  folding  order  pages shortest paths; equal spellings; the primary preorder; pages of a list
+    shortest  order  pages          shortest paths; the primary preorder; pages of a list
           adjacency                 parents and children of each label
-            ranges                  rows of different lengths in one array
+      ranges  texttables            rows of different lengths in one array; whole tables of texts
+            folding                 equal spellings
 """

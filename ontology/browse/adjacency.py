@@ -87,6 +87,10 @@ class Adjacency:
         """Return the children of all `labels`, one label after the other; a child may occur repeatedly."""
         return self.graph.edge_child[self.by_parent[joined_ranges(self.down, labels)]]
 
+    def children_between(self, begin: int, end: int) -> NDArray[np.int32]:
+        """Return the children of the labels from `begin` to `end` (exclusive), one label after the other."""
+        return self.graph.edge_child[self.by_parent[self.down[begin] : self.down[end]]]
+
     def neighbors(self, labels: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the parents and the children of all `labels`; a label may occur repeatedly."""
         return np.concatenate([self.all_parents(labels), self.all_children(labels)])

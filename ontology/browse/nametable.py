@@ -10,15 +10,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from labelgrove.ontology.browse.folding import fold, words
+from labelgrove.ontology.browse.folding import words
 from labelgrove.ontology.browse.order import Order
 from labelgrove.ontology.browse.ranges import joined_ranges, stored_indices, stored_offsets
+from labelgrove.ontology.browse.texttables import (
+    code_points,
+    distinct_texts,
+    folded_table,
+    joined_tables,
+    n_characters,
+    split_table,
+)
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.keys import Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -138,24 +145,18 @@ class NameTable:
         O(n log n) for names of n bytes in total.
         """
         rows = _Rows(graph, further)
-        folded = [fold(text) for text in rows.texts]
-        forms = sorted(set(folded))
-        position = {form: i for i, form in enumerate(forms)}
-        form = np.fromiter(map(position.__getitem__, folded), dtype=np.int32, count=len(folded))
-        del position, folded
+        forms, form = distinct_texts(folded_table(rows.texts))
         by = np.lexsort((rows.kind, rows.label, form))
         form, label, kind, use = form[by], rows.label[by], rows.kind[by], rows.use[by]
-        lengths = np.fromiter(map(len, forms), dtype=np.int32, count=len(forms))
         branch = np.frexp(order.size[label].astype(np.float64))[1]
-        by_place = np.lexsort((label, lengths[form], -branch, np.maximum(kind, _PREFERRED), -use))
+        by_place = np.lexsort((label, n_characters(forms)[form], -branch, np.maximum(kind, _PREFERRED), -use))
         place = np.empty(len(by), dtype=np.int32)
         place[by_place] = np.arange(len(by), dtype=np.int32)
         form_rows = np.searchsorted(form, np.arange(len(forms) + 1)).astype(np.int32)
-        table, languages = Texts.from_strings(forms), Texts.from_strings(rows.languages)
-        texts = Texts.from_strings(rows.stored)
+        languages = Texts.from_strings(rows.languages)
         return {
-            "forms.blob": table.blob,
-            "forms.offsets": table.offsets,
+            "forms.blob": forms.blob,
+            "forms.offsets": forms.offsets,
             "forms.rows": form_rows,
             "rows.label": label,
             "rows.kind": kind,
@@ -164,8 +165,8 @@ class NameTable:
             "rows.text": rows.text[by],
             "rows.place": place,
             "rows.by_place": by_place.astype(np.int32),
-            "texts.blob": texts.blob,
-            "texts.offsets": texts.offsets,
+            "texts.blob": rows.stored.blob,
+            "texts.offsets": rows.stored.offsets,
             "languages.blob": languages.blob,
             "languages.offsets": languages.offsets,
             **_word_arrays(forms, form_rows),
@@ -217,37 +218,29 @@ class _Rows:
     """The columns of all rows, in the order in which they were given."""
 
     def __init__(self, graph: LabelGraph, further: Iterable[NameRow]) -> None:
-        keys = list(graph.keys)
-        names = [] if graph.names == graph.keys else list(graph.names)
-        more = list(further)
-        uses, more = _uses_of_names(graph, more)
-        everyone = np.arange(len(keys), dtype=np.int32)
-        named = everyone[: len(names)]
+        n, n_named = graph.n_labels, 0 if graph.names == graph.keys else graph.n_labels
+        uses, more = _uses_of_names(graph, list(further))
+        everyone = np.arange(n, dtype=np.int32)
         self.languages = sorted({"", *(row.language for row in more)})
         of_language = {language: i for i, language in enumerate(self.languages)}
         if len(self.languages) > 2**16:
             raise InputError(f"language: {len(self.languages):,} different ones; at most 65,536 are possible")
-        self.texts = [*keys, *names, *(row.text for row in more)]
-        self.stored = [row.text for row in more]
-        self.label = np.concatenate([everyone, named, np.array([r.label for r in more], dtype=np.int32)])
-        self.kind = np.concatenate(
-            [
-                np.full(len(keys), _KEY, dtype=np.uint8),
-                np.full(len(names), _PREFERRED, dtype=np.uint8),
-                np.array([KINDS.index(row.kind) for row in more], dtype=np.uint8),
-            ]
-        )
-        self.use = np.concatenate(
-            [
-                np.zeros(len(keys), dtype=np.int32) if names else uses,
-                uses[: len(names)],
-                np.array([row.use for row in more], dtype=np.int32),
-            ]
-        )
+        self.stored = Texts.from_strings([row.text for row in more])
+        self.texts = joined_tables(graph.keys, *[graph.names] * bool(n_named), self.stored)
+        self.label = np.concatenate([everyone, everyone[:n_named], _column(more, "label", np.int32)])
+        kinds = np.array([KINDS.index(row.kind) for row in more], dtype=np.uint8)
+        self.kind = np.repeat(np.array([_KEY, _PREFERRED], dtype=np.uint8), [n, n_named])
+        self.kind = np.concatenate([self.kind, kinds])
+        of_keys = np.zeros_like(uses) if n_named else uses
+        self.use = np.concatenate([of_keys, uses[:n_named], _column(more, "use", np.int32)])
         self.language = np.zeros(len(self.texts), dtype=np.uint16)
-        self.language[len(self.texts) - len(more) :] = [of_language[row.language] for row in more]
+        self.language[n + n_named :] = [of_language[row.language] for row in more]
         self.text = np.full(len(self.texts), -1, dtype=np.int32)
-        self.text[len(self.texts) - len(more) :] = np.arange(len(more), dtype=np.int32)
+        self.text[n + n_named :] = np.arange(len(more), dtype=np.int32)
+
+
+def _column(rows: Sequence[NameRow], name: str, dtype: DTypeLike) -> NDArray[Any]:
+    return np.array([getattr(row, name) for row in rows], dtype=dtype)
 
 
 def _uses_of_names(graph: LabelGraph, rows: Sequence[NameRow]) -> tuple[NDArray[np.int32], list[NameRow]]:
@@ -273,28 +266,22 @@ def _uses_of_names(graph: LabelGraph, rows: Sequence[NameRow]) -> tuple[NDArray[
     return uses, others
 
 
-def _word_arrays(forms: Sequence[str], form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+def _word_arrays(forms: Texts, form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
     """Return the arrays about words: in which rows each occurs, its letters and its length."""
-    of_forms = [words(form) for form in forms]
-    distinct = sorted(set(chain.from_iterable(of_forms)))
-    position = {word: i for i, word in enumerate(distinct)}
-    counts = np.fromiter(map(len, of_forms), dtype=np.int64, count=len(forms))
-    total = int(counts.sum())
-    word = np.fromiter(map(position.__getitem__, chain.from_iterable(of_forms)), dtype=np.int32, count=total)
-    del of_forms, position
-    form = np.repeat(np.arange(len(forms), dtype=np.int32), counts)
+    every, form = split_table(forms)
+    table, word = distinct_texts(every)
     form = form[np.argsort(word, kind="stable")]  # the forms of each word, ascending
-    n_rows = np.diff(form_rows)[form]
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(word, minlength=len(distinct)))])
-    in_rows = np.concatenate([[0], np.cumsum(n_rows, dtype=np.int64)])
-    table = Texts.from_strings(distinct)
-    letters, length = _letters(distinct)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(word, minlength=len(table)))])
+    in_rows = np.concatenate([[0], np.cumsum(np.diff(form_rows)[form], dtype=np.int64)])
+    length = n_characters(table)
+    begin = np.cumsum(length, dtype=np.int64) - length
+    bits = letter_bits(code_points(table.blob))
     return {
         "words.blob": table.blob,
         "words.offsets": table.offsets,
         "words.rows": in_rows[bounds],
         "words.postings": joined_ranges(form_rows, form).astype(np.int32),
-        "words.letters": letters,
+        "words.letters": np.bitwise_or.reduceat(bits, begin) if len(begin) else bits,
         "words.length": length,
     }
 
@@ -308,15 +295,6 @@ def letter_bits(characters: NDArray[np.uint32]) -> NDArray[np.uint64]:
     bit = np.where((characters >= 97) & (characters < 123), characters - 97, bit)
     bit = np.where((characters >= 48) & (characters < 58), characters - 48 + 26, bit)
     return np.uint64(1) << bit.astype(np.uint64)
-
-
-def _letters(distinct: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    length = np.fromiter(map(len, distinct), dtype=np.int32, count=len(distinct))
-    if not len(distinct):
-        return np.zeros(0, dtype=np.uint64), length
-    bits = letter_bits(np.frombuffer("".join(distinct).encode("utf-32-le"), dtype="<u4"))
-    begin = np.fromiter(accumulate(length.tolist()), dtype=np.int64) - length
-    return np.bitwise_or.reduceat(bits, begin), length
 
 
 # ---- searching -----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["joined_ranges", "stored_indices", "stored_offsets"]
+__all__ = ["distinct", "joined_ranges", "stored_indices", "stored_offsets"]
 
 
 def joined_ranges(offsets: NDArray[np.integer], entries: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -25,6 +25,19 @@ def joined_ranges(offsets: NDArray[np.integer], entries: NDArray[np.integer]) ->
     shift = np.repeat(begin - (np.cumsum(length) - length), length)
     found: NDArray[np.int64] = np.arange(len(shift)) + shift
     return found
+
+
+def distinct(indices: NDArray[np.integer], n: int) -> NDArray[np.integer]:
+    """Return each of some indices smaller than `n` once, ascending.
+
+    >>> distinct(np.array([3, 1, 3]), 5).tolist()
+    [1, 3]
+    """
+    if len(indices) < n // 64:
+        return np.unique(indices)
+    found = np.zeros(n, dtype=bool)
+    found[indices] = True
+    return np.flatnonzero(found)
 
 
 def stored_offsets(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.adjacency import Adjacency
+from labelgrove.ontology.browse.ranges import distinct
 
 __all__ = ["shortest_path"]
 
@@ -60,15 +61,8 @@ class _Front:
     def advance(self) -> None:
         near = self._adjacency.neighbors(self.last)
         self.level += 1
-        self.hops[near[self.hops[near] == _UNSEEN]] = self.level
-        self.last = _distinct(near, self.hops, self.level)
-
-
-def _distinct(labels: NDArray[np.int32], hops: NDArray[np.int32], level: int) -> NDArray[np.integer]:
-    """Return each of the `labels` of a level once; all labels of this level are among them."""
-    if len(labels) > len(hops) // 16:
-        return np.flatnonzero(hops == level)
-    return np.unique(labels[hops[labels] == level])
+        self.last = distinct(near[self.hops[near] == _UNSEEN], len(self.hops))
+        self.hops[self.last] = self.level
 
 
 def _by_hops(adjacency: Adjacency, start: int, end: int) -> list[int]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.browse.folding import chunks, fold, words
 from labelgrove.ontology.browse.nametable import NameTable, letter_bits
 from labelgrove.ontology.browse.search import LONGEST_QUERY, Search
+from labelgrove.ontology.browse.texttables import code_points
 
 __all__ = ["close_words_of", "did_you_mean", "edits"]
 
@@ -116,7 +117,7 @@ def edits(word: str, others: tuple[str, ...]) -> NDArray[np.int32]:
 
 
 def _code_points(word: str) -> NDArray[np.uint32]:
-    return np.frombuffer(word.encode("utf-32-le"), dtype="<u4")
+    return code_points(np.frombuffer(word.encode(), dtype=np.uint8))
 
 
 def _first_place(names: NameTable, word: int) -> int:

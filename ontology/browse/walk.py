@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.adjacency import Adjacency
 from labelgrove.ontology.browse.order import Order
+from labelgrove.ontology.browse.ranges import distinct
 from labelgrove.ontology.browse.shortest import shortest_path
 from labelgrove.ontology.errors import InputError
 
@@ -75,8 +76,8 @@ class Walk:
         self._require_parents("siblings")
         parents = self.adjacency.parents(label)
         near = self.adjacency.all_children(parents) if len(parents) else self.roots
-        others: NDArray[np.int32] = np.unique(near[near != label])
-        return others
+        near = near[near != label]
+        return near if len(parents) <= 1 else distinct(near, len(self.order)).astype(np.int32)
 
     @cached_property
     def roots(self) -> NDArray[np.int32]:
@@ -96,16 +97,15 @@ class Walk:
     def descendants(self, label: int) -> NDArray[np.int32]:
         """Return all labels below `label`, in canonical order; O(edges below it)."""
         self._require_parents("descendants")
-        branch = np.arange(label + 1, self.order.end[label], dtype=np.int32)
+        end = int(self.order.end[label])
         if self.is_forest:
-            return branch
+            return np.arange(label + 1, end, dtype=np.int32)
         found = np.zeros(len(self.order), dtype=bool)
-        found[branch] = True
-        level: NDArray[np.integer] = np.append(branch, label)
-        while len(level):
-            below = self.adjacency.all_children(level)
-            level = np.unique(below[~found[below]])
-            found[level] = True
+        found[label + 1 : end] = True
+        below = self.adjacency.children_between(label, end)
+        while len(below := below[~found[below]]):
+            found[below] = True
+            below = self.adjacency.all_children(distinct(below, len(found)))
         return np.flatnonzero(found).astype(np.int32)
 
     # ---- to another label --------------------------------------------------------------------------

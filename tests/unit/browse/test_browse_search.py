@@ -12,7 +12,15 @@ from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.browse.nametable import KINDS, NameRow
 from labelgrove.ontology.browse.search import MATCHES
 from labelgrove.ontology.browse.suggestions import close_words_of, did_you_mean, edits
+from labelgrove.ontology.browse.texttables import (
+    distinct_texts,
+    folded_table,
+    joined_tables,
+    n_characters,
+    split_table,
+)
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 
 TEXTS = st.text(alphabet="aabbcéÅß 1-+_", min_size=1, max_size=8)
@@ -291,3 +299,28 @@ def test_every_prefix_of_a_large_table_is_found_as_by_reading_it():
     for text in ("a", "ab", "abc", "c a", "bca", "b a"):
         wanted = [label for label, _ in found_by_definition(graph, [], text)]
         assert [hit.label for hit in search.find(text, limit=1_000).items] == wanted
+
+
+# ---- whole tables --------------------------------------------------------------------------------------
+
+ANY_TEXTS = st.lists(
+    st.text(alphabet="aB éß_-+\0\t\u00a0日ｗ", max_size=20) | st.text(max_size=12), max_size=12
+)
+
+
+@given(ANY_TEXTS)
+@example([])
+@example(["", " ", "a", "a\0", "a\0\0", "a", "b" * 40, "b" * 41, "b" * 40 + "\0"])
+def test_whole_tables_are_folded_split_and_sorted_as_their_entries_are(texts):
+    folded = folded_table(Texts.from_strings(texts))
+    assert list(folded) == [fold(text) for text in texts]
+    found, entry = split_table(folded)
+    wanted = [(word, i) for i, text in enumerate(texts) for word in words(fold(text))]
+    assert list(zip(found, entry.tolist(), strict=True)) == wanted
+    for table in (Texts.from_strings(texts), folded, found):
+        distinct, which = distinct_texts(table)
+        assert list(distinct) == sorted(set(table))
+        assert [distinct[i] for i in which.tolist()] == list(table)
+        assert n_characters(table).tolist() == [len(text) for text in table]
+    joined = joined_tables(folded, found, folded)
+    assert list(joined) == [*folded, *found, *folded]

@@ -26,7 +26,8 @@ BY_NAME = {
     "wolf": "n02114100", "apple": "n07739125", "mouse": "n02330245", "bat": "n02139199",
     "jaguar": "n02128925", "piano": "n03928116", "teacher": "n10694258", "doctor": "n10020890",
     "iron": "n14642417", "elephant": "n02503517", "computer": "n03082979", "virus": "n01328702",
-    "protein": "n14728724", "chair": "n03001627", "animal": "n00015388", "river": "n09411430", "mountain": "n09359803",
+    "protein": "n14728724", "chair": "n03001627", "animal": "n00015388",
+    "river": "n09411430", "mountain": "n09359803",
     "king penguin": "n02056570", "sports car": "n04285008", "ice cream": "n07614500", "red wine": "n07892512",
     # of two meanings, both usual, the one that most people mean
     "london": "n08873622", "france": "n08929922", "paris": "n08932568", "person": "n00007846",
