@@ -1,140 +1,270 @@
-"""``grove labels``: search labels, and show paths, ancestors and children in the hierarchy."""
+"""``grove labels``: search labels, show one, and walk the hierarchy in every direction."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelgrove.cli.options.completers import ontologies
-from labelgrove.cli.options.workspace import name_and_version, with_workspace
+from labelgrove.cli.options.groups import option_group
+from labelgrove.cli.options.onelabel import OpenVersion
+from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.printing.treelines import tree_lines
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.labelgraph import LabelGraph
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["labels"]
 
-_MOST_COMPARED = 5000  # labels, since spellings are compared one by one
+_LARGEST_PAGE = 1_000
+_COLUMNS = ("idx", "key", "name", "depth", "leaf")
+_MOST_LEVELS = 100
+
+name_argument = click.argument("name", shell_complete=ontologies)
+
+
+def page_options(limit: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options of a command that shows a page of a list; `limit` is the default of --limit."""
+    return option_group(
+        click.option(
+            "--limit",
+            default=limit,
+            show_default=True,
+            type=click.IntRange(1, _LARGEST_PAGE),
+            help="Most labels to show.",
+        ),
+        click.option(
+            "--after", metavar="CURSOR", help="Show the next page: CURSOR is `next` of the last one."
+        ),
+    )
 
 
 @click.group()
 def labels() -> None:
-    """Search labels and walk the hierarchy of an ontology."""
+    """Search labels and walk the hierarchy of an ontology.
 
-
-def _answer(
-    workspace: Workspace,
-    name: str,
-    as_json: bool,
-    ask: Callable[[Any, str], list[dict[str, Any]]],
-    *given: str,
-    searched: str | None = None,
-) -> None:
-    """Ask the graph about a version of an ontology, and print the rows of its answer.
-
-    `ask` takes the graph and the digest of the version, and returns the rows. `given` contains the
-    label keys that the user gave: if some are unknown, the error shows a command that searches for the first
-    of them. `searched` is the text that the user searches for: if no label contains it, keys and names with a
-    similar spelling are suggested.
+    LABEL, FIRST and SECOND are keys, or names that only one label has.
     """
-    from labelgrove.ontology.errors import UnknownLabelError
-
-    name, beginning = name_and_version(name)
-    version = workspace.catalog.version(name, beginning)
-    try:
-        rows = ask(workspace.graph, version.digest)
-    except UnknownLabelError as error:
-        keys = workspace.label_graph_of(version).keys
-        unknown = next((key for key in given if key not in keys), None)
-        if unknown is None:
-            raise
-        raise UnknownLabelError(
-            f"{error}: {shlex.join(['grove', 'labels', 'search', name, unknown])}"
-        ) from None
-    if not rows and searched is not None:
-        close = _close(workspace.label_graph_of(version), searched)
-        note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
-    columns = list(rows[0]) if rows else ["key", "name", "depth"]
-    emit(rows, as_json, lambda: table(columns, [tuple(r.values()) for r in rows]))
-
-
-def _close(graph: LabelGraph, text: str) -> list[str]:
-    """Return at most 3 keys and names with a spelling similar to `text`.
-
-    Return an empty list if the ontology has more than 5,000 labels.
-    """
-    if graph.n_labels > _MOST_COMPARED:
-        return []
-    from labelgrove.ontology.spelling import close_words
-
-    spelled = {spelling.casefold(): spelling for spelling in (*graph.names, *graph.keys)}
-    return [spelled[one] for one in close_words(text.casefold(), spelled)]
 
 
 @labels.command()
-@click.argument("name", shell_complete=ontologies)
-@click.argument("text")
-@click.option(
-    "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="Most labels to show."
-)
+@name_argument
+@click.argument("label")
 @json_option
 @with_workspace
-def search(workspace: Workspace, name: str, text: str, limit: int, as_json: bool) -> None:
-    """Find labels of ontology NAME whose key or name contains TEXT, ignoring case."""
-    _answer(
-        workspace, name, as_json, lambda graph, digest: graph.search(digest, text, limit=limit), searched=text
-    )
+def show(workspace: Workspace, name: str, label: str, as_json: bool) -> None:
+    """Show everything about LABEL of ontology NAME: definition, names, parents, path and counts."""
+    version = OpenVersion(workspace, name)
+    document = {"ontology": version.ontology} | version.answers.show(version.label(label))
+    emit(document, as_json, lambda: _label_page(document))
 
 
 @labels.command()
-@click.argument("name", shell_complete=ontologies)
+@name_argument
+@click.argument("text")
+@click.option("--under", metavar="LABEL", help="Find only LABEL and the labels below it.")
+@click.option("--leaf/--inner", default=None, help="Find only leaves, or only labels with children.")
+@click.option("--depth", type=click.IntRange(0), metavar="N", help="Find only labels N edges below a root.")
+@click.option("--facets", is_flag=True, help="Count the labels found by leaf, depth and branch.")
+@page_options(20)
+@json_option
+@with_workspace
+def search(
+    workspace: Workspace,
+    name: str,
+    text: str,
+    under: str | None,
+    leaf: bool | None,
+    depth: int | None,
+    facets: bool,
+    limit: int,
+    after: str | None,
+    as_json: bool,
+) -> None:
+    """Find labels of ontology NAME by key and name, ignoring case and accents.
+
+    First come labels whose key or name is TEXT, then those whose name begins with it, then those in which
+    each word of TEXT begins a word, and last those that contain each word. Labels that match equally well are
+    sorted by importance: frequent meanings and large branches come first.
+    """
+    version = OpenVersion(workspace, name)
+    found = version.answers.search(
+        text,
+        under=None if under is None else version.label(under),
+        leaf=leaf,
+        depth=depth,
+        facets=facets,
+        limit=limit,
+        after=after,
+    )
+    if not found["total"]:
+        close = version.close_to(text)
+        note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
+    _print(version, found, as_json, ("match", "matched"))
+
+
+@labels.command()
+@name_argument
+@click.argument("label")
+@page_options(100)
+@json_option
+@with_workspace
+def children(
+    workspace: Workspace, name: str, label: str, limit: int, after: str | None, as_json: bool
+) -> None:
+    """Show the children of LABEL of ontology NAME."""
+    version = OpenVersion(workspace, name)
+    found = version.answers.children(version.label(label), limit=limit, after=after)
+    _print(version, found, as_json, ("weight", "rank"))
+
+
+@labels.command()
+@name_argument
+@click.argument("label")
+@page_options(100)
+@json_option
+@with_workspace
+def siblings(
+    workspace: Workspace, name: str, label: str, limit: int, after: str | None, as_json: bool
+) -> None:
+    """Show the other children of the parents of LABEL of ontology NAME."""
+    version = OpenVersion(workspace, name)
+    _print(version, version.answers.siblings(version.label(label), limit=limit, after=after), as_json)
+
+
+@labels.command()
+@name_argument
+@click.argument("label")
+@json_option
+@with_workspace
+def ancestors(workspace: Workspace, name: str, label: str, as_json: bool) -> None:
+    """Show every ancestor of LABEL of ontology NAME."""
+    version = OpenVersion(workspace, name)
+    _print(version, version.answers.ancestors(version.label(label)), as_json, ("hops",))
+
+
+@labels.command()
+@name_argument
+@click.argument("label")
+@page_options(100)
+@json_option
+@with_workspace
+def descendants(
+    workspace: Workspace, name: str, label: str, limit: int, after: str | None, as_json: bool
+) -> None:
+    """Show every label below LABEL of ontology NAME."""
+    version = OpenVersion(workspace, name)
+    _print(version, version.answers.descendants(version.label(label), limit=limit, after=after), as_json)
+
+
+@labels.command()
+@name_argument
 @click.argument("first")
 @click.argument("second")
 @json_option
 @with_workspace
 def path(workspace: Workspace, name: str, first: str, second: str, as_json: bool) -> None:
     """Show a shortest path between the labels FIRST and SECOND of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.path(digest, first, second), first, second)
+    version = OpenVersion(workspace, name)
+    found = version.answers.path(version.label(first), version.label(second))
+    _print(version, found, as_json, ("distance",))
 
 
 @labels.command()
-@click.argument("name", shell_complete=ontologies)
+@name_argument
 @click.argument("first")
 @click.argument("second")
 @json_option
 @with_workspace
 def lca(workspace: Workspace, name: str, first: str, second: str, as_json: bool) -> None:
     """Show the lowest common ancestors of the labels FIRST and SECOND of ontology NAME."""
-    _answer(
-        workspace,
-        name,
-        as_json,
-        lambda graph, digest: graph.lowest_common_ancestors(digest, first, second),
-        first,
-        second,
-    )
+    version = OpenVersion(workspace, name)
+    found = version.answers.lowest_common_ancestors(version.label(first), version.label(second))
+    _print(version, found, as_json)
 
 
 @labels.command()
-@click.argument("name", shell_complete=ontologies)
-@click.argument("key")
+@name_argument
+@click.option("--under", metavar="LABEL", help="The label to begin with; by default every root.")
+@click.option(
+    "--levels",
+    default=2,
+    show_default=True,
+    type=click.IntRange(0, _MOST_LEVELS),
+    help="Levels to show below it.",
+)
+@click.option(
+    "--most",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Most children of one label to show.",
+)
 @json_option
 @with_workspace
-def ancestors(workspace: Workspace, name: str, key: str, as_json: bool) -> None:
-    """Show every ancestor of the label KEY of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.ancestors(digest, key), key)
+def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: int, as_json: bool) -> None:
+    """Draw the hierarchy of ontology NAME, or the branch of one label, as a tree.
+
+    A number after a label is the number of its children that are not shown. A label with several parents is
+    drawn below each of them, but its own children only below the first.
+    """
+    version = OpenVersion(workspace, name)
+    answers = version.answers
+    roots = answers.index.walk.roots if under is None else [version.label(under)]
+    trees = [answers.tree(int(root), levels=levels, most=most) for root in roots[:most]]
+    more = len(roots) - len(trees)
+    document = {
+        "ontology": version.ontology,
+        "version": answers.index.graph.digest,
+        "trees": trees,
+        "more": more,
+    }
+    emit(document, as_json, lambda: "\n".join(map(tree_lines, trees)))
+    if more:
+        note(f"and {more:,} more roots; show more with --most")
 
 
-@labels.command()
-@click.argument("name", shell_complete=ontologies)
-@click.argument("key")
-@json_option
-@with_workspace
-def children(workspace: Workspace, name: str, key: str, as_json: bool) -> None:
-    """Show the children of the label KEY of ontology NAME."""
-    _answer(workspace, name, as_json, lambda graph, digest: graph.children(digest, key), key)
+def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: Sequence[str] = ()) -> None:
+    """Print a list of labels; `more` are the entries that its items have beside those of every item."""
+    columns = (*_COLUMNS, *more)
+    rows = [[_cell(item, column) for column in columns] for item in found["items"]]
+    emit({"ontology": version.ontology, **found}, as_json, lambda: table(columns, rows))
+    if as_json:
+        return
+    if found["next"]:
+        note(f"{len(rows):,} of {found['total']:,} labels; the next ones: --after {found['next']}")
+    if facets := found.get("facets"):
+        note(f"{found['total']:,} labels, of which {facets['leaves']:,} are leaves")
+        if facets["depths"]:
+            note("at depth " + ", ".join(f"{depth}: {n:,}" for depth, n in facets["depths"].items()))
+        if facets["branches"]:
+            note("below " + ", ".join(f"{b['name']}: {b['count']:,}" for b in facets["branches"]))
+
+
+def _cell(item: Mapping[str, Any], column: str) -> Any:
+    if column != "matched":
+        return item[column]
+    text = item["matched"]["text"]
+    return "" if text in (item["key"], item["name"]) else text
+
+
+def _label_page(document: Mapping[str, Any]) -> str:
+    """Return the document of one label as text: its properties, then its parents and other names."""
+    apart = ("path", "parents", "names")
+    shown = {key: value for key, value in document.items() if key not in apart}
+    if "path" in document:
+        shown["path"] = " > ".join(str(item["name"]) for item in document["path"])
+    parts = [table(("property", "value"), shown.items(), wrap=True)]
+    if document.get("parents"):
+        columns = ("key", "name", "weight", "rank")
+        rows = [[parent[column] for column in columns] for parent in document["parents"]]
+        parts.append(table(("parent", *columns[1:]), rows))
+    if document["names"]:
+        columns = ("text", "kind", "language", "use")
+        rows = [[name[column] for column in columns] for name in document["names"]]
+        parts.append(table(("also called", *columns[1:]), rows))
+    return "\n\n".join(parts)

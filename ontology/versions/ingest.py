@@ -6,9 +6,10 @@ The steps have a fixed order, and each is safe to repeat:
 2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
 3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
-5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
-6. ``publish``: the graph, too, records the version as the current one
-7. ``index``: the index file is updated
+5. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
+6. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
+7. ``publish``: the graph, too, records the version as the current one
+8. ``index``: the index file is updated
 
 Before the commit, readers see the previous version, whatever happens. If the last two steps are missing after
 the commit, they are completed when a workspace next opens its graph. If a run is killed, running it again
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -165,6 +166,8 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
         version = _open_version(workspace, lease, snapshot)
         _drop_abandoned(workspace.stores, lease, version)
     load(workspace.stores, lease, version, steps)
+    with steps.step("labels"):
+        workspace.label_indexes.open(snapshot.graph)
     before = go_live(workspace.stores, lease, version, steps)
     graph = snapshot.graph
     return RegisterResult(
@@ -231,13 +234,23 @@ def delete_ontology(workspace: Workspace, name: str, *, version: str | None = No
         with holding(workspace.stores, name) as lease:
             workspace.catalog.forget_version(lease, doomed)
             clear(workspace.stores, name)
+        _drop_indexes(workspace, [doomed.digest])
         return [doomed.digest]
     workspace.catalog.version(name)
     with holding(workspace.stores, name) as lease:
         digests = [v.digest for v in workspace.catalog.versions(name)]
         workspace.catalog.forget_ontology(lease)  # deletes it; the other steps may happen later
         clear(workspace.stores, name)
+    _drop_indexes(workspace, digests)
     return digests
+
+
+def _drop_indexes(workspace: Workspace, digests: Iterable[str]) -> None:
+    """Remove the label indexes of versions that no ontology has any more."""
+    kept = {version.digest for version in workspace.catalog.versions()}
+    for digest in digests:
+        if digest not in kept:
+            workspace.label_indexes.drop(digest)
 
 
 def snapshot_graph(

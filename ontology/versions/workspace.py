@@ -8,6 +8,8 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from labelgrove.ontology.browse.indexcache import IndexCache
+from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
@@ -106,6 +108,11 @@ class Workspace:
                     raise
             return self._graph
 
+    @cached_property
+    def label_indexes(self) -> IndexCache:
+        """The label indexes on this machine, in the folder ``labelindex`` of the settings' home."""
+        return IndexCache(self.settings.home / "labelindex")
+
     @property
     def stores(self) -> Stores:
         """Catalog, artifacts and graph, all of them open."""
@@ -148,6 +155,14 @@ class Workspace:
     def label_graph_of(self, version: Version) -> LabelGraph:
         """Return the label graph of `version`; see `ontology.versions.snapshots.stored_graph`."""
         return stored_graph(self.artifacts, version.snapshot_sha256, version.digest)
+
+    def label_index(self, name: str, version: str | None = None) -> LabelIndex:
+        """Return a version of `name`, open for browsing; neither graph store is used.
+
+        `version` is as for `label_graph`, and so are the errors. An index that this machine lacks is built
+        first, which takes a few seconds for hundreds of thousands of labels.
+        """
+        return self.label_indexes.open(self.label_graph(name, version))
 
     def definitions(self, name: str, version: str | None = None) -> Texts | None:
         """Return the definitions of a version of `name`; see `snapshots.stored_definitions`.

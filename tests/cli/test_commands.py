@@ -76,7 +76,7 @@ def test_ontology_show_export_and_delete(garden):
 
 def test_labels(garden):
     def keys(*arguments):
-        return [row["key"] for row in json.loads(garden("labels", *arguments, "--json").stdout)]
+        return [row["key"] for row in json.loads(garden("labels", *arguments, "--json").stdout)["items"]]
 
     assert keys("search", "garden", "OA") == ["oak"]
     assert keys("children", "garden", "tree") == ["elm", "oak"]
@@ -108,7 +108,7 @@ def test_an_empty_answer_is_said_in_words_on_stderr(call):
     assert call("ontology", "list").stderr == ""
     assert call("labels", "search", "garden", "xyzzy").stderr == "nothing found\n"
     assert call("labels", "search", "garden", "elmm").stderr.startswith("nothing found; close to it: elm")
-    assert json.loads(call("labels", "search", "garden", "xyzzy", "--json").stdout) == []
+    assert json.loads(call("labels", "search", "garden", "xyzzy", "--json").stdout)["items"] == []
     assert call("labels", "search", "garden", "elm").stderr == ""
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from labelgrove.adapter.texttable import shown_width
 from labelgrove.cli.printing.text import escaped
 
-__all__ = ["laid_out", "table"]
+__all__ = ["NARROWEST", "cut_to", "laid_out", "table"]
 
-_NARROWEST = 20
+NARROWEST = 20
 """The least width, in columns, to which a table is fitted; a narrower terminal counts as this wide."""
 
 
@@ -28,7 +28,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool =
     if not sys.stdout.isatty():
         return "\n".join(laid_out(headers, cells))
     headers, *cells = [[escaped(cell).replace("\t", r"\t") for cell in row] for row in (headers, *cells)]
-    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    width = max(NARROWEST, shutil.get_terminal_size().columns)
     return "\n".join(laid_out(headers, cells, width=width, wrap=wrap))
 
 
@@ -139,7 +139,16 @@ def _parts(text: str, size: int, wraps: bool) -> list[str]:
     """
     if shown_width(text) <= size:
         return [text]
-    return list(_wrapped(text, size)) if wraps else [_head(text, size - 1) + "…"]
+    return list(_wrapped(text, size)) if wraps else [cut_to(text, size)]
+
+
+def cut_to(text: str, size: int) -> str:
+    """Return `text`, or its beginning and an ellipsis if it is wider than `size` characters on a terminal.
+
+    >>> cut_to("oak", 3), cut_to("holm oak", 6)
+    ('oak', 'holm …')
+    """
+    return text if shown_width(text) <= size else _head(text, size - 1) + "…"
 
 
 def _head(text: str, size: int) -> str:
@@ -165,7 +174,7 @@ def _wrapped(text: str, size: int) -> Iterator[str]:
             head = head[: head.rstrip().rindex(" ") + 1]
         yield head.rstrip()
         text = text[len(head) :].lstrip()
-    yield text if shown_width(text) <= size else _head(text, size - 1) + "…"
+    yield cut_to(text, size)
 
 
 def _lines(parts: Sequence[Sequence[str]], widths: Sequence[int], number: Sequence[bool]) -> Iterator[str]:

@@ -1,0 +1,98 @@
+"""Open a version for browsing, and find the one label that a word on the command line means."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from typing import TYPE_CHECKING
+
+from labelgrove.cli.options.workspace import name_and_version
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.browse.answers import Answers
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["OpenVersion"]
+
+_SHOWN_CANDIDATES = 5
+
+
+class OpenVersion:
+    """A version of an ontology, open for browsing.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    given : str
+        What the user gave: ``NAME`` or ``NAME@VERSION``.
+
+    Attributes
+    ----------
+    ontology : str
+    answers : Answers
+    """
+
+    ontology: str
+    answers: Answers
+
+    def __init__(self, workspace: Workspace, given: str) -> None:
+        from labelgrove.ontology.browse.answers import Answers
+
+        self.given = given
+        self.ontology, beginning = name_and_version(given)
+        version = workspace.catalog.version(self.ontology, beginning)
+        index = workspace.label_indexes.open(workspace.label_graph_of(version))
+        definitions = functools.cache(lambda: workspace.definitions(self.ontology, version.digest))
+
+        def definition(label: int) -> str:
+            found = definitions()
+            return "" if found is None else found[label]
+
+        self.definition = definition
+        self.answers = Answers(index, definition)
+
+    def label(self, text: str) -> int:
+        """Return the label that `text` means: the one with this key, or else the only one with this name.
+
+        Raises
+        ------
+        UnknownLabelError
+            If there is no such label; the message lists names that are spelled like `text`.
+        InputError
+            If several labels have this name; the message lists them with their parents and definitions.
+        """
+        found = self.answers.index.search.named(text)
+        if len(found) == 1:
+            return found[0]
+        raise self._ambiguous(text, found) if found else self._unknown(text)
+
+    def close_to(self, text: str) -> list[str]:
+        """Return names that a misspelled `text` may mean."""
+        from labelgrove.ontology.browse.suggestions import did_you_mean
+
+        index = self.answers.index
+        return did_you_mean(index.search, index.names, text)
+
+    def _unknown(self, text: str) -> Exception:
+        from labelgrove.ontology.errors import UnknownLabelError
+        from labelgrove.ontology.spelling import listed_close
+
+        command = shlex.join(["grove", "labels", "search", self.given, text])
+        return UnknownLabelError(
+            f"{text!r} is neither the key nor the name of a label of {self.ontology!r}"
+            f"{listed_close(self.close_to(text))}; search for a part of it: {command}"
+        )
+
+    def _ambiguous(self, text: str, labels: list[int]) -> Exception:
+        from labelgrove.adapter.columns.labelnames import describe_graph, key_and_name
+        from labelgrove.ontology.errors import InputError
+
+        graph = self.answers.index.graph
+        describe = describe_graph(graph, self.definition)
+        shown = [
+            f"{key_and_name(i, graph.keys, graph.names)}, {describe(i)}" for i in labels[:_SHOWN_CANDIDATES]
+        ]
+        if len(labels) > len(shown):
+            shown.append(f"and {len(labels) - len(shown):,} more")
+        advice = "give the key of the label that you mean"
+        return InputError("\n    ".join([f"{text!r} is ambiguous; {advice}:", *shown]))

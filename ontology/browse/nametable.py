@@ -1,0 +1,333 @@
+"""The names of labels, folded and sorted: which names begin with a text, or contain a word that does.
+
+A label has one row for each of its names: its key, its preferred name, and any others, such as synonyms, that
+`NameRow` describes. A *form* is a distinct folded name; a *word* is a distinct word of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from labelgrove.ontology.browse.folding import words
+from labelgrove.ontology.browse.order import Order
+from labelgrove.ontology.browse.ranges import joined_ranges, stored_indices, stored_offsets
+from labelgrove.ontology.browse.texttables import (
+    code_points,
+    distinct_texts,
+    folded_table,
+    joined_tables,
+    n_characters,
+    split_table,
+)
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.keys import Texts, stored_texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.safetensors_file import stored_array
+
+__all__ = ["KINDS", "NameRow", "NameTable", "letter_bits"]
+
+KINDS = ("key", "preferred", "exact", "narrow", "broad", "related")
+"""Kinds of names, from the most telling to the least."""
+
+_KEY, _PREFERRED = 0, 1
+_MOST_USES = 2**31 - 1
+_LANGUAGE = re.compile(r"[A-Za-z0-9-]{0,35}")
+_SHORTEST_INSIDE = 3  # bytes: with fewer, nearly every word would be found
+
+
+@dataclass(frozen=True)
+class NameRow:
+    """One more name of a label, beside its key and its preferred name.
+
+    Attributes
+    ----------
+    label : int
+        Index of the label.
+    text : str
+        The name.
+    kind : str
+        One of `KINDS` except ``"key"``: ``exact`` for a synonym, ``narrow``, ``broad`` and ``related`` for
+        looser ones, ``preferred`` for the preferred name in another language, or to say how often the
+        preferred name of the graph is used.
+    language : str
+        Language tag, such as ``"en"``; empty if unknown.
+    use : int
+        How often the text means this label, as counted in some corpus; 0 if unknown. Of several labels with
+        one name, the most used comes first.
+    """
+
+    label: int
+    text: str
+    kind: str = "exact"
+    language: str = ""
+    use: int = 0
+
+
+class NameTable:
+    """All names of the labels of one version, as arrays.
+
+    Attributes
+    ----------
+    forms : Texts, length n_forms
+        The distinct folded names, in ascending order of their bytes.
+    form_rows : ndarray of shape (n_forms + 1,), dtype=int32
+        The rows with form ``f`` are ``form_rows[f]`` to ``form_rows[f + 1]`` (exclusive).
+    label, kind, language, use : ndarray of shape (n_rows,)
+        Label of each row (int32), its kind as an index in `KINDS` (uint8), its language as an index in
+        `languages` (uint16), and how often it is used (int32).
+    text : ndarray of shape (n_rows,), dtype=int32
+        Index in `texts` of the text of each row; -1 if it is the key or the name in the graph.
+    place : ndarray of shape (n_rows,), dtype=int32
+        Position of each row if all rows are sorted by importance: the most used first, then by kind, then by
+        the size of the label's branch (in powers of two), then the shortest name, then canonical order.
+    by_place : ndarray of shape (n_rows,), dtype=int32
+        The rows in that order.
+    words : Texts, length n_words
+        The distinct words of all forms, in ascending order of their bytes.
+    word_rows : ndarray of shape (n_words + 1,), dtype=int64
+        The rows that contain word ``w`` are ``postings[word_rows[w]:word_rows[w + 1]]``.
+    postings : ndarray of int32
+    word_letters, word_length : ndarray of shape (n_words,)
+        The `letter_bits` of each word (uint64) and its number of characters (int32).
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], n_labels: int) -> None:
+        """Open the arrays that `build` made; `InputError` says which of them breaks a rule."""
+        self.forms = stored_texts(arrays, "forms")
+        self.words = stored_texts(arrays, "words")
+        self.texts = stored_texts(arrays, "texts")
+        self.languages = stored_texts(arrays, "languages")
+        self.label = stored_indices(arrays, "rows.label", n_labels)
+        n_rows = len(self.label)
+        of_row = (n_rows,)
+        self.kind = stored_array(arrays, "rows.kind", np.uint8, of_row)
+        self.language = stored_array(arrays, "rows.language", np.uint16, of_row)
+        self.use = stored_array(arrays, "rows.use", np.int32, of_row)
+        self.text = stored_array(arrays, "rows.text", np.int32, of_row)
+        self.place = stored_indices(arrays, "rows.place", n_rows, n_rows)
+        self.by_place = stored_indices(arrays, "rows.by_place", n_rows, n_rows)
+        self.postings = stored_indices(arrays, "words.postings", n_rows)
+        self.form_rows = stored_offsets(arrays, "forms.rows", np.int32, len(self.forms), n_rows)
+        self.word_rows = stored_offsets(arrays, "words.rows", np.int64, len(self.words), len(self.postings))
+        self.word_letters = stored_array(arrays, "words.letters", np.uint64, (len(self.words),))
+        self.word_length = stored_array(arrays, "words.length", np.int32, (len(self.words),))
+        for name, found, n in (
+            ("rows.kind", self.kind, len(KINDS)),
+            ("rows.language", self.language, len(self.languages)),
+            ("rows.text", self.text, len(self.texts)),
+        ):
+            if n_rows and int(found.max()) >= n:
+                raise InputError(f"{name}: {int(found.max())} is outside 0..{n - 1}")
+
+    @classmethod
+    def of(cls, graph: LabelGraph, further: Iterable[NameRow] = ()) -> Self:
+        """Build and open the table of a graph; see `build`."""
+        return cls(cls.build(graph, Order.of(graph), further), graph.n_labels)
+
+    @staticmethod
+    def build(graph: LabelGraph, order: Order, further: Iterable[NameRow] = ()) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the table of the keys and names of `graph`, and of `further` names.
+
+        Raises
+        ------
+        InputError
+            For a row with an unknown label, kind or language tag, an empty text, or a negative use.
+
+        Notes
+        -----
+        O(n log n) for names of n bytes in total.
+        """
+        rows = _Rows(graph, further)
+        forms, form = distinct_texts(folded_table(rows.texts))
+        by = np.lexsort((rows.kind, rows.label, form))
+        form, label, kind, use = form[by], rows.label[by], rows.kind[by], rows.use[by]
+        branch = np.frexp(order.size[label].astype(np.float64))[1]
+        by_place = np.lexsort((label, n_characters(forms)[form], -branch, np.maximum(kind, _PREFERRED), -use))
+        place = np.empty(len(by), dtype=np.int32)
+        place[by_place] = np.arange(len(by), dtype=np.int32)
+        form_rows = np.searchsorted(form, np.arange(len(forms) + 1)).astype(np.int32)
+        languages = Texts.from_strings(rows.languages)
+        return {
+            "forms.blob": forms.blob,
+            "forms.offsets": forms.offsets,
+            "forms.rows": form_rows,
+            "rows.label": label,
+            "rows.kind": kind,
+            "rows.language": rows.language[by],
+            "rows.use": use,
+            "rows.text": rows.text[by],
+            "rows.place": place,
+            "rows.by_place": by_place.astype(np.int32),
+            "texts.blob": rows.stored.blob,
+            "texts.offsets": rows.stored.offsets,
+            "languages.blob": languages.blob,
+            "languages.offsets": languages.offsets,
+            **_word_arrays(forms, form_rows),
+        }
+
+    # ---- questions ---------------------------------------------------------------------------------
+
+    def forms_from(self, folded: str, *, whole: bool) -> slice:
+        """Return the rows whose form begins with `folded`, or, if `whole`, whose form is `folded`."""
+        low, high = _beginning(self.forms, folded.encode(), whole=whole)
+        return slice(int(self.form_rows[low]), int(self.form_rows[high]))
+
+    def rows_of_words_from(self, beginning: str) -> NDArray[np.int32]:
+        """Return the rows that contain a word which begins with `beginning`; a row may occur repeatedly."""
+        low, high = _beginning(self.words, beginning.encode(), whole=False)
+        return self.postings[self.word_rows[low] : self.word_rows[high]]
+
+    def rows_containing(self, chunk: str) -> NDArray[np.integer]:
+        """Return the rows whose form contains `chunk`, which has no blank; a row may occur repeatedly.
+
+        A chunk of one word that has fewer than three bytes is found only at the beginning of words.
+
+        Notes
+        -----
+        All words are compared with a chunk of one word, and all forms with another chunk: about 1 ms for each
+        million bytes.
+        """
+        needle = chunk.encode()
+        if len(words(chunk)) > 1:
+            return joined_ranges(self.form_rows, _containing(self.forms, self._forms_counted, needle))
+        if len(needle) < _SHORTEST_INSIDE:
+            return self.rows_of_words_from(chunk)
+        found = _containing(self.words, self._words_counted, needle)
+        return self.postings[joined_ranges(self.word_rows, found)]
+
+    @cached_property
+    def _forms_counted(self) -> NDArray[np.int64]:
+        return np.bincount(self.forms.blob, minlength=256)
+
+    @cached_property
+    def _words_counted(self) -> NDArray[np.int64]:
+        return np.bincount(self.words.blob, minlength=256)
+
+
+# ---- building ------------------------------------------------------------------------------------------
+
+
+class _Rows:
+    """The columns of all rows, in the order in which they were given."""
+
+    def __init__(self, graph: LabelGraph, further: Iterable[NameRow]) -> None:
+        n, n_named = graph.n_labels, 0 if graph.names == graph.keys else graph.n_labels
+        uses, more = _uses_of_names(graph, list(further))
+        everyone = np.arange(n, dtype=np.int32)
+        self.languages = sorted({"", *(row.language for row in more)})
+        of_language = {language: i for i, language in enumerate(self.languages)}
+        if len(self.languages) > 2**16:
+            raise InputError(f"language: {len(self.languages):,} different ones; at most 65,536 are possible")
+        self.stored = Texts.from_strings([row.text for row in more])
+        self.texts = joined_tables(graph.keys, *[graph.names] * bool(n_named), self.stored)
+        self.label = np.concatenate([everyone, everyone[:n_named], _column(more, "label", np.int32)])
+        kinds = np.array([KINDS.index(row.kind) for row in more], dtype=np.uint8)
+        self.kind = np.repeat(np.array([_KEY, _PREFERRED], dtype=np.uint8), [n, n_named])
+        self.kind = np.concatenate([self.kind, kinds])
+        of_keys = np.zeros_like(uses) if n_named else uses
+        self.use = np.concatenate([of_keys, uses[:n_named], _column(more, "use", np.int32)])
+        self.language = np.zeros(len(self.texts), dtype=np.uint16)
+        self.language[n + n_named :] = [of_language[row.language] for row in more]
+        self.text = np.full(len(self.texts), -1, dtype=np.int32)
+        self.text[n + n_named :] = np.arange(len(more), dtype=np.int32)
+
+
+def _column(rows: Sequence[NameRow], name: str, dtype: DTypeLike) -> NDArray[Any]:
+    return np.array([getattr(row, name) for row in rows], dtype=dtype)
+
+
+def _uses_of_names(graph: LabelGraph, rows: Sequence[NameRow]) -> tuple[NDArray[np.int32], list[NameRow]]:
+    """Return how often the name of each label is used, and the rows that are not such a name."""
+    uses, others = np.zeros(graph.n_labels, dtype=np.int32), []
+    for row in rows:
+        if not 0 <= row.label < graph.n_labels:
+            raise InputError(
+                f"label: {row.label} of the name {row.text!r:.80} is outside 0..{len(graph) - 1}"
+            )
+        if row.kind not in KINDS[1:]:
+            raise InputError(f"kind: {row.kind!r} of the name {row.text!r:.80}; use {', '.join(KINDS[1:])}")
+        if not row.text.strip():
+            raise InputError(f"text: a name of label {graph.keys[row.label]!r} is empty; leave it out")
+        if not 0 <= row.use <= _MOST_USES:
+            raise InputError(f"use: {row.use} of the name {row.text!r:.80}; give 0 to {_MOST_USES}")
+        if not _LANGUAGE.fullmatch(row.language):
+            raise InputError(f"language: {row.language!r:.80} is not a language tag such as 'en' or 'pt-BR'")
+        if row.kind == "preferred" and not row.language and row.text == graph.names[row.label]:
+            uses[row.label] = row.use
+        else:
+            others.append(row)
+    return uses, others
+
+
+def _word_arrays(forms: Texts, form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """Return the arrays about words: in which rows each occurs, its letters and its length."""
+    every, form = split_table(forms)
+    table, word = distinct_texts(every)
+    form = form[np.argsort(word, kind="stable")]  # the forms of each word, ascending
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(word, minlength=len(table)))])
+    in_rows = np.concatenate([[0], np.cumsum(np.diff(form_rows)[form], dtype=np.int64)])
+    length = n_characters(table)
+    begin = np.cumsum(length, dtype=np.int64) - length
+    bits = letter_bits(code_points(table.blob))
+    return {
+        "words.blob": table.blob,
+        "words.offsets": table.offsets,
+        "words.rows": in_rows[bounds],
+        "words.postings": joined_ranges(form_rows, form).astype(np.int32),
+        "words.letters": np.bitwise_or.reduceat(bits, begin) if len(begin) else bits,
+        "words.length": length,
+    }
+
+
+def letter_bits(characters: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """Return a number with one bit set for each code point; Latin letters and digits have their own bits.
+
+    Of two words, one edit changes at most two bits of the union of their bits.
+    """
+    bit = 36 + characters % 28
+    bit = np.where((characters >= 97) & (characters < 123), characters - 97, bit)
+    bit = np.where((characters >= 48) & (characters < 58), characters - 48 + 26, bit)
+    return np.uint64(1) << bit.astype(np.uint64)
+
+
+# ---- searching -----------------------------------------------------------------------------------------
+
+
+def _beginning(table: Texts, wanted: bytes, *, whole: bool) -> tuple[int, int]:
+    """Return the range of entries of a sorted table that begin with `wanted`, or that equal it if `whole`."""
+    low = _first(table, 0, lambda entry: entry >= wanted)
+    if whole:
+        return low, low + (low < len(table) and table.bytes_at(low) == wanted)
+    return low, _first(table, low, lambda entry: not entry.startswith(wanted))
+
+
+def _first(table: Texts, low: int, holds: Callable[[bytes], bool]) -> int:
+    """Return the first entry from `low` on for which `holds`; it also holds for all entries after that."""
+    high = len(table)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(table.bytes_at(middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _containing(table: Texts, counted: NDArray[np.int64], needle: bytes) -> NDArray[np.int64]:
+    """Return the entries that contain `needle`, ascending; `counted` says how often each byte occurs."""
+    blob, wanted = table.blob, np.frombuffer(needle, dtype=np.uint8)
+    first, *others = sorted(range(len(wanted)), key=lambda i: counted[wanted[i]])  # the rarest byte first
+    at = np.flatnonzero(blob == wanted[first]) - first
+    at = at[(at >= 0) & (at <= len(blob) - len(wanted))]
+    for i in others:
+        at = at[blob[at + i] == wanted[i]]
+    entry = np.searchsorted(table.offsets, at, side="right") - 1
+    inside = at + len(wanted) <= table.offsets[entry + 1]
+    return np.unique(entry[inside])

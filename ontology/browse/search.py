@@ -1,0 +1,336 @@
+"""Find labels by key and name: ranked, under a branch, in pages, and counted by facets.
+
+A query matches a label if one of its names matches. The ways to match, the best first (`MATCHES`):
+
+1. ``key``: the query is the key, letter by letter
+2. ``exact``: folded, the query is the whole name
+3. ``prefix``: folded, the name begins with the query
+4. ``words``: each part of the query between blanks begins a word of the name, in any order
+5. ``part``: each part of the query occurs in the name, in any order
+
+Names that match in the same way are sorted by importance: the most used first where uses are known; keys,
+preferred names and synonyms before narrower, broader and related names; larger branches (in powers of two)
+before smaller ones; shorter names before longer ones; then canonical order. A label stands where its best
+name stands.
+
+A part of several words, such as ``c++``, matches wherever it occurs. A part of one word that has fewer than
+three bytes matches only where a word begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.browse.folding import chunks, fold, words
+from labelgrove.ontology.browse.nametable import KINDS, NameTable
+from labelgrove.ontology.browse.pages import cursor, position
+from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.errors import InputError
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.labelgraph import LabelGraph
+
+__all__ = ["LONGEST_QUERY", "MATCHES", "Facets", "Found", "Hit", "Search"]
+
+MATCHES = ("key", "exact", "prefix", "words", "part")
+"""The ways in which a query can match, the best first."""
+
+LONGEST_QUERY = 4_096
+"""Most characters of a query: as many as a key can have."""
+
+_KEY, _EXACT, _PREFIX, _WORDS, _PART = range(len(MATCHES))
+_NOT_FOUND = np.iinfo(np.int64).max
+_MOST_PARTS = 16
+_MOST_BRANCHES = 20
+_BRANCHES_KEPT = 8
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A label that a query found.
+
+    Attributes
+    ----------
+    label : int
+    match : str
+        One of `MATCHES`.
+    text, kind, language : str
+        The name that matched, its kind (one of `KINDS`) and its language; the language is empty if unknown.
+    """
+
+    label: int
+    match: str
+    text: str
+    kind: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Facets:
+    """How the labels that a query found are distributed.
+
+    Attributes
+    ----------
+    leaves : int
+        Number of leaves among them.
+    depths : dict of int to int
+        Number of them at each depth, ascending; empty for an undirected graph.
+    branches : list of (int, int)
+        Branches with their number of found labels, the largest number first, at most 20. These are the
+        branches of the children of the label under which the query searched; otherwise those of the children
+        of the only root, or those of the roots.
+    """
+
+    leaves: int
+    depths: dict[int, int]
+    branches: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A page of the labels that a query found.
+
+    Attributes
+    ----------
+    items : list of Hit
+    total : int
+        Number of labels found.
+    next : str or None
+        Cursor of the next page; None if this is the last one.
+    facets : Facets or None
+        None unless requested.
+    """
+
+    items: list[Hit]
+    total: int
+    next: str | None
+    facets: Facets | None = None
+
+
+class Search:
+    """Searches the names of the labels of one version.
+
+    Parameters
+    ----------
+    names : NameTable
+    walk : Walk
+        Both of the same version.
+
+    Examples
+    --------
+    >>> from labelgrove.ontology.browse.adjacency import Adjacency
+    >>> from labelgrove.ontology.browse.order import Order
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("cork oak", "oak"), ("elm", "tree")])
+    >>> search = Search(NameTable.of(graph), Walk(Order.of(graph), Adjacency.of(graph)))
+    >>> [(hit.text, hit.match) for hit in search.find("Oak").items]
+    [('oak', 'exact'), ('cork oak', 'words')]
+    """
+
+    def __init__(self, names: NameTable, walk: Walk) -> None:
+        self._names, self._walk = names, walk
+        self._graph: LabelGraph = walk.graph
+        self._below = lru_cache(_BRANCHES_KEPT)(walk.descendants)
+
+    def find(
+        self,
+        text: str,
+        *,
+        limit: int = 50,
+        after: str | None = None,
+        under: int | None = None,
+        leaf: bool | None = None,
+        depth: int | None = None,
+        facets: bool = False,
+    ) -> Found:
+        """Return a page of the labels that match `text`, the best first.
+
+        Parameters
+        ----------
+        text : str
+            The query.
+        limit, after
+            Size of the page and the cursor before it, as for `ontology.browse.pages.cut`.
+        under : int, optional
+            Find only this label and the labels below it, along all edges.
+        leaf : bool, optional
+            Find only leaves, or only other labels.
+        depth : int, optional
+            Find only labels at this depth.
+        facets : bool, default=False
+            Whether to count the labels by leaf, depth and branch.
+
+        Raises
+        ------
+        InputError
+            For a query that is blank, too long or of more than 16 parts, and as `ontology.browse.pages.cut`.
+
+        Notes
+        -----
+        Names that begin with the query, or with words that do, are found by binary search. Inside words, the
+        query is compared with every distinct word of the version.
+        """
+        folded = self._checked(text)
+        question = (self._graph.digest, "search", text, under, leaf, depth)
+        begin = position(question, limit=limit, after=after)
+        best = self._best(text, folded)
+        found = self._kept(best, under, leaf, depth)
+        first = _smallest(best[found], begin + limit)
+        page = found[first[begin:]]
+        return Found(
+            [self._hit(int(label), int(best[label])) for label in page],
+            len(found),
+            cursor(question, begin + limit) if begin + limit < len(found) else None,
+            self._counted(found, under) if facets else None,
+        )
+
+    def suggest(self, text: str, *, limit: int = 10) -> list[Hit]:
+        """Return the first labels that `find` returns, for a text that is still being typed.
+
+        The labels are the same as those of `find`, but are not counted, which is faster. A blank text gives
+        an empty list.
+        """
+        folded = fold(text)
+        if not folded or len(text) > LONGEST_QUERY:
+            return []
+        best = np.full(self._graph.n_labels, _NOT_FOUND, dtype=np.int64)
+        found = np.zeros(0, dtype=np.int64)
+        for match in range(len(MATCHES)):
+            self._note(best, match, self._matching(match, text, folded))
+            found = np.flatnonzero(best != _NOT_FOUND)
+            if len(found) >= limit:
+                break
+        first = _smallest(best[found], limit)
+        return [self._hit(int(label), int(best[label])) for label in found[first]]
+
+    def named(self, text: str) -> list[int]:
+        """Return the labels that `text` means: the label with this key, or else those with this name.
+
+        Names are compared letter by letter first; only if none is equal, they are compared folded. The most
+        important label comes first.
+        """
+        if (label := self._graph.keys.find(text)) >= 0:
+            return [label]
+        rows = self._names.forms_from(fold(text), whole=True)
+        order = np.argsort(self._names.place[rows]) + rows.start
+        equal = [row for row in order.tolist() if self._text(row) == text]
+        return list(dict.fromkeys(self._names.label[equal or order].tolist()))
+
+    # ---- matching ----------------------------------------------------------------------------------
+
+    def _checked(self, text: str) -> str:
+        folded = fold(text)
+        if not folded:
+            raise InputError("text: give at least one character to search for")
+        if len(text) > LONGEST_QUERY or len(chunks(folded)) > _MOST_PARTS:
+            raise InputError(
+                f"text: {len(text):,} characters in {len(chunks(folded)):,} parts; search for at most "
+                f"{LONGEST_QUERY:,} characters in {_MOST_PARTS} parts between blanks"
+            )
+        return folded
+
+    def _best(self, text: str, folded: str) -> NDArray[np.int64]:
+        """Return, for each label, its best match and the place of the row that matched, as one number."""
+        best = np.full(self._graph.n_labels, _NOT_FOUND, dtype=np.int64)
+        for match in range(len(MATCHES)):
+            self._note(best, match, self._matching(match, text, folded))
+        return best
+
+    def _note(self, best: NDArray[np.int64], match: int, rows: slice | NDArray[np.integer]) -> None:
+        value = self._names.place[rows] + np.int64(match * len(self._names.place))
+        np.minimum.at(best, self._names.label[rows], value)
+
+    def _matching(self, match: int, text: str, folded: str) -> slice | NDArray[np.integer]:
+        """Return the rows that match a query in one of the ways `MATCHES`, or in a better one."""
+        names = self._names
+        if match == _KEY:
+            label = self._graph.keys.find(text)
+            rows = names.forms_from(folded, whole=True)
+            is_key = (names.label[rows] == label) & (names.kind[rows] == KINDS.index("key"))
+            key_rows: NDArray[np.integer] = np.flatnonzero(is_key) + rows.start
+            return key_rows
+        if match in (_EXACT, _PREFIX):
+            return names.forms_from(folded, whole=match == _EXACT)
+        found = [self._rows_with(part, inside=match == _PART) for part in chunks(folded)]
+        fewest, *others = sorted(found, key=len)
+        for other in others:
+            has = np.zeros(len(names.label), dtype=bool)
+            has[other] = True
+            fewest = fewest[has[fewest]]
+        return fewest
+
+    def _rows_with(self, part: str, *, inside: bool) -> NDArray[np.integer]:
+        if inside or len(words(part)) > 1:
+            return self._names.rows_containing(part)
+        return self._names.rows_of_words_from(part)
+
+    # ---- answers -----------------------------------------------------------------------------------
+
+    def _kept(
+        self, best: NDArray[np.int64], under: int | None, leaf: bool | None, depth: int | None
+    ) -> NDArray[np.integer]:
+        """Return the labels that were found and pass the filters, in canonical order."""
+        if under is None:
+            found = np.flatnonzero(best != _NOT_FOUND)
+        else:
+            found = np.append(under, self._below(under))
+            found = found[best[found] != _NOT_FOUND]
+        if leaf is not None:
+            found = found[self._is_leaf(found) == leaf]
+        if depth is not None:
+            found = found[self._walk.order.depth[found] == depth]
+        return found
+
+    def _is_leaf(self, labels: NDArray[np.integer]) -> NDArray[np.bool_]:
+        if not self._graph.directed:
+            at_most_one: NDArray[np.bool_] = self._graph.leaf_mask[labels]
+            return at_most_one
+        childless: NDArray[np.bool_] = self._walk.adjacency.n_children(labels) == 0
+        return childless
+
+    def _counted(self, found: NDArray[np.integer], under: int | None) -> Facets:
+        order, directed = self._walk.order, self._graph.directed
+        at_depth = np.bincount(order.depth[found]).tolist() if directed else []
+        tops = self._tops(under) if directed else np.zeros(0, dtype=np.int32)
+        branch = np.searchsorted(tops, found, side="right") - 1
+        inside = branch >= 0
+        inside[inside] = found[inside] < order.end[tops[branch[inside]]]
+        held = np.bincount(branch[inside], minlength=len(tops))
+        largest = np.argsort(-held, kind="stable")[:_MOST_BRANCHES]
+        return Facets(
+            int(self._is_leaf(found).sum()),
+            {depth: n for depth, n in enumerate(at_depth) if n},
+            [(int(tops[i]), int(held[i])) for i in largest if held[i]],
+        )
+
+    def _tops(self, under: int | None) -> NDArray[np.int32]:
+        """Return the labels by whose branches hits are counted, in canonical order."""
+        roots = self._walk.roots
+        if under is None and len(roots) == 1:
+            under = int(roots[0])
+        return roots if under is None else self._walk.adjacency.children(under)
+
+    def _hit(self, label: int, value: int) -> Hit:
+        match, place = divmod(value, len(self._names.place))
+        row = int(self._names.by_place[place])
+        names = self._names
+        kind, language = KINDS[int(names.kind[row])], names.languages[int(names.language[row])]
+        return Hit(label, MATCHES[match], self._text(row), kind, language)
+
+    def _text(self, row: int) -> str:
+        names, label = self._names, int(self._names.label[row])
+        if (stored := int(names.text[row])) >= 0:
+            return names.texts[stored]
+        return self._graph.keys[label] if names.kind[row] == KINDS.index("key") else self._graph.names[label]
+
+
+def _smallest(values: NDArray[np.int64], n: int) -> NDArray[np.integer]:
+    """Return the indices of the `n` smallest of distinct values, ascending by value."""
+    if n < len(values):
+        few = np.argpartition(values, n - 1)[:n]
+        return few[np.argsort(values[few])]
+    return np.argsort(values)

@@ -1,0 +1,153 @@
+"""Fold, split and sort whole tables of texts, without a Python string for each entry."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.browse.folding import fold
+from labelgrove.ontology.keys import Texts, Words
+
+__all__ = ["code_points", "distinct_texts", "folded_table", "joined_tables", "n_characters", "split_table"]
+
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+_BLANK = 0x20
+_LOWER = np.arange(256, dtype=np.uint8)
+_LOWER[ord("A") : ord("Z") + 1] += 32
+_UNUSUAL = np.zeros(256, dtype=bool)  # bytes of entries that are folded one by one
+_UNUSUAL[0x80:] = _UNUSUAL[0x09:0x0E] = _UNUSUAL[0x1C:0x20] = True
+
+
+def joined_tables(*tables: Texts) -> Texts:
+    """Return one table with the entries of several, one table after another."""
+    ends = np.cumsum([0, *(len(table.blob) for table in tables)])
+    offsets = [table.offsets[:-1] + end for table, end in zip(tables, ends, strict=False)]
+    return Texts(np.concatenate([t.blob for t in tables]), np.concatenate([*offsets, ends[-1:]]))
+
+
+def folded_table(texts: Texts) -> Texts:
+    """Return the table of the folded entries; `ontology.browse.folding.fold` folds one.
+
+    Notes
+    -----
+    ASCII entries with single blanks are folded all at once, the others one by one.
+
+    Examples
+    --------
+    >>> list(folded_table(Texts.from_strings(["Holm Oak", "Ångström"])))
+    ['holm oak', 'angstrom']
+    """
+    blob, offsets = texts.blob, texts.offsets
+    blank = blob == _BLANK
+    unusual = _UNUSUAL[blob]
+    unusual[1:] |= blank[1:] & blank[:-1]
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+    for ends in (offsets[filled], offsets[filled + 1] - 1):
+        unusual[ends] |= blank[ends]
+    entries = np.unique(np.searchsorted(offsets, np.flatnonzero(unusual), side="right") - 1)
+    plain = Texts(_LOWER[blob], offsets)
+    if not len(entries):
+        return plain
+    both = joined_tables(plain, Texts.from_strings([fold(text) for text in texts.take(entries)]))
+    which = np.arange(len(texts))
+    which[entries] = len(texts) + np.arange(len(entries))
+    return both.subset(which)
+
+
+def split_table(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
+    """Return the words of all entries of a folded table, and for each of them the index of its entry.
+
+    `ontology.browse.folding.words` splits one entry in the same way.
+
+    Examples
+    --------
+    >>> words, entry = split_table(Texts.from_strings(["holm oak", "", "c++"]))
+    >>> list(words), entry.tolist()
+    (['holm', 'oak', 'c', '+', '+'], [0, 0, 2, 2, 2])
+    """
+    blob, offsets = folded.blob, folded.offsets
+    begin = np.flatnonzero(blob & 0xC0 != 0x80)  # of each character
+    characters = code_points(blob)
+    occurs = np.zeros(int(characters.max(initial=0)) + 1, dtype=bool)
+    occurs[characters] = True
+    in_word = occurs.copy()
+    for character in np.flatnonzero(occurs).tolist():
+        in_word[character] = _LETTER_OR_DIGIT.match(chr(character)) is not None
+    inside = in_word[characters]
+    first = characters != _BLANK
+    is_start = np.zeros(len(blob) + 1, dtype=bool)
+    is_start[offsets] = True
+    first[1:] &= ~(inside[1:] & inside[:-1]) | is_start[begin[1:]]
+    at = begin[first]
+    kept = blob != _BLANK
+    before = np.concatenate([[0], np.cumsum(kept)])
+    words = Texts(blob[kept], np.append(before[at], before[-1]))
+    return words, np.searchsorted(offsets, at, side="right") - 1
+
+
+def distinct_texts(texts: Texts) -> tuple[Texts, NDArray[np.int64]]:
+    """Return the distinct entries in ascending order of their bytes, and which of them each entry is.
+
+    Notes
+    -----
+    Entries are sorted by their first eight bytes; those that are still equal by the next eight, and so on.
+
+    Examples
+    --------
+    >>> found, which = distinct_texts(Texts.from_strings(["oak", "elm", "oak"]))
+    >>> list(found), which.tolist()
+    (['elm', 'oak'], [1, 0, 1])
+    """
+    words, n = Words(texts), len(texts)
+    order, first = np.arange(n), np.zeros(n, dtype=bool)
+    first[:1] = True
+    done, active = 0, np.arange(n)
+    while len(active):
+        _sort_within(order, first, active, words.of(order[active], done))
+        done += 8
+        active = _undecided(first)
+        longer = words.length[order[active]] > done
+        group = np.cumsum(first[active]) - 1
+        active = active[np.bincount(group, weights=longer)[group] > 0] if len(active) else active
+    rest = _undecided(first)  # equal, but for NUL characters at their ends
+    _sort_within(order, first, rest, words.length[order[rest]])
+    which = np.empty(n, dtype=np.int64)
+    which[order] = np.cumsum(first) - 1
+    return texts.subset(order[first]), which
+
+
+def _sort_within(
+    order: NDArray[np.int64], first: NDArray[np.bool_], active: NDArray[np.int64], by: NDArray[np.generic]
+) -> None:
+    """Sort entries within their groups of equal entries, and split the groups.
+
+    `order` contains the entries; `first` says where in it a group begins. `active` contains positions in
+    `order`, ascending; groups are among them as a whole. `by` is the value of the entry at each of them.
+    """
+    group = np.cumsum(first[active])
+    sorted_ = np.lexsort((by, group))
+    order[active] = order[active[sorted_]]
+    by = by[sorted_]
+    first[active[1:]] |= (by[1:] != by[:-1]) & (group[1:] == group[:-1])
+
+
+def _undecided(first: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the positions of all groups that have more than one entry."""
+    last = np.append(first[1:], True)
+    return np.flatnonzero(~(first & last))
+
+
+def n_characters(texts: Texts) -> NDArray[np.int32]:
+    """Return the number of characters of each entry."""
+    before = np.concatenate([[0], np.cumsum(texts.blob & 0xC0 != 0x80)])
+    return np.diff(before[texts.offsets]).astype(np.int32)
+
+
+def code_points(blob: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Return the code points of UTF-8 text."""
+    data = blob.tobytes()
+    if data.isascii():
+        return blob.astype(np.uint32)
+    return np.frombuffer(data.decode().encode("utf-32-le"), dtype="<u4")

@@ -1,0 +1,214 @@
+"""``grove labels``: what is shown of labels, lists and trees, and words that mean no label or several."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from labelgrove.cli import grove
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.workspace import Workspace
+
+ZOO = {
+    "id": "n0",
+    "name": "thing",
+    "definition": "whatever there is",
+    "children": [
+        {
+            "id": "n1",
+            "name": "bird",
+            "children": [
+                {"id": "n3", "name": "crane", "definition": "large long-necked wading bird"},
+                {"id": "n5", "name": "Björn's heron"},
+            ],
+        },
+        {"id": "n2", "name": "machine", "children": [{"id": "n4", "name": "crane"}]},
+    ],
+}
+
+
+@pytest.fixture
+def zoo(call):
+    Path("zoo.json").write_text(json.dumps(ZOO))
+    call("ingest", "zoo", "zoo.json")
+    return call
+
+
+def document(call, *arguments):
+    return json.loads(call("labels", *arguments, "--json").stdout)
+
+
+def keys(call, *arguments):
+    return [item["key"] for item in document(call, *arguments)["items"]]
+
+
+def test_a_label_is_taken_by_key_or_by_a_name_that_is_its_own(zoo):
+    for text in ("n5", "Björn's heron", "bjorn's HERON"):
+        assert document(zoo, "show", "zoo", text)["key"] == "n5"
+    assert keys(zoo, "children", "zoo", "bird") == ["n3", "n5"]
+    assert keys(zoo, "siblings", "zoo", "bird") == ["n2"]
+    assert keys(zoo, "ancestors", "zoo", "n4") == ["n0", "n2"]
+    assert keys(zoo, "descendants", "zoo", "thing") == ["n1", "n3", "n5", "n2", "n4"]
+    assert keys(zoo, "path", "zoo", "n4", "bird") == ["n4", "n2", "n0", "n1"]
+    assert keys(zoo, "lca", "zoo", "n4", "n3") == ["n0"]
+
+
+def test_a_name_of_several_labels_lists_them_with_parent_and_definition(zoo):
+    for command in (
+        ("show", "zoo", "crane"),
+        ("children", "zoo", "crane"),
+        ("path", "zoo", "bird", "Crane"),
+        ("search", "zoo", "x", "--under", "crane"),
+        ("tree", "zoo", "--under", "crane"),
+    ):
+        said = zoo("labels", *command, code=2).stderr
+        assert "is ambiguous; give the key of the label that you mean:\n" in said
+        assert "\n    'n3' (crane), below 'n1' (bird): large long-necked wading bird\n" in said
+        assert "\n    'n4' (crane), below 'n2' (machine)\n" in said
+
+
+def test_a_name_of_very_many_labels_lists_the_first(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        names = {f"k{i}": "same" for i in range(9)}
+        register(workspace, "alike", LabelGraph.from_edges([], labels=list(names), names=names))
+    said = call("labels", "show", "alike", "same", code=2).stderr
+    assert said.count("(same)") == 5
+    assert said.endswith("and 4 more\n")
+
+
+def test_what_is_no_label_is_told_what_may_be_meant(zoo):
+    said = zoo("labels", "show", "zoo", "machnie", code=4).stderr
+    assert "'machnie' is neither the key nor the name of a label of 'zoo'; close to it: 'machine'" in said
+    assert "grove labels search zoo machnie" in said
+    assert "close to it" not in zoo("labels", "show", "zoo", "xyzzy", code=4).stderr
+
+
+def test_show_says_everything_about_a_label(zoo):
+    shown = document(zoo, "show", "zoo", "n3")
+    assert shown["definition"] == "large long-necked wading bird"
+    assert [item["name"] for item in shown["path"]] == ["thing", "bird", "crane"]
+    assert [(item["key"], item["rank"]) for item in shown["parents"]] == [("n1", 0)]
+    assert (shown["n_children"], shown["n_siblings"], shown["n_below"], shown["leaf"]) == (0, 1, 0, True)
+    assert shown["ontology"] == "zoo"
+    text = zoo("labels", "show", "zoo", "n3").stdout
+    assert "thing > bird > crane" in text
+    assert "large long-necked wading bird" in text
+
+
+def test_search_ranks_filters_and_counts(zoo):
+    found = document(zoo, "search", "zoo", "crane", "--facets")
+    assert [(item["key"], item["match"]) for item in found["items"]] == [("n3", "exact"), ("n4", "exact")]
+    assert found["facets"]["leaves"] == 2
+    assert {b["key"]: b["count"] for b in found["facets"]["branches"]} == {"n1": 1, "n2": 1}
+    assert keys(zoo, "search", "zoo", "crane", "--under", "machine") == ["n4"]
+    assert keys(zoo, "search", "zoo", "n", "--inner", "--depth", "1") == ["n1", "n2"]
+    assert keys(zoo, "search", "zoo", "n", "--leaf") == ["n3", "n5", "n4"]
+    said = zoo("labels", "search", "zoo", "crane", "--facets").stderr
+    assert "2 labels, of which 2 are leaves" in said
+    assert "below bird: 1, machine: 1" in said
+    assert "matched" in zoo("labels", "search", "zoo", "BJORN").stdout
+
+
+def test_pages_follow_one_another_and_a_cursor_of_another_list_is_refused(zoo):
+    seen, after = [], ()
+    for _ in range(3):
+        found = document(zoo, "descendants", "zoo", "n0", "--limit", "2", *after)
+        seen += [item["key"] for item in found["items"]]
+        after = ("--after", found["next"])
+    assert found["next"] is None
+    assert seen == keys(zoo, "descendants", "zoo", "n0")
+    first = zoo("labels", "descendants", "zoo", "n0", "--limit", "2").stderr
+    assert first.startswith("2 of 5 labels; the next ones: --after ")
+    cursor = first.split()[-1]
+    refused = zoo("labels", "descendants", "zoo", "n1", "--after", cursor, code=2).stderr
+    assert "--after" in refused
+    assert "is not a cursor of this list" in refused
+
+
+def test_a_tree_is_drawn_with_what_it_leaves_out(zoo):
+    assert zoo("labels", "tree", "zoo").stdout == (
+        "thing (n0)\n"
+        "├── bird (n1)\n"
+        "│   ├── crane (n3)\n"
+        "│   └── Björn's heron (n5)\n"
+        "└── machine (n2)\n"
+        "    └── crane (n4)\n"
+    )
+    assert zoo("labels", "tree", "zoo", "--levels", "1", "--most", "1").stdout == (
+        "thing (n0)\n├── bird (n1) +2\n└── and 1 more\n"
+    )
+    assert zoo("labels", "tree", "zoo", "--under", "machine").stdout == "machine (n2)\n└── crane (n4)\n"
+    (tree,) = document(zoo, "tree", "zoo", "--levels", "1")["trees"]
+    assert [(child["key"], child["n_children"]) for child in tree["children"]] == [("n1", 2), ("n2", 1)]
+
+
+def test_a_label_of_several_parents_is_drawn_below_each_and_opened_once(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        edges = [("pet", "animal"), ("dog", "pet"), ("dog", "animal"), ("puppy", "dog")]
+        register(workspace, "pets", LabelGraph.from_edges(edges, ranks=[0, 1, 0, 0]))
+    assert call("labels", "tree", "pets").stdout == (
+        "animal\n├── dog\n│   └── puppy\n└── pet\n    └── dog, see below 'animal'\n"
+    )
+    assert [item["key"] for item in document(call, "show", "pets", "dog")["parents"]] == ["animal", "pet"]
+
+
+def test_several_roots_and_graphs_without_any(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        register(workspace, "roots", LabelGraph.from_edges([], labels=["a", "b", "c"]))
+        register(workspace, "grid", LabelGraph.grid((2, 2)))
+    assert (
+        call("labels", "tree", "roots", "--most", "2").stderr == "and 1 more roots; show more with --most\n"
+    )
+    assert call("labels", "tree", "roots").stdout == "a\nb\nc\n"
+    assert keys(call, "path", "grid", "0,0", "1,1") == ["0,0", "0,1", "1,1"]
+    assert document(call, "show", "grid", "0,0")["depth"] is None
+    for command in (("children", "grid", "0,0"), ("tree", "grid")):
+        assert "undirected" in call("labels", *command, code=2).stderr
+
+
+def test_a_tree_on_a_terminal_without_box_characters_is_drawn_in_ascii(zoo):
+    drawn = CliRunner(charset="latin-1").invoke(grove, ["labels", "tree", "zoo", "--levels", "1"])
+    assert drawn.stdout_bytes.decode("latin-1").splitlines()[1:] == [
+        "|-- bird (n1) +2",
+        "`-- machine (n2) +1",
+    ]
+
+
+HOSTILE = ["a#b", "50%", "a/b?c&d", "two  blanks", "line\nend", "שלום", "x" * 4_000, "-dash", "<b>", "'q\""]
+
+
+def test_hostile_names_are_shown_and_found(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        names = {f"k{i}": name for i, name in enumerate(HOSTILE)}
+        register(workspace, "odd", LabelGraph.from_edges([(key, "root") for key in names], names=names))
+    for (key, name), command in itertools.product(names.items(), ("show", "ancestors")):
+        found = json.loads(call("labels", command, "--json", "odd", "--", name).stdout)
+        assert found["key" if command == "show" else "ontology"] == (key if command == "show" else "odd")
+    drawn = call("labels", "tree", "odd").stdout
+    assert len(drawn.splitlines()) == 1 + len(HOSTILE)
+
+
+def test_answers_come_from_the_snapshot_without_opening_the_graph(zoo, monkeypatch):
+    def refuse(_):
+        raise AssertionError("the graph was opened")
+
+    monkeypatch.setattr(Workspace, "graph", property(refuse))
+    assert keys(zoo, "search", "zoo", "crane") == ["n3", "n4"]
+    assert zoo("labels", "tree", "zoo").stdout.startswith("thing")
+
+
+def test_an_index_is_built_by_the_ingest_and_goes_with_its_last_ontology(zoo):
+    with Workspace.open(Settings.from_env()) as workspace:
+        graph = workspace.label_graph("zoo")
+        assert workspace.label_indexes.holds(graph)
+        zoo("ontology", "export", "zoo", "--out", "copy.json")
+        zoo("ingest", "copy", "copy.json")
+        zoo("ontology", "delete", "zoo", "--yes")
+        assert workspace.label_indexes.holds(graph)
+        zoo("ontology", "delete", "copy", "--yes")
+        assert not workspace.label_indexes.holds(graph)
+        assert list((workspace.settings.home / "labelindex" / "sha256").rglob("?" * 64)) == []

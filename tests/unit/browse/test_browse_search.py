@@ -1,0 +1,326 @@
+"""The search of names, compared with its definition read off name by name; hostile names; and suggestions."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from labelgrove.ontology.browse.folding import chunks, fold, words
+from labelgrove.ontology.browse.labelindex import LabelIndex
+from labelgrove.ontology.browse.nametable import KINDS, NameRow
+from labelgrove.ontology.browse.search import MATCHES
+from labelgrove.ontology.browse.suggestions import close_words_of, did_you_mean, edits
+from labelgrove.ontology.browse.texttables import (
+    distinct_texts,
+    folded_table,
+    joined_tables,
+    n_characters,
+    split_table,
+)
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.labelgraph import LabelGraph
+
+TEXTS = st.text(alphabet="aabbcéÅß 1-+_", min_size=1, max_size=8)
+KINDS_OF_ROWS = st.sampled_from(KINDS[1:])
+
+
+@st.composite
+def named_hierarchies(draw):
+    """Return a graph of up to 9 labels with names, and further names of its labels."""
+    keys = draw(st.lists(TEXTS.filter(lambda text: "\0" not in text), min_size=1, max_size=9, unique=True))
+    pairs = [(keys[c], keys[draw(st.integers(0, c - 1))]) for c in range(1, len(keys))]
+    names = {key: draw(TEXTS) for key in keys if draw(st.booleans())}
+    graph = LabelGraph.from_edges(pairs, names=names, labels=keys)
+    row = st.builds(
+        NameRow,
+        label=st.integers(0, len(keys) - 1),
+        text=TEXTS.filter(str.strip),
+        kind=KINDS_OF_ROWS,
+        language=st.sampled_from(["", "en"]),
+        use=st.integers(0, 2),
+    )
+    return graph, draw(st.lists(row, max_size=4))
+
+
+def matches(text: str, name: str, *, is_key: bool) -> str | None:
+    """How a query matches a name, by the words of the definition."""
+    query, form = fold(text), fold(name)
+    parts = chunks(query)
+    begins = [any(word.startswith(part) for word in words(form)) for part in parts]
+    several = [len(words(part)) > 1 and part in form for part in parts]
+    inside = [part in form and len(part.encode()) >= 3 for part in parts]
+    if is_key and text == name:
+        return "key"
+    if form == query:
+        return "exact"
+    if form.startswith(query):
+        return "prefix"
+    if all(s if len(words(part)) > 1 else b for part, b, s in zip(parts, begins, several, strict=True)):
+        return "words"
+    if all(
+        s if len(words(part)) > 1 else b or i
+        for part, b, s, i in zip(parts, begins, several, inside, strict=True)
+    ):
+        return "part"
+    return None
+
+
+def rows_of(graph: LabelGraph, further: list[NameRow]) -> list[tuple[int, str, str, int]]:
+    """All names as (label, text, kind, use)."""
+    uses = {r.label: r.use for r in further if _is_the_name(graph, r)}
+    named = graph.names != graph.keys
+    rows = [(i, key, "key", 0 if named else uses.get(i, 0)) for i, key in enumerate(graph.keys)]
+    if named:
+        rows += [(i, name, "preferred", uses.get(i, 0)) for i, name in enumerate(graph.names)]
+    return rows + [(r.label, r.text, r.kind, r.use) for r in further if not _is_the_name(graph, r)]
+
+
+def _is_the_name(graph: LabelGraph, row: NameRow) -> bool:
+    return row.kind == "preferred" and not row.language and row.text == graph.names[row.label]
+
+
+def found_by_definition(graph: LabelGraph, further: list[NameRow], text: str) -> list[tuple[int, str]]:
+    """The labels that a query finds, in order, each with how it matches."""
+    index = LabelIndex.of(graph)
+    best: dict[int, tuple] = {}
+    for label, name, kind, use in rows_of(graph, further):
+        match = matches(text, name, is_key=kind == "key")
+        if match is not None:
+            size = int(index.order.size[label]).bit_length()
+            rank = (MATCHES.index(match), -use, max(KINDS.index(kind), 1), -size, len(fold(name)), label)
+            best[label] = min(best.get(label, rank), rank)
+    return [(label, MATCHES[rank[0]]) for label, rank in sorted(best.items(), key=lambda item: item[1])]
+
+
+GARDEN = LabelGraph.from_edges([("aß", "a"), ("b-a", "a")], names={"aß": "ab c++ 1"})
+
+
+@given(named_hierarchies(), TEXTS.filter(str.strip))
+@example((GARDEN, [NameRow(1, "Å b", use=2)]), "A")
+@example((GARDEN, []), "c++")
+@example((GARDEN, []), "aß")
+def test_a_query_finds_what_the_definition_finds_in_its_order(named, text):
+    graph, further = named
+    search = LabelIndex.of(graph, further).search
+    wanted = found_by_definition(graph, further, text)
+    found = search.find(text, facets=True)
+    assert [(hit.label, hit.match) for hit in found.items] == wanted
+    assert found.total == len(wanted)
+    assert [(hit.label, hit.match) for hit in search.suggest(text)] == wanted[:10]
+    of_label = {(label, name, kind) for label, name, kind, _ in rows_of(graph, further)}
+    assert all((hit.label, hit.text, hit.kind) in of_label for hit in found.items)
+
+
+@given(named_hierarchies(), TEXTS.filter(str.strip), st.data())
+def test_filters_pages_and_facets_are_those_of_the_whole_answer(named, text, data):
+    graph, further = named
+    index = LabelIndex.of(graph, further)
+    labels = [hit.label for hit in index.search.find(text).items]
+    under = data.draw(st.none() | st.integers(0, graph.n_labels - 1))
+    leaf, depth = data.draw(st.none() | st.booleans()), data.draw(st.none() | st.integers(0, 3))
+    inside = range(graph.n_labels) if under is None else {under, *index.walk.descendants(under).tolist()}
+    kept = [
+        i
+        for i in labels
+        if i in inside
+        and (leaf is None or bool(graph.leaf_mask[i]) == leaf)
+        and (depth is None or graph.depth[i] == depth)
+    ]
+    limit, after, seen = data.draw(st.integers(1, 4)), None, []
+    while True:
+        found = index.search.find(
+            text, under=under, leaf=leaf, depth=depth, limit=limit, after=after, facets=True
+        )
+        seen += [hit.label for hit in found.items]
+        assert found.total == len(kept)
+        if (after := found.next) is None:
+            break
+    assert seen == kept
+    facets = found.facets
+    assert facets is not None
+    assert facets.leaves == sum(bool(graph.leaf_mask[i]) for i in kept)
+    assert facets.depths == dict(sorted(Counter(graph.depth[kept].tolist()).items()))
+    tops = index.walk.roots.tolist()
+    if under is not None or len(tops) == 1:
+        tops = index.walk.children(tops[0] if under is None else under).tolist()
+    counts = [(top, sum(top <= i < index.order.end[top] for i in kept)) for top in tops]
+    wanted = sorted(((top, n) for top, n in counts if n), key=lambda branch: (-branch[1], branch[0]))
+    assert facets.branches == wanted
+
+
+HOSTILE = [
+    "#", "%", "/", "?", "&", "a%20b", "..", "../../etc", "<script>alert(1)</script>", "'; DROP TABLE x",
+    " ", "two  blanks", "tab\there", "line\nend", "שלום עולם", "مرحبا", "日本語の犬", "İstanbul", "ﬁr",
+    "e\u0301toile", "\u200e", "x" * 4_000, "é" * 2_000, "*", "(", "[a-z]", "\\", '"',
+]  # fmt: skip
+
+
+def test_hostile_names_are_found_by_themselves_and_by_what_they_contain():
+    keys = [f"{i:02d}" for i in range(len(HOSTILE))]
+    graph = LabelGraph.from_edges(
+        [(key, "root") for key in keys], names=dict(zip(keys, HOSTILE, strict=True)), labels=keys
+    )
+    index = LabelIndex.of(graph)
+    for key, name in zip(keys, HOSTILE, strict=True):
+        if not name.strip():
+            with pytest.raises(InputError, match="at least one character"):
+                index.search.find(name)
+            continue
+        label = graph.keys.index(key)
+        assert label in [hit.label for hit in index.search.find(name).items if hit.match == "exact"]
+        assert label in index.search.named(name)
+        assert index.search.find(name).items[0].text in (name, fold(name))
+        middle = fold(name)[1:-1].strip()
+        if middle and all(len(part.encode()) >= 3 for part in chunks(middle)):
+            assert label in [hit.label for hit in index.search.find(middle).items]
+    assert graph.keys[index.search.find("犬").items[0].label] == keys[HOSTILE.index("日本語の犬")]
+
+
+@pytest.mark.parametrize("text", ["", " \t\n", "x" * 4_097, " ".join("abcdefghijklmnopq")])
+def test_queries_that_ask_for_nothing_or_too_much_are_refused(text):
+    search = LabelIndex.of(GARDEN).search
+    with pytest.raises(InputError, match="text: "):
+        search.find(text)
+    assert search.suggest("" if len(text) < 4 else text) == []
+    assert did_you_mean(search, LabelIndex.of(GARDEN).names, "x" * 4_097) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (NameRow(3, "x"), "label: 3 of the name 'x' is outside 0..2"),
+        (NameRow(-1, "x"), "outside 0..2"),
+        (NameRow(0, "x", kind="key"), "kind: 'key'"),
+        (NameRow(0, " "), "is empty"),
+        (NameRow(0, "x", use=-1), "use: -1"),
+        (NameRow(0, "x", language="not a tag"), "language: 'not a tag'"),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_named(row, said):
+    with pytest.raises(InputError, match=said):
+        LabelIndex.of(GARDEN, [row])
+
+
+def test_a_text_means_the_label_with_the_key_then_those_spelled_so_then_those_that_fold_to_it():
+    names = {"k1": "Crane", "k2": "crane", "k3": "crane", "k4": "heron", "k5": "k1"}
+    graph = LabelGraph.from_edges([(key, "root") for key in names], names=names)
+    named = LabelIndex.of(graph, [NameRow(4, "Reiher", language="de")]).search.named
+    assert [graph.keys.take(named(text)) for text in ("k1", "crane", "Crane", "CRANE", "reiher", "x")] == [
+        ("k1",),
+        ("k2", "k3"),
+        ("k1",),
+        ("k1", "k2", "k3"),
+        ("k4",),
+        (),
+    ]
+
+
+def test_the_most_used_meaning_comes_first():
+    names = {"k1": "dog", "k2": "dog", "k3": "frank"}
+    graph = LabelGraph.from_edges([(key, "root") for key in names], names=names)
+    uses = [NameRow(2, "dog", kind="preferred", use=42), NameRow(3, "dog", use=7)]
+    assert [hit.label for hit in LabelIndex.of(graph, uses).search.find("dog").items] == [2, 3, 1]
+    assert [hit.label for hit in LabelIndex.of(graph).search.find("dog").items] == [1, 2]
+
+
+@given(st.text(max_size=40))
+def test_folding_twice_changes_nothing(text):
+    assert fold(fold(text)) == fold(text)
+    assert "".join(words(fold(text))) == fold(text).replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ångström", "angstrom"), ("STRASSE", "straße"), ("Smørrebrød", "smorrebrod"), ("Łódź", "lodz"),
+        ("ΣΊΣΥΦΟΣ", "σισυφος"), ("ﬁr", "fir"), ("Ｗｉｄｅ", "wide"), ("e\u0301", "é"), ("a\u00a0 b", "a b"),
+    ],
+)  # fmt: skip
+def test_spellings_that_fold_to_the_same(one, other):
+    assert fold(one) == fold(other)
+
+
+def edits_by_definition(a: str, b: str) -> int:
+    """Optimal string alignment, cell by cell."""
+    table = {(i, 0): i for i in range(len(a) + 1)} | {(0, j): j for j in range(len(b) + 1)}
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            table[i, j] = min(
+                table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a[i - 1] != b[j - 1])
+            )
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
+    return table[len(a), len(b)]
+
+
+LETTERS = st.text(alphabet="abcd9λж", min_size=1, max_size=7)
+
+
+@given(LETTERS, st.lists(LETTERS, max_size=6))
+def test_edits_are_those_of_the_definition(word, others):
+    assert edits(word, tuple(others)).tolist() == [edits_by_definition(word, other) for other in others]
+
+
+@given(LETTERS, st.lists(LETTERS, min_size=1, max_size=8, unique=True))
+def test_close_words_are_all_words_within_one_or_two_edits(word, keys):
+    names = LabelIndex.of(LabelGraph.from_edges([], labels=keys)).names
+    most = 0 if len(word) < 3 else 1 if len(word) < 5 else 2
+    known = {w for key in keys for w in words(fold(key))}
+    distance = {w: edits_by_definition(word, w) for w in known}
+    found = close_words_of(names, word)
+    assert set(found) == {w for w in known if distance[w] <= most and most}
+    assert [distance[w] for w in found] == sorted(distance[w] for w in found)
+
+
+def test_a_misspelled_query_is_answered_with_the_names_that_it_may_mean():
+    names = ["golden retriever", "Labrador retriever", "dog", "Ångström", "oak", "elm"]
+    index = LabelIndex.of(LabelGraph.from_edges([], labels=names))
+
+    def meant(text):
+        return did_you_mean(index.search, index.names, text)
+
+    assert meant("golden retreiver") == ["golden retriever"]
+    assert meant("retreivre") == ["golden retriever"] or meant("retreivre") == ["Labrador retriever"]
+    assert meant("dgo") == ["dog"]
+    assert meant("angstrem") == ["Ångström"]
+    assert meant("golden dgo") == []
+    assert meant("ok") == []
+    assert meant("xyzzy") == []
+
+
+def test_every_prefix_of_a_large_table_is_found_as_by_reading_it():
+    draw = np.random.default_rng(5)
+    keys = sorted({"".join(draw.choice(list("abc "), 6)).strip() or "z" for _ in range(400)})
+    graph = LabelGraph.from_edges([], labels=keys)
+    search = LabelIndex.of(graph).search
+    for text in ("a", "ab", "abc", "c a", "bca", "b a"):
+        wanted = [label for label, _ in found_by_definition(graph, [], text)]
+        assert [hit.label for hit in search.find(text, limit=1_000).items] == wanted
+
+
+# ---- whole tables --------------------------------------------------------------------------------------
+
+ANY_TEXTS = st.lists(
+    st.text(alphabet="aB éß_-+\0\t\u00a0日ｗ", max_size=20) | st.text(max_size=12), max_size=12
+)
+
+
+@given(ANY_TEXTS)
+@example([])
+@example(["", " ", "a", "a\0", "a\0\0", "a", "b" * 40, "b" * 41, "b" * 40 + "\0"])
+def test_whole_tables_are_folded_split_and_sorted_as_their_entries_are(texts):
+    folded = folded_table(Texts.from_strings(texts))
+    assert list(folded) == [fold(text) for text in texts]
+    found, entry = split_table(folded)
+    wanted = [(word, i) for i, text in enumerate(texts) for word in words(fold(text))]
+    assert list(zip(found, entry.tolist(), strict=True)) == wanted
+    for table in (Texts.from_strings(texts), folded, found):
+        distinct, which = distinct_texts(table)
+        assert list(distinct) == sorted(set(table))
+        assert [distinct[i] for i in which.tolist()] == list(table)
+        assert n_characters(table).tolist() == [len(text) for text in table]
+    joined = joined_tables(folded, found, folded)
+    assert list(joined) == [*folded, *found, *folded]
