@@ -30,8 +30,9 @@ _ENTRIES_AT_ONCE = 1 << 17  # of one chunk of rows, which stays in the cache of 
 def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet) -> NDArray[np.int64] | None:
     """Return the best of the candidates `among` for each row, as indices among them.
 
-    None is returned if there is no `Decision` for the candidates, if the outputs are sparse, and if a row may
-    break a rule; `adapter.answers.batches.ranked` then finds the answers, or the error.
+    None is returned if there is no `Decision` for the candidates, if the outputs are sparse, if the weights
+    have no bound of their error, and if a row may break a rule; `adapter.answers.batches.ranked` then finds
+    the answers, or the error.
     """
     decide = among.decision(state.order)
     rows = None if decide is None else _dense(state, reader, P)
@@ -58,7 +59,11 @@ def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet)
 
 def _found_in_chunks(reader: OutputReader, rows: NDArray[Any], decide: Decision) -> Found | None:
     """Return the result of `Decision.find` for outputs of any kind and layout."""
-    softened = None if reader.kind == "probabilities" else _Softened(reader, _chunk_shape(rows))
+    softened = None
+    if reader.kind != "probabilities":
+        if not _has_bound(reader.temperature):
+            return None
+        softened = _Softened(reader, _chunk_shape(rows))
     index, left = np.empty(len(rows), dtype=np.int64), []
     for start, part in _chunks(rows):
         weights = part if softened is None else softened.weights(part)
@@ -122,6 +127,13 @@ def _widened(halves: NDArray[np.float16], out: NDArray[np.float32]) -> NDArray[n
     return out
 
 
+def _has_bound(temperature: float) -> bool:
+    """Return whether weights in float32 have a bound of their error at this temperature."""
+    from labelgrove.ontology.geometry.kernels.outputs.exponentials import TEMPERATURES
+
+    return TEMPERATURES[0] <= temperature <= TEMPERATURES[1]
+
+
 class _Softened:
     """Computes the weights of chunks of logits in float32, each chunk in the same memory.
 
@@ -136,8 +148,7 @@ class _Softened:
 
         self._write = exponentials.write_exponentials
         self._most = LARGEST_LOG if reader.kind == "log_probabilities" else sys.float_info.max
-        with np.errstate(over="ignore"):  # a weight is then NaN, and the row is left to exact weights
-            self._factor = np.float32(1 / reader.temperature)
+        self._factor = np.float32(1 / reader.temperature)
         self._out = np.empty(shape, dtype=np.float32)
         self.error = exponentials.bound_of_error(shape[1])
 

@@ -513,5 +513,6 @@ def _narrowest(distances: NDArray[Any]) -> NDArray[Any]:
     """Return float64 distances as float32 if no value changes; return other distances unchanged."""
     if distances.dtype != np.float64:
         return distances
-    narrow = distances.astype(np.float32)
+    with np.errstate(over="ignore"):  # infinity differs from the distance, which then stays as it is
+        narrow = distances.astype(np.float32)
     return narrow if np.array_equal(narrow, distances) else distances

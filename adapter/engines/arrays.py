@@ -230,21 +230,21 @@ def _refuse_bad(
 ) -> None:
     """Raise `WeightError` if the weights of a sample are not valid.
 
-    `first` is the index of the first row of P in the whole input. If the weights of a row are not valid, the
-    first such row and some rows around it are copied to numpy. There the checks for numpy outputs find the
-    fault again and raise the error.
+    `first` is the index of the first row of P in the whole input. Rows that are not valid, or whose sums are
+    near a limit, are copied to numpy with some rows around them. There the checks for numpy outputs decide,
+    and raise the error.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a sum may be beyond the limits
-        fair = fair_samples(xp, weights)
-    if bool(xp.all(fair)):
+        sure, possible = (fair_samples(xp, weights, slack) for slack in (0.5, 2.0))
+    if bool(xp.all(sure)):
         return
-    step = rows_at_once(len(observed))
-    start = int(xp.nonzero(~fair)[0][0]) // step * step
-    limits = fair_limits(xp, weights)
-    block = _numpy(xp, P[start : min(start + step, P.shape[0]), :])
-    refuse_faults(outputs, block, first=first + start, columns=observed, limits=limits)
-    # numpy adds in another order: there the sum was within the limits, here beyond them
-    raise at_a_limit("P", limits)
+    step, limits = rows_at_once(len(observed)), fair_limits(xp, weights)
+    for rows in blocks(P.shape[0], step):
+        if not bool(xp.all(sure[rows])):
+            block = _numpy(xp, P[rows, :])
+            refuse_faults(outputs, block, first=first + rows.start, columns=observed, limits=limits)
+    if not bool(xp.all(possible)):  # weights that numpy could compute, but the library could not
+        raise at_a_limit("P", limits)
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:

@@ -457,7 +457,7 @@ def fair_limits(xp: Any, weights: Any) -> tuple[float, float]:
     return _LIMITS[xp.finfo(weights.dtype).bits]
 
 
-def fair_samples(xp: Any, weights: Any) -> Any:
+def fair_samples(xp: Any, weights: Any, slack: float = 1.0) -> Any:
     """Return which samples have valid weights: finite, not negative, and with a sum within `fair_limits`.
 
     Parameters
@@ -466,6 +466,8 @@ def fair_samples(xp: Any, weights: Any) -> Any:
         An array API namespace.
     weights : array of shape (n_observed, n_samples)
         One column for each sample, as in `decide`.
+    slack : float, default=1
+        Factor by which both limits are moved outwards, or inwards if it is below 1.
 
     Returns
     -------
@@ -473,7 +475,8 @@ def fair_samples(xp: Any, weights: Any) -> Any:
     """
     smallest, largest = fair_limits(xp, weights)
     total = xp.sum(weights, axis=0)  # NaN and infinity show in the sum
-    return (total >= smallest) & (total <= largest) & xp.all(weights >= 0, axis=0)
+    within = (total >= smallest / slack) & (total <= largest * slack)
+    return within & xp.all(weights >= 0, axis=0)
 
 
 def decide(

@@ -151,13 +151,12 @@ def refuse_faults(
     labelgrove.ontology.errors.WeightError: P: row 8, column 1 ('elm') holds -0.5; a row must have no nega...
     """
     with np.errstate(over="ignore"):
-        rows = block.astype(np.float64)
+        rows = block.astype(np.float64, order="C")  # in which numpy adds every row in the same way
     refuse_cells(name, block, _cell_faults(kind, rows, independent), first, columns)
     if independent:
         return
     if kind == "probabilities":
-        with np.errstate(over="ignore"):
-            refuse_totals(name, rows.sum(axis=1), limits, first)
+        refuse_totals(name, rows, limits, first)
         return
     largest = rows.max(axis=1)
     if np.isneginf(largest).any():

@@ -13,8 +13,7 @@ from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
 from labelgrove.adapter.outputs.outputkinds import KINDS, LARGEST_LOG, OutputKind, absent_value
 from labelgrove.adapter.outputs.rows import OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
-from labelgrove.ontology.geometry.ties import TOTALS, are_weights
-from labelgrove.ontology.geometry.weightfaults import at_a_limit
+from labelgrove.ontology.geometry.ties import are_weights
 
 __all__ = ["OutputReader", "as_logits", "softmax"]
 
@@ -122,9 +121,8 @@ class OutputReader:
         """Check rows again after a first check failed: raise an error about a fault, or return an error.
 
         This second check takes the columns in the order of the model, because messages count columns in that
-        order. It raises an error about the first fault that it finds. In the order of the model, the sum of a
-        row may be rounded differently and lie just within the limits. The second check then finds no fault.
-        In this case, an error is returned which says that a sum is near a limit.
+        order. It raises an error about the first fault that it finds. If it finds none, the rows are no
+        longer those of the first check.
         """
         refuse_faults(
             self.kind,
@@ -134,8 +132,11 @@ class OutputReader:
             columns=rows.columns,
             independent=independent,
         )
-        # the sum of a row is beyond a limit in the order of the bundle, but by rounding not in this order
-        return at_a_limit(rows.name, TOTALS)
+        last = rows.first + of.stop - 1
+        return WeightError(
+            f"{rows.name}: rows {rows.first + of.start} to {last} changed while they were read; give a copy "
+            "that nothing writes to"
+        )
 
     def _weights(self, part: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.kind != "probabilities":
@@ -171,8 +172,9 @@ class OutputReader:
             return None
         if self.kind == "log_probabilities":
             np.minimum(part, 0.0, out=part)
-        with np.errstate(over="ignore"):
-            part /= self.temperature
+        if self.temperature != 1:
+            with np.errstate(over="ignore"):
+                part /= self.temperature
         if self.kind == "log_probabilities":
             return np.exp(part, out=part)
         part *= 0.5  # the logistic function as a hyperbolic tangent never overflows
@@ -196,7 +198,8 @@ def _softmax_in_place(
     """Replace each row by its `softmax`, and return the rows; `largest` has the maximum of each row."""
     with np.errstate(over="ignore"):  # numbers too far below the largest become minus infinity
         rows -= largest
-        rows /= temperature
+        if temperature != 1:
+            rows /= temperature
     np.exp(rows, out=rows)
     rows /= rows.sum(axis=1, keepdims=True)
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelgrove.quickstart.result import Answer, Part, QuickstartResult, render
+from labelgrove.quickstart.result import Answer, Part, QuickstartResult, Unknown, render
 from labelgrove.quickstart.run import run
 
-__all__ = ["Answer", "Part", "QuickstartResult", "render", "run"]
+__all__ = ["Answer", "Part", "QuickstartResult", "Unknown", "render", "run"]

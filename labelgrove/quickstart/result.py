@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import indent
-from typing import Any
+from typing import Any, Literal
 
 from labelgrove.adapter.evaluation import Evaluation
+from labelgrove.ontology.extras import install_command
 from labelgrove.ontology.versions.ingest import RegisterResult
 
-__all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "render"]
+__all__ = ["RULE_NAMES", "Answer", "Part", "QuickstartResult", "Unknown", "render"]
 
 RULE_NAMES = {
     "argmax": "argmax",
@@ -26,8 +27,22 @@ RULE_NAMES = {
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """The most frequent answers to the samples of one label that the classifier does not know.
+
+    `label` is the name of the label, and `n_samples` the number of its samples. `argmax` and `frechet_mean`
+    are the name of the most frequent answer of the rule, and how often it was given.
+    """
+
+    label: str
+    n_samples: int
+    argmax: tuple[str, int]
+    frechet_mean: tuple[str, int]
+
+
+@dataclass(frozen=True)
 class Part:
-    """The results of one classifier, trained and tested once for each seed.
+    """The results of one classifier, tested once for each seed.
 
     Attributes
     ----------
@@ -39,6 +54,8 @@ class Part:
     seeds : tuple of int
     evaluations : tuple of Evaluation
         One evaluation for each seed.
+    unknown : tuple of Unknown
+        Answers to samples of some labels that the classifier does not know.
     """
 
     title: str
@@ -46,15 +63,21 @@ class Part:
     constant: str
     seeds: tuple[int, ...]
     evaluations: tuple[Evaluation, ...]
+    unknown: tuple[Unknown, ...] = ()
 
-    def mean(self, rule: str, score: str = "mean_squared_distance") -> float:
-        """Return the mean over the seeds of one score of one rule."""
-        values = self._values(rule, score)
+    def mean(
+        self,
+        rule: str,
+        score: str = "mean_squared_distance",
+        samples: Literal["all", "unobserved"] = "all",
+    ) -> float:
+        """Return the mean over the seeds of one score of one rule, on all samples or those of some labels."""
+        values = self._values(rule, score, samples)
         return sum(values) / len(values)
 
     def standard_error(self, rule: str, score: str = "mean_squared_distance") -> float | None:
         """Return the standard error of the mean over the seeds; None for a single seed."""
-        values = self._values(rule, score)
+        values = self._values(rule, score, "all")
         if len(values) < 2:
             return None
         mean = sum(values) / len(values)
@@ -65,8 +88,8 @@ class Part:
         columns = zip(*(e[rule].severity for e in self.evaluations), strict=True)
         return [sum(column) for column in columns]
 
-    def _values(self, rule: str, score: str) -> list[float]:
-        return [float(getattr(e[rule].all, score)) for e in self.evaluations]
+    def _values(self, rule: str, score: str, samples: str) -> list[float]:
+        return [float(getattr(getattr(e[rule], samples), score)) for e in self.evaluations]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: the scores over seeds, and every evaluation."""
@@ -79,11 +102,13 @@ class Part:
                 rule: {
                     "mean_squared_distance": self.mean(rule),
                     "standard_error": self.standard_error(rule),
+                    "unobserved": self.mean(rule, samples="unobserved"),
                     "normalized": self.mean(rule, "normalized"),
                     "accuracy": self.mean(rule, "accuracy"),
                 }
                 for rule in RULE_NAMES
             },
+            "unknown": [asdict(each) for each in self.unknown],
             "evaluations": [e.to_dict() for e in self.evaluations],
         }
 
@@ -116,6 +141,8 @@ class QuickstartResult:
     Attributes
     ----------
     digits : Part
+    languages : Part or None
+        None if the package of the pretrained model is not installed.
     animals : Part or None
         None if `run` left this part out.
     registered : tuple of RegisterResult
@@ -132,6 +159,7 @@ class QuickstartResult:
     """
 
     digits: Part
+    languages: Part | None
     animals: Part | None
     registered: tuple[RegisterResult, ...]
     answers: tuple[Answer, ...]
@@ -144,6 +172,7 @@ class QuickstartResult:
         """Return plain values for JSON."""
         return {
             "digits": self.digits.to_dict(),
+            "languages": None if self.languages is None else self.languages.to_dict(),
             "animals": None if self.animals is None else self.animals.to_dict(),
             "registered": [
                 {"name": r.name, "digest": r.digest, "n_labels": r.n_labels, "n_edges": r.n_edges}
@@ -179,6 +208,10 @@ grove evaluate mine/model outputs.npy truth.txt --columns my-classes.txt --repor
 def render(result: QuickstartResult) -> str:
     """Return the result as text: a table and its meaning for each part, answers of the graph, and files."""
     blocks = [_part(result.digits)]
+    if result.languages is None:
+        blocks.append(f"To see this for a pretrained language identifier: {install_command('models')}")
+    else:
+        blocks.append(_part(result.languages))
     if result.animals is not None:
         blocks += [_part(result.animals), *map(_answer, result.answers)]
         if not any(r.name == "quickstart-wordnet" for r in result.registered):
@@ -215,12 +248,13 @@ def _part(part: Part) -> str:
             [
                 name,
                 f"{part.mean(rule):.2f}{spread}",
+                f"{part.mean(rule, samples='unobserved'):.2f}",
                 f"{part.mean(rule, 'normalized'):.4f}",
                 f"{part.mean(rule, 'accuracy'):.4f}",
             ]
         )
-    table = _table(["rule", "E[d²] (hops²)", "E[d²]/diam²", "accuracy"], rows)
-    return f"{head}\n{table}\n{_meaning(part)}"
+    table = _table(["rule", "E[d²] (hops²)", "E[d²] unobserved", "E[d²]/diam²", "accuracy"], rows)
+    return "\n".join([head, table, _meaning(part), *_unknown(part.unknown)])
 
 
 def _meaning(part: Part) -> str:
@@ -239,6 +273,20 @@ def _meaning(part: Part) -> str:
         f"Its E[d²] is {side} {oracle:.2f}, the smallest that a rule can reach if it answers only with "
         "observed labels."
     )
+
+
+def _unknown(labels: Sequence[Unknown]) -> list[str]:
+    """Return the lines that show the most frequent answers to labels that the classifier does not know."""
+    if not labels:
+        return []
+    rows = [
+        [each.label, *(f"{name}, {n} of {each.n_samples}" for name, n in (each.argmax, each.frechet_mean))]
+        for each in labels
+    ]
+    return [
+        "The most frequent answers to samples of labels that it does not know:",
+        _table(["truth", "argmax", "Fréchet mean"], rows),
+    ]
 
 
 def _moves(before: float, after: float) -> str:

@@ -22,9 +22,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.arguments import given_array
-from labelgrove.ontology.geometry.weightfaults import at_a_limit, refuse_cells, refuse_totals, weight_faults
+from labelgrove.ontology.geometry.weightfaults import (
+    exact_near_limits,
+    refuse_cells,
+    refuse_totals,
+    weight_faults,
+)
 
 __all__ = [
+    "SURE_TOTALS",
     "TIE_RELATIVE",
     "TOTALS",
     "FrechetResult",
@@ -44,7 +50,13 @@ TIE_RELATIVE = 1e-12
 """Labels tie if their plain sums are within this relative difference of the smallest sum, for every dtype."""
 
 TOTALS = 1e-150, 1e150
-"""Limits of the sum of a sample's weights; if the sum is within them, its Fréchet variances lose no bits."""
+"""Limits of the sum of a sample's weights; if the sum is within them, its Fréchet variances lose no bits.
+
+The exact sum decides, rounded once.
+"""
+
+SURE_TOTALS = 2 * TOTALS[0], TOTALS[1] / 2
+"""A sum within these limits, added in any order, is within `TOTALS` too, however it was rounded."""
 
 _CACHED_ENTRIES = 1 << 15
 _LARGEST_POWER = 1e157  # leaves room for weights whose rows sum to at most 1e150
@@ -121,25 +133,28 @@ def shaped_weights(weights: ArrayLike, n_observed: int) -> NDArray[Any]:
 def refuse_bad_rows(rows: NDArray[Any], total: NDArray[np.float64], first: int = 0) -> None:
     """Raise `WeightError` if rows break a rule of `check_weights`.
 
-    `total` contains the sums of the rows. `first` is the index that messages give to the first row.
+    `total` contains the sums of the rows, added in any order. `first` is the index that messages give to the
+    first row.
     """
     if are_weights(rows, total):
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        held = rows.astype(np.float64)
-        refuse_cells("weights", rows, weight_faults(held), first)
-        refuse_totals("weights", held.sum(axis=1), TOTALS, first)
-    raise at_a_limit("weights", TOTALS)  # `total` was added in another order, and rounded beyond a limit
+        held = rows.astype(np.float64, order="C")
+    refuse_cells("weights", rows, weight_faults(held), first)
+    refuse_totals("weights", held, TOTALS, first)
 
 
 def are_weights(rows: NDArray[Any], total: NDArray[np.float64]) -> bool:
-    """Return whether all rows obey the rules of `check_weights`; `total` contains the sums of the rows.
+    """Return whether all rows obey the rules of `check_weights`.
 
-    If the sum of a row is within the limits, the row contains neither NaN nor infinity. So only negative
-    values have to be looked for.
+    `total` contains the sums of the rows, added in any order. If the sum of a row is within the limits, the
+    row contains neither NaN nor infinity. So only negative values have to be looked for.
     """
-    fair = (total >= TOTALS[0]) & (total <= TOTALS[1])
-    return bool(fair.all() and rows.min(initial=0) >= 0)
+    if not rows.min(initial=0) >= 0:
+        return False
+    if not ((total >= SURE_TOTALS[0]) & (total <= SURE_TOTALS[1])).all():
+        total = exact_near_limits(rows, total, TOTALS)
+    return bool(((total >= TOTALS[0]) & (total <= TOTALS[1])).all())
 
 
 def check_beta(beta: float) -> float:

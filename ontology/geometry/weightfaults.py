@@ -6,6 +6,7 @@ the same message for both. Each message begins with the name of the argument or 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = [
     "at_a_limit",
     "bad_cell",
     "bad_row",
+    "exact_near_limits",
     "refuse_cells",
     "refuse_totals",
     "weight_faults",
@@ -57,8 +59,10 @@ def refuse_cells(
             raise bad_cell(name, first + row, column, columns, block[row, column], rule, more)
 
 
-def refuse_totals(name: str, total: NDArray[np.float64], limits: tuple[float, float], first: int = 0) -> None:
-    """Raise `WeightError` for the first row whose sum is not within `limits`; `total` contains the sums."""
+def refuse_totals(name: str, rows: NDArray[np.float64], limits: tuple[float, float], first: int = 0) -> None:
+    """Raise `WeightError` for the first row whose sum is not within `limits`; no cell may break a rule."""
+    with np.errstate(over="ignore"):
+        total = exact_near_limits(rows, rows.sum(axis=1), limits)
     bad = ~((total >= limits[0]) & (total <= limits[1]))
     if not bad.any():
         return
@@ -68,6 +72,25 @@ def refuse_totals(name: str, total: NDArray[np.float64], limits: tuple[float, fl
     elif found:
         rule = f"the weights of a row must sum to at least {limits[0]:g}; scale them"
     raise bad_row(name, bad, f"sums to {found}", rule, first)
+
+
+def exact_near_limits(
+    rows: NDArray[Any], total: NDArray[np.float64], limits: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return the sums of rows of weights; those near a limit are exact sums that are rounded once.
+
+    `total` contains the sums, added in any order. Rounding may put such a sum on either side of a limit. An
+    exact sum is the same for every order of the columns, so every check of a row has the same outcome. No
+    cell may break a rule.
+    """
+    near = np.zeros(len(total), dtype=np.bool_)
+    for limit in limits:
+        near |= (total >= limit / 2) & (total <= 2 * limit)
+    if not near.any():
+        return total
+    found = total.copy()
+    found[near] = [math.fsum(row) for row in rows[near].astype(np.float64).tolist()]
+    return found
 
 
 def bad_cell(
@@ -93,7 +116,7 @@ def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int 
 
 
 def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
-    """Return the error for a row whose sum is so close to a limit that rounding may put it on either side."""
+    """Return the error for a row whose sum, as another library computes it, is not within the limits."""
     return WeightError(
         f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
     )

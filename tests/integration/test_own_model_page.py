@@ -31,23 +31,23 @@ def run_commands(code: str, *, refused: bool) -> str:
     return said
 
 
-def run_python(code: str, names: dict[str, object]) -> str:
-    """Return what the code of a block prints; `names` are those of the blocks before it."""
+def run_python(code: str) -> str:
+    """Return what the code of a block prints; it needs no name of the blocks before it."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(code, names)
+        exec(code, {})
     return said.getvalue()
 
 
 def test_every_step_runs_and_prints_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GROVE_HOME", str(tmp_path / "home"))
-    said, n_run, names = "", 0, {}
+    said, n_run = "", 0
     for language, mark, code in blocks():
         if language == "text":
             for line in code.splitlines():
                 assert line in said
         elif language == "python":
-            said, n_run = run_python(code, names), n_run + 1
+            said, n_run = run_python(code), n_run + 1
         elif mark != "install":
             said, n_run = run_commands(code, refused=mark == "refused"), n_run + 1
     assert n_run == 11

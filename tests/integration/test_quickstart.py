@@ -18,9 +18,11 @@ import pytest
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
+pytest.importorskip("py3langid")
 
 from labelgrove.cli.printing.progress import Steps
 from labelgrove.datasets.synsets import masked_texts, synset_words
+from labelgrove.ontology.extras import install_command
 from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
@@ -29,6 +31,8 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.quickstart import digits, render, run, wordnet
 from labelgrove.quickstart.extract import animals_of
 from labelgrove.quickstart.wordnet import EXTRACT
+
+PRETRAINED = Path(__file__).parents[2] / "docs" / "pretrained.md"
 
 pytestmark = [pytest.mark.xdist_group("quickstart"), pytest.mark.long]  # one run of it serves all
 
@@ -97,6 +101,54 @@ class TestDigits:
         assert set(predicted.train_labels) == set(predicted.columns) == set(digits.CORNERS)
         assert len(predicted.truth) == 1797 - len(predicted.train_labels) // 4
         assert set(predicted.truth) == set(digits.grid().keys)
+
+
+class TestLanguages:
+    def test_the_figures_are_those_of_the_experiment(self, result):
+        row = next(
+            line
+            for line in PRETRAINED.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| py3langid | likelihood | 0 % |") and "±" in line
+        )
+        argmax, mean, constant, observed, crm, oracle, _, *accuracies = (
+            cell.partition(" ")[0] for cell in row.strip("| ").split(" | ")[3:]
+        )
+        part = result.languages
+        for rule, shown in {
+            "argmax": argmax,
+            "frechet_mean": mean,
+            "constant": constant,
+            "observed_only": observed,
+            "crm": crm,
+            "nearest_observed": oracle,
+        }.items():
+            assert f"{part.mean(rule):.4g}" == shown
+        exact = [part.mean(rule, "accuracy") for rule in ("argmax", "frechet_mean")]
+        assert [f"{value:.4g}" for value in exact] == accuracies
+        assert part.mean("constant", "accuracy") == 0
+
+    def test_unknown_languages_stand_beside_all_of_them(self, result):
+        part = result.languages
+        assert [(e.n_labels, e.n_observed, e.n_samples) for e in part.evaluations] == [(5910, 139, 3132)] * 5
+        argmax, mean = (part.mean(rule, samples="unobserved") for rule in ("argmax", "frechet_mean"))
+        assert part.mean("argmax") < mean < argmax
+        text = render(result).split("\n\n")[1]
+        assert re.search(rf"  argmax .* {argmax:.2f} ", text)
+        assert re.search(rf"  Fréchet mean .* {mean:.2f} ", text)
+        for each in part.unknown:
+            assert f"{each.argmax[0]}, {each.argmax[1]} of {each.n_samples}" in text
+            assert f"{each.frechet_mean[0]}, {each.frechet_mean[1]} of {each.n_samples}" in text
+
+    def test_without_the_package_one_line_says_what_to_install(self, tmp_path, monkeypatch, result):
+        monkeypatch.setitem(sys.modules, "py3langid", None)
+        settings = Settings.from_env({"GROVE_HOME": str(tmp_path / "home")})
+        without = run(tmp_path / "out", settings=settings, wordnet=None)
+        assert without.languages is None
+        assert without.digits == result.digits
+        assert [r.name for r in without.registered] == ["quickstart-digits"]
+        assert json.loads(without.report.read_text(encoding="utf-8"))["languages"] is None
+        assert f"pretrained language identifier: {install_command('models')}\n" in render(without)
+        assert install_command("models") not in render(result)
 
 
 class TestAnimals:
@@ -201,10 +253,10 @@ class TestWhole:
 
     def test_the_text_shows_every_rule_and_says_what_it_costs(self, result):
         text = render(result)
-        digits_text, animals_text = text.split("\n\n")[:2]
+        digits_text, languages_text, animals_text = text.split("\n\n")[:3]
         for rule in ("argmax", "Fréchet mean", "constant", "CRM", "nearest observed (oracle)"):
-            assert f"  {rule}" in digits_text
-            assert f"  {rule}" in animals_text
+            for part_text in (digits_text, languages_text, animals_text):
+                assert f"  {rule}" in part_text
         assert "exact accuracy rises" in digits_text
         assert "exact accuracy falls" in animals_text
         assert "constant answer, 'vertebrate'" in animals_text
@@ -253,10 +305,12 @@ class TestWhole:
         monkeypatch.setattr(import_module("labelgrove.quickstart.run"), "find_wordnet", lambda: None)
         again = run(tmp_path, settings=settings)
         assert again.digits == result.digits
+        assert again.languages == result.languages
         assert again.animals == result.animals
         first = {r.name: r.digest for r in result.registered}
         assert [(r.name, r.created) for r in again.registered] == [
             ("quickstart-digits", False),
+            ("quickstart-languages", False),
             ("quickstart-animals", False),
         ]
         assert all(first[r.name] == r.digest for r in again.registered)
@@ -269,7 +323,7 @@ class TestWhole:
         for name in ("grid.png", "simplex.png", "errors.png"):
             assert (tmp_path / name).read_bytes() == (result.report.parent / name).read_bytes()
 
-    def test_the_second_part_can_be_left_out(self, result, tmp_path):
+    def test_the_animals_can_be_left_out(self, result, tmp_path):
         left_out = run(tmp_path / "out", wordnet=None)
         assert left_out.digits == result.digits
         assert left_out.animals is None

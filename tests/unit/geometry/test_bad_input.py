@@ -322,9 +322,13 @@ def test_weights_are_checked(kind: str, weights: Any, words: str) -> None:
     refused(lambda: frechet_mean(SPACES[kind], ["a", "b"], weights, beta=1), WeightError, "weights: ", words)
 
 
-def test_a_sum_that_is_beyond_a_limit_in_another_order_is_refused() -> None:
-    rows, above = np.array([[5e149, 5e149]]), np.nextafter(1e150, np.inf)
-    refused(lambda: refuse_bad_rows(rows, np.array([above])), WeightError, "a sum from 1e-150 to 1e+150")
+def test_the_exact_sum_of_a_row_decides_however_the_sum_was_rounded() -> None:
+    above = float(np.nextafter(1e150, np.inf))
+    refuse_bad_rows(np.array([[5e149, 5e149]]), np.array([above]))
+    rows = np.array([[1.0, 1.0], [5e149, float(np.nextafter(5e149, np.inf)) + above - 1e150]])
+    refused(
+        lambda: refuse_bad_rows(rows, np.array([2.0, 1e150])), WeightError, "row 1 sums to 1.0", "+150; s"
+    )
 
 
 @pytest.mark.parametrize("bad", [*NO_WHOLE, 0, -1, 7, 10**30], ids=repr)

@@ -17,12 +17,13 @@ from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Obs
 from labelgrove.ontology.geometry.scoring.ranking import Finalists, Ranked
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
 from labelgrove.ontology.geometry.scoring.restricted.numpysearch import MOST_PAIRS, Pairs, search_margin
-from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, refuse_bad_rows
+from labelgrove.ontology.geometry.ties import SURE_TOTALS, TIE_RELATIVE, TOTALS, refuse_bad_rows
 
 __all__ = ["CompiledBatch", "SearchDecision", "ranked"]
 
 _SPARE_PAIRS = 1 << 13
 _BATCH_ENTRIES = 1 << 20
+_SEARCHED = TOTALS[0] / 2, 2 * TOTALS[1]  # a valid row's sum is within these limits, however it is rounded
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def _searched(
     while True:
         sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
         found = finalists.find_finalists(
-            rows, tables, margin, margin * observed.skeleton.reach**2, top, TOTALS, total, sample, group
+            rows, tables, margin, margin * observed.skeleton.reach**2, top, _SEARCHED, total, sample, group
         )
         if found >= 0:
             return (sample[:found], group[:found]), total
@@ -203,12 +204,8 @@ def _searched(
 
 
 def _fair(total: NDArray[np.float64]) -> bool:
-    """Return whether the search has searched every row.
-
-    The search skips a row if the sum of its weights is outside `TOTALS`, the limits that are set in
-    `ontology.geometry.ties`.
-    """
-    return bool(total.min() >= TOTALS[0] and total.max() <= TOTALS[1])
+    """Return whether all rows are sure to be valid weights; the search has skipped rows that cannot be."""
+    return bool(total.min() >= SURE_TOTALS[0] and total.max() <= SURE_TOTALS[1])
 
 
 def _tables(observed: Observed, hanging: Hanging) -> finalists.Tables:

@@ -20,7 +20,7 @@ from labelgrove.ontology.geometry.kernels.rows.rowsearch import (
 )
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.rows.rowtree import MOST_PAIRS, Pairs, RowTree
-from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS, powers
+from labelgrove.ontology.geometry.ties import SURE_TOTALS, TIE_RELATIVE, powers
 
 __all__ = ["RowDecision", "find", "totals"]
 
@@ -31,7 +31,6 @@ _BLOCK_ENTRIES = 1 << 20
 _SPARE_PAIRS = 1 << 16
 _FEW_SAMPLES = 32  # for fewer samples, or fewer items, a search is fast enough if it computes all sums
 _FEW_ITEMS = 1 << 10
-_LIMITS = 2 * TOTALS[0], TOTALS[1] / 2  # nearer to a limit, the check of the rows computes the sum again
 
 
 class RowDecision(Decision):
@@ -63,7 +62,7 @@ class RowDecision(Decision):
             *self._tables,
             1 + TIE_RELATIVE,
             error * self._tree.largest**2,
-            _LIMITS,
+            SURE_TOTALS,
             _most_values(self._tree, len(rows)),
             index,
         )

@@ -19,7 +19,7 @@ from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
-from labelgrove.ontology.geometry.ties import TOTALS
+from labelgrove.ontology.geometry.ties import SURE_TOTALS
 
 __all__ = ["CompiledTree", "CompiledTreeBatch", "TreeDecision"]
 
@@ -60,7 +60,7 @@ class CompiledTree:
             skeleton.chain_depth,
             nearest,
             tie_slack(observed),
-            (2 * TOTALS[0], TOTALS[1] / 2),  # nearer to a limit, the check of the rows computes the sum again
+            SURE_TOTALS,
         )
 
     def lowest(
