@@ -18,9 +18,9 @@ def warm(as_json: bool) -> None:
     """Compile all loops now, so that nothing waits for a compiler later.
 
     Each loop is compiled once for an installation, a processor and a version. Its code is kept in the folder
-    that NUMBA_CACHE_DIR names, otherwise beside the package, or in the cache of the user if the package cannot
-    be written to. Run this command when an image is built, or after an installation for a model server. Later
-    processes load the code, also from a folder that they cannot write to.
+    that NUMBA_CACHE_DIR names, otherwise beside the package, or in the cache of the user if the package
+    cannot be written to. Run this command when an image is built, or after an installation for a model
+    server. Later processes load the code, also from a folder that they cannot write to.
 
     Fails if the code cannot be kept.
     """

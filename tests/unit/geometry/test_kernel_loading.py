@@ -33,6 +33,9 @@ IN_BACKGROUND = """
 expected = adapter.predict(P)
 while not is_loaded("tree_search"):
     assert adapter.predict(P) == expected
+    for thread in threading.enumerate():
+        if thread.name.startswith("labelgrove"):
+            thread.join(0.05)
 assert adapter.predict(P) == expected
 assert adapter.predict(P.astype(np.float32)[:1]) == expected[:1]
 print(len([t for t in threading.enumerate() if t.name.startswith("labelgrove")]), compiled_by())
