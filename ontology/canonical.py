@@ -118,7 +118,7 @@ def deduplicate(
     differ, `InputError` is raised. Labels are given as numbers; `ordered` contains their keys, for the error
     message.
     """
-    by = np.lexsort((rank, parent, child))
+    by = np.lexsort((rank, child * np.int64(len(ordered)) + parent))
     child, parent, weight, rank = child[by], parent[by], weight[by], rank[by]
     again = (child[1:] == child[:-1]) & (parent[1:] == parent[:-1])
     clash = np.flatnonzero(again & (weight[1:] != weight[:-1]))
@@ -138,14 +138,16 @@ def preorder(
     """Return the labels in canonical order; raise `InputError` if the edges contain a cycle.
 
     The order is the preorder of the tree of primary parents, with siblings sorted by key. Labels are numbered
-    in the order of their keys; `ordered` contains the keys, for the error message.
+    in the order of their keys; `ordered` contains the keys, for the error message. The edges must be sorted
+    by (child, parent), as `deduplicate` returns them.
     """
     _refuse_cycles(n, child, parent, ordered)
     primary = np.full(n, -1, dtype=np.int64)
-    by = np.lexsort((parent, rank, child))[::-1]
+    by = np.lexsort((rank, child))[::-1]  # last write wins: the smallest (rank, parent)
     primary[child[by]] = parent[by]
     members = np.flatnonzero(primary >= 0)
-    members = members[np.lexsort((-members, primary[members]))]  # last key first: the stack reverses it
+    members = members[::-1]  # last key first: the stack reverses it
+    members = members[np.argsort(primary[members], kind="stable")]
     begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
     listed = members.tolist()
     order: list[int] = []

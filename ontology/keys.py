@@ -114,11 +114,11 @@ class Texts(Sequence[str]):
             return (text[a:b] for a, b in places)
         return (data[a:b].decode() for a, b in places)
 
-    def subset(self, indices: NDArray[np.int64]) -> Texts:
+    def subset(self, indices: NDArray[np.integer]) -> Texts:
         """Return the table of the entries at `indices`, in the given order; O(bytes), without decoding."""
         return Texts(*self._gathered(indices))
 
-    def _gathered(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def _gathered(self, indices: NDArray[np.integer]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         begin, length = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
         offsets = np.zeros(len(indices) + 1, dtype=np.int64)
         np.cumsum(length, out=offsets[1:])
@@ -236,22 +236,26 @@ class Keys(Texts):
 
     def _ascends(self) -> bool:
         words = Words(self)
-        if not np.diff(self.offsets).all():
+        if not words.length.all():
             return False
-        low, high = self.order[:-1], self.order[1:]  # neighbors in the order that are equal so far
-        for done in range(0, 8 * _WORDS, 8):
+        numbers = words.of(self.order, 0)
+        if (numbers[:-1] > numbers[1:]).any():
+            return False
+        equal = np.flatnonzero(numbers[:-1] == numbers[1:])  # neighbors in the order that are equal so far
+        low, high = self.order[equal], self.order[equal + 1]
+        for done in range(8, 8 * _WORDS, 8):
+            if not len(low):
+                return True
             low_words, high_words = words.of(low, done), words.of(high, done)
             if (low_words > high_words).any():
                 return False
             equal = np.flatnonzero(low_words == high_words)
-            if not len(equal):
-                return True
             low, high = low[equal], high[equal]
         return all(
             self.bytes_at(i) < self.bytes_at(j) for i, j in zip(low.tolist(), high.tolist(), strict=True)
         )
 
-    def subset(self, indices: NDArray[np.int64]) -> Keys:
+    def subset(self, indices: NDArray[np.integer]) -> Keys:
         """Return the table of the keys at `indices`, in the given order, without decoding.
 
         The indices must be distinct.

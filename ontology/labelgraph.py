@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -203,9 +204,9 @@ class LabelGraph:
         if not keys:
             raise InputError("keys is empty; a label graph needs at least one label")
         check_keys(keys)
-        for before, key in itertools.pairwise(keys):
-            if before >= key:
-                raise InputError(f"keys: {key!r} after {before!r}; give each key once, in ascending order")
+        if not all(map(operator.lt, keys, itertools.islice(keys, 1, None))):
+            before, key = next(pair for pair in itertools.pairwise(keys) if pair[0] >= pair[1])
+            raise InputError(f"keys: {key!r} after {before!r}; give each key once, in ascending order")
         for name, ends in (("child", child), ("parent", parent)):
             outside = np.flatnonzero((ends < 0) | (ends >= len(keys)))
             if len(outside):
@@ -351,16 +352,17 @@ class LabelGraph:
         child, parent = place[child], place[parent]
         if not directed:
             child, parent = np.minimum(child, parent), np.maximum(child, parent)
-        by = np.lexsort((parent, rank, child))
-        listed = [ordered[i] for i in order.tolist()]
-        keys = Keys(*_blob(listed), place)
+        by = np.argsort(child * np.int64(len(order)) + parent)  # each pair of labels occurs once
+        by = by[np.lexsort((rank[by], child[by]))]
+        table = Texts.from_strings(ordered).subset(order)
+        keys = Keys(table.blob, table.offsets, place)
         if names:
-            stray = names.keys() - set(listed)
+            stray = names.keys() - set(ordered)
             if stray:
                 raise InputError(
                     f"names: {sorted(stray)[:5]!r} are not keys of this graph; give names only to its labels"
                 )
-            table = Texts.from_strings(names.get(k, k) for k in listed)
+            table = Texts.from_strings(names.get(k, k) for k in ordered).subset(order)
         else:
             table = keys
         return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)
@@ -397,9 +399,13 @@ class LabelGraph:
         first, child = np.full(self.n_labels, -1, dtype=np.int64), self.edge_child
         first[child] = np.arange(self.n_edges)
         several = np.flatnonzero(np.bincount(child)[child] > 1)  # the edges of labels with several parents
-        of = self._key_position[self.edge_parent[several]], self.edge_rank[several], child[several]
-        by = several[np.lexsort(of)[::-1]]
-        first[child[by]] = by  # the last write wins: the smallest (rank, key)
+        if len(several):
+            place = self._key_position[self.edge_parent[several]]
+            order = self.edge_rank[several] * np.int64(self.n_labels) + place  # sorts by (rank, key)
+            begin = np.flatnonzero(np.diff(child[several], prepend=-1))  # edges of a label are neighbors
+            least = np.repeat(np.minimum.reduceat(order, begin), np.diff(begin, append=len(order)))
+            primary = several[order == least]
+            first[child[primary]] = primary
         return _frozen(first)
 
     @cached_property
@@ -587,8 +593,3 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _blob(strings: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    table = Texts.from_strings(strings)
-    return table.blob, table.offsets

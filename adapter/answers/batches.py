@@ -22,7 +22,7 @@ from labelgrove.adapter.answers.sharing import shared
 from labelgrove.adapter.outputs.rows import OutputRows, Outputs
 from labelgrove.adapter.outputs.weights import OutputReader
 from labelgrove.adapter.state import CandidateSet, State
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry import FrechetResult
 from labelgrove.ontology.geometry.scoring.ranking import ranked as best_of_pairs
 
@@ -65,8 +65,12 @@ def ranked(
     among = state.every if asked is None else state.candidates(asked)
     _check_k(k, among.n_labels, "labels" if asked is None else "candidates")
     result = _room(len(rows), k)
-    for start, chunk in reader.chunks(rows, state.order):
-        _write(result, slice(start, start + len(chunk)), among.score(chunk, k))
+    try:
+        for start, weights in reader.unchecked(rows, state.order):
+            _write(result, slice(start, start + len(weights)), among.score(weights, k))
+    except WeightError:  # the reader names the row and the column of the outputs
+        for start, chunk in reader.chunks(rows, state.order):
+            _write(result, slice(start, start + len(chunk)), among.score(chunk, k))
     return result
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter.outputs.gate import refuse_faults, rows_at_once
 from labelgrove.adapter.outputs.outputkinds import KINDS, LARGEST_LOG, OutputKind, absent_value
-from labelgrove.adapter.outputs.rows import OutputRows, rows_of
+from labelgrove.adapter.outputs.rows import DenseRows, OutputRows, rows_of
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.ties import are_weights
 
@@ -85,6 +85,25 @@ class OutputReader:
         return self._converted_chunks(
             rows, order, self._chances if independent else self._weights, independent
         )
+
+    def unchecked(
+        self, rows: OutputRows, order: NDArray[np.int64] | None = None
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the same as `chunks`, but weights that need no conversion as they are: in their own dtype.
+
+        These weights are not checked either. They are for callers that check weights by the same rules, and
+        call `chunks` for the error.
+        """
+        if (
+            self.kind != "probabilities"
+            or not isinstance(rows, DenseRows)
+            or rows.values.dtype.char not in "fd"
+        ):
+            yield from self.chunks(rows, order)
+            return
+        step = rows_at_once(self.n_columns)
+        for start in range(0, len(rows), step):
+            yield start, rows.part(slice(start, min(start + step, len(rows))), order, self.absent)
 
     def logits(
         self, rows: OutputRows, order: NDArray[np.int64] | None = None

@@ -21,6 +21,7 @@ __all__ = [
     "fold",
     "graph_from_tables",
     "is_part",
+    "label_arrays",
     "label_columns",
     "no_graph",
     "uid",
@@ -62,12 +63,16 @@ def uid_array(graph: LabelGraph) -> Any:
     import pyarrow
     import pyarrow.compute as pc
 
-    offsets, blob = (
-        pyarrow.py_buffer(np.ascontiguousarray(a)) for a in (graph.keys.offsets, graph.keys.blob)
-    )
-    keys = pyarrow.LargeStringArray.from_buffers(graph.n_labels, offsets, blob)
     prefix, separator = (pyarrow.scalar(text, pyarrow.large_string()) for text in (uid(graph.digest, ""), ""))
-    return pc.binary_join_element_wise(prefix, keys, separator)
+    return pc.binary_join_element_wise(prefix, _text_array(graph.keys), separator)
+
+
+def _text_array(texts: Texts) -> Any:
+    """Return the entries of a table as an Arrow array that shares the memory of the table."""
+    import pyarrow
+
+    offsets, blob = (pyarrow.py_buffer(np.ascontiguousarray(a)) for a in (texts.offsets, texts.blob))
+    return pyarrow.LargeStringArray.from_buffers(len(texts), offsets, blob)
 
 
 def check_keys(graph: LabelGraph) -> None:
@@ -102,6 +107,25 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
         "folded": [fold(t) for t in names],
         "depth": graph.depth[start:stop].tolist() if graph.directed else [None] * n,
         "leaf": graph.leaf_mask[start:stop].tolist(),
+    }
+
+
+def label_arrays(graph: LabelGraph, uids: Any, ontology: str, start: int, stop: int) -> dict[str, Any]:
+    """Return the columns of `label_columns` as arrays; `uids` is the result of `uid_array`."""
+    import pyarrow
+
+    n = stop - start
+    depth = graph.depth[start:stop].astype(np.int64) if graph.directed else pyarrow.nulls(n, pyarrow.int64())
+    return {
+        "uid": uids.slice(start, n),
+        "ontology": pyarrow.repeat(ontology, n),
+        "version": pyarrow.repeat(graph.digest, n),
+        "idx": np.arange(start, stop),
+        "key": _text_array(graph.keys).slice(start, n),
+        "name": _text_array(graph.names).slice(start, n),
+        "folded": pyarrow.array(map(fold, graph.names[start:stop]), pyarrow.string()),
+        "depth": depth,
+        "leaf": graph.leaf_mask[start:stop],
     }
 
 

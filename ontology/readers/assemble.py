@@ -30,7 +30,6 @@ __all__ = ["assemble"]
 LONGEST_KEY = 4000
 """Length in bytes of the longest key that the graph stores can index."""
 
-_WORDY = re.compile("[A-Z ]")  # without these, no two different ASCII keys look alike
 _CONTROL = re.compile(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -134,19 +133,19 @@ def _numbered(found: Collector) -> Edges:
     """
     n = len(found.child)
     child, parent = np.array(found.child, dtype=np.int64), np.array(found.parent, dtype=np.int64)
+    declared = np.array([found.numbers[key] for key in found.labels], dtype=np.int64)
     used = np.zeros(len(found.numbers), dtype=bool)  # an end that was repaired may have no edge left
-    used[child] = used[parent] = True
-    ends = itertools.compress(found.numbers, used.tolist())
-    keys = sorted({*ends, *found.labels})  # code points and UTF-8 bytes sort alike
-    position = {key: i for i, key in enumerate(keys)}
-    placed = np.fromiter((position.get(key, -1) for key in found.numbers), np.int64, len(found.numbers))
-    child, parent = placed[child], placed[parent]
+    used[child] = used[parent] = used[declared] = True
+    keys = sorted(itertools.compress(found.numbers, used.tolist()))  # code points and UTF-8 bytes sort alike
+    number = np.fromiter(map(found.numbers.__getitem__, keys), np.int64, len(keys))
+    position = np.empty(len(used), dtype=np.int64)
+    position[number] = np.arange(len(keys))
+    child, parent = position[child], position[parent]
     line = np.array(found.line, dtype=np.int64)
     first_line = np.full(len(keys), np.iinfo(np.int64).max)
     np.minimum.at(first_line, child, line)
     np.minimum.at(first_line, parent, line)
-    for key, declared in found.labels.items():
-        first_line[position[key]] = declared
+    first_line[position[declared]] = list(found.labels.values())
     return Edges(
         file=found.file,
         keys=keys,
@@ -201,11 +200,12 @@ def _check_keys(edges: Edges, recorder: Recorder) -> Edges:
 
 def _are_plain(keys: list[str]) -> bool:
     """Return whether a fast check finds that all keys are ASCII text without a defect."""
-    text = "".join(keys)
-    if not text.isascii() or "\0" in text or _CONTROL.search(text):
+    text, longest = "".join(keys), max(keys, key=len, default="")
+    if not (text.isascii() and text.isprintable() and len(longest) <= LONGEST_KEY // 4):
         return False
-    forms = {" ".join(key.casefold().split()) for key in keys} if _WORDY.search(text) else set(keys)
-    return len(forms) == len(keys) and len(max(keys, key=len, default="")) <= LONGEST_KEY // 4
+    if " " not in text and text == text.lower():  # no two different keys look alike
+        return True
+    return len({" ".join(key.casefold().split()) for key in keys}) == len(keys)
 
 
 def _drop_self_loops(edges: Edges, recorder: Recorder) -> Edges:
@@ -225,11 +225,13 @@ def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
     low, high = edges.child, edges.parent
     if not edges.directed:
         low, high = np.minimum(low, high), np.maximum(low, high)
-    order = np.lexsort((edges.line, high, low))
-    again = np.zeros(len(order), dtype=bool)
-    again[1:] = (low[order][1:] == low[order][:-1]) & (high[order][1:] == high[order][:-1])
-    if not again.any():
+    pair = low * edges.n_labels + high
+    ordered = np.sort(pair)
+    if not (ordered[1:] == ordered[:-1]).any():
         return edges
+    order = np.lexsort((edges.line, pair))
+    again = np.zeros(len(order), dtype=bool)
+    again[1:] = ordered[1:] == ordered[:-1]
     start = np.flatnonzero(~again)
     lead = order[start[np.cumsum(~again) - 1]]  # the first line of each group of equal edges
     later = order[again]
@@ -249,6 +251,8 @@ def _merge_duplicates(edges: Edges, recorder: Recorder) -> Edges:
 
 def _check_names(edges: Edges, found: Collector) -> dict[str, str]:
     """Return the names of the remaining labels; report names that several labels share."""
+    if not found.names:
+        return {}
     names: dict[str, str] = {}
     carrier: dict[str, str] = {}
     first_line = edges.first_line.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +92,8 @@ class Collector:
     recorder : Recorder
         Records the defects that the reader finds.
     numbers : KeyNumbers
-        Numbers of all keys that are or were ends of an edge.
+        Numbers of all keys that are or were ends of an edge. Once the graph is built, also of the other
+        declared labels.
     child, parent : array of int
         Numbers of the ends of each edge.
     line : array of int
@@ -148,7 +149,8 @@ class Collector:
         """Add edges of rank 0 and length 1 from consecutive lines."""
         self.child.extend(map(self.numbers.__getitem__, children))
         self.parent.extend(map(self.numbers.__getitem__, parents))
-        self.line.extend(range(first_line, first_line + len(children)))
+        lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
+        self.line.frombytes(lines.tobytes())
 
     def children(self) -> set[str]:
         """Return the keys of all labels that are the child of an edge."""
@@ -207,19 +209,24 @@ class Collector:
             named = f" is the name of the label {key_of[parent]}" if parent in key_of else ""
             self.defect("parent-without-record", line, f"{parent}{named}")
 
-    def report_decimals(self, known: Container[str]) -> None:
-        """Report parents such as ``1.0`` if ``1`` is one of the `known` labels, and write ``1`` instead.
+    def report_decimals(self, known_labels: Callable[[], Container[str]]) -> None:
+        """Report parents such as ``1.0`` if ``1`` is a known label, and write ``1`` instead.
+
+        `known_labels` returns the known labels; it is called only if a key looks like ``1.0``.
 
         Pandas and spreadsheets write 1 as ``1.0`` if a column of integers has empty cells. If the policy
         ``decimal-parent`` is ``warn``, the parents are not replaced.
         """
         keeps = self.recorder.policy("decimal-parent") == "warn"
         keys = list(self.numbers)
-        wholes: dict[int, str] = {}  # number of a parent -> key that is written instead
-        for _, number in self._first_edges():
-            parent = keys[number]
-            whole = parent.rstrip("0").removesuffix(".") if parent.endswith("0") and "." in parent else ""
-            if _WHOLE.fullmatch(whole) and whole in known and parent not in known:
+        decimals = [number for number, key in enumerate(keys) if key.endswith("0") and "." in key]
+        if not decimals:
+            return
+        known = known_labels()
+        wholes: dict[int, str] = {}  # number of a key -> key that is written instead
+        for number in decimals:
+            whole = keys[number].rstrip("0").removesuffix(".")
+            if _WHOLE.fullmatch(whole) and whole in known and keys[number] not in known:
                 wholes[number] = whole
         if not wholes:
             return

@@ -255,9 +255,10 @@ def drop_shortcuts(edges: Edges, recorder: Recorder) -> Edges:
         stack = [p for p in own if level[p] > floor]
         while stack:
             u = stack.pop()
-            for p in parents[begin[u] : begin[u + 1]]:
-                steps += 1
-                if level[p] >= floor and p not in above:
+            higher = parents[begin[u] : begin[u + 1]]
+            steps += len(higher)
+            for p in higher:
+                if p not in above and level[p] >= floor:
                     above.add(p)
                     stack.append(p)
         shortcuts += [int(order[begin[v] + j]) for j, p in enumerate(own) if p in above]

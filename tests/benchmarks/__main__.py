@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.bench_overhead import CHILDREN
-from tests.benchmarks.pages import MEASURED, PAGE, PARTS, curvepicture, render
+from tests.benchmarks.pages import PAGE, PARTS, curvepicture, file_of, render
 from tests.benchmarks.pages import measured as kept
 from tests.services import Neo4jServer, PostgresServer, RedisServer
 
@@ -101,7 +101,7 @@ def measure(part: str) -> list[dict[str, Any]]:
             return overhead()
         case "distances":
             return [measured("bench_distances", "--whole")]
-        case "scoring_curves" | "callers":
+        case "scoring_curves" | "callers" | "numpy_alone":
             return [measured(f"bench_{part}", pinned=False)]
         case "locus":
             return [measured("bench_locus_pairs"), measured("bench_locus")]
@@ -123,7 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     for part in [] if options.render else options.only:
         runs = measure(part)
-        (MEASURED / f"{part}.json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
+        file_of(part).write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(render(), encoding="utf-8")
     print(f"wrote {PAGE} and {curvepicture.draw(kept('scoring_curves'))}")
 

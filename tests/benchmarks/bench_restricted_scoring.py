@@ -5,7 +5,8 @@
 Graph, rows of probabilities and the fused dense path are those of `bench_tree_scoring`; only leaves may be
 answers. Timed are decisions (index and ties) compiled, and scores (those and the values at them) compiled
 and in numpy alone; all are checked against `DenseScorer` before that, scores in index, value and number of
-ties. Prints one JSON document.
+ties. Beside them stands the product over distinct rows of distances, as in `bench_tree_scoring`. Prints one
+JSON document.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from labelgrove.ontology.geometry import TreeSpace, metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
-from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
+from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, over_distinct_rows, probabilities
 from tests.benchmarks.graphs import describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds
 from tests.decisions import answers_of
@@ -65,6 +66,7 @@ def measure(space: TreeSpace, n_observed: int, n_samples: int, kind: str) -> dic
         "ratio_decisions": round(baseline / taken["decisions"], 1),
         "ratio_compiled": round(baseline / taken["compiled"], 1),
         "ratio_numpy": round(baseline / taken["numpy"], 1),
+        **over_distinct_rows(distances, weights, whole.value, taken["decisions"]),
         "distinct_answers": len(np.unique(whole.index)),
         "mean_n_tied": round(float(whole.n_tied.mean()), 3),
     }

@@ -27,6 +27,7 @@ from labelgrove.ontology.geometry import metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
+from tests.benchmarks.baselines import torch_on_one_thread
 from tests.benchmarks.bench_tree_scoring import SEED, fused_dense, probabilities
 from tests.benchmarks.graphs import WORDNET_SIZE, describe, noun_graph, taxonomy_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
@@ -77,11 +78,9 @@ def naive(squares: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def in_torch(squares: np.ndarray) -> Callable[[np.ndarray], object] | None:
     """Return the same in torch, or None where it cannot be imported."""
-    try:
-        import torch
-    except ImportError:
+    torch = torch_on_one_thread()
+    if torch is None:
         return None
-    torch.set_num_threads(1)
     matrix = torch.from_numpy(squares)
     return lambda rows: (matrix @ torch.from_numpy(rows).T).argmin(dim=0)
 

@@ -8,9 +8,9 @@ compiled, scores (those and the values at them) compiled and in numpy alone, one
 the mere reading of the rows, their maximum. The fused dense path is a float32 matrix product over blocks of
 rows of uint8 distances, squared as they are read, with a running argmin; beside
 it, for up to 100,000 labels, stands the product over distinct rows of distances alone, with one argmin, which
-a user can write in one line (finding those rows is not timed). Answers are checked before anything
-is timed. OPENBLAS_CORETYPE chooses the kernels of the dense path; unset, OpenBLAS takes the best the
-processor has. Prints one JSON document.
+a user can write in one line of numpy or, where it is installed, PyTorch (finding those rows is not timed).
+Answers are checked before anything is timed. OPENBLAS_CORETYPE chooses the kernels of the dense path; unset,
+OpenBLAS takes the best the processor has. Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.ontology.geometry import TreeSpace, metric_space
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
-from tests.benchmarks.baselines import dense_over_distinct_rows
+from tests.benchmarks.baselines import (
+    check_means,
+    dense_in_torch,
+    dense_over_distinct_rows,
+    distinct_squares,
+)
 from tests.benchmarks.graphs import category_graph, describe, noun_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 from tests.decisions import answers_of
@@ -32,6 +37,7 @@ from tests.decisions import answers_of
 SEED = 0
 DENSE_BLOCK = 1024
 LONG_LABELS = 100_000  # of more, the dense path is timed once
+DISTINCT_FIELDS = ("distinct_ms", "ratio_distinct", "torch_ms", "ratio_torch")
 CHECKED = 32  # rows compared with the dense scorer
 CALLS = 500  # of one row each
 
@@ -68,12 +74,27 @@ def fused_dense(distances: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
     return index, best
 
 
-def distinct_rows(distances: np.ndarray, weights: np.ndarray, least: np.ndarray) -> float:
-    """Seconds of the dense path over distinct rows of distances, its answers checked by their means."""
-    dense = dense_over_distinct_rows(distances)
-    squares = distances[dense(weights)].astype(np.float64) ** 2
-    np.testing.assert_allclose((squares * weights).sum(axis=1), least, rtol=1e-3)
-    return statistics.median(seconds(lambda: dense(weights), 3))
+def over_distinct_rows(
+    distances: np.ndarray, weights: np.ndarray, least: np.ndarray, ours: float
+) -> dict[str, float | None]:
+    """Milliseconds of the dense path over distinct rows of distances, and the ratio to `ours`, in seconds.
+
+    Its answers are checked by their means first. None: too many labels, or PyTorch is not installed.
+    """
+    found: dict[str, float | None] = dict.fromkeys(DISTINCT_FIELDS)
+    if len(distances) > LONG_LABELS:
+        return found
+    squares, first = distinct_squares(distances)
+    ways = {
+        "distinct": dense_over_distinct_rows(squares, first),
+        "torch": dense_in_torch(squares, first),
+    }
+    for name, dense in ways.items():
+        if dense is not None:
+            check_means(distances, dense(weights), weights, least)
+            taken = statistics.median(seconds(lambda dense=dense: dense(weights), 3))
+            found |= {f"{name}_ms": round(1e3 * taken, 1), f"ratio_{name}": round(taken / ours, 1)}
+    return found
 
 
 def single_row(space: TreeSpace, observed: np.ndarray, weights: np.ndarray) -> dict[str, float]:
@@ -127,7 +148,6 @@ def measure(
     for name, (work, repeats) in works.items():
         taken[name] += seconds(work, repeats)
     median = {name: statistics.median(times) for name, times in taken.items()}
-    distinct = None if space.n_labels > LONG_LABELS else distinct_rows(distances, weights, result.value)
     return {
         "n_labels": space.n_labels,
         "n_observed": n_observed,
@@ -138,8 +158,7 @@ def measure(
         **{f"{name}_ms": round(1e3 * time_of, 3) for name, time_of in median.items()},
         "dense_ms": round(1e3 * dense, 1),
         "dense_gflops": round(2.0 * distances.size * n_samples / dense / 1e9, 1),
-        "distinct_ms": None if distinct is None else round(1e3 * distinct, 1),
-        "ratio_distinct": None if distinct is None else round(distinct / median["compiled"]),
+        **over_distinct_rows(distances, weights, result.value, median["compiled"]),
         "ratio_compiled": round(dense / median["compiled"]),
         "ratio_values": round(dense / median["values"]),
         "ratio_numpy": round(dense / median["numpy"], 1),

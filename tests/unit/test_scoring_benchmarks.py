@@ -14,13 +14,15 @@ import pytest
 from tests.benchmarks import (
     bench_callers,
     bench_evaluation,
+    bench_first_calls,
     bench_graph_scoring,
+    bench_numpy_alone,
     bench_restricted_scoring,
     bench_scoring_curves,
     bench_tree_scoring,
 )
 from tests.benchmarks.graphs import category_graph, taxonomy_tree
-from tests.benchmarks.pages import callers, curvepicture, curves, evaluation, scoring
+from tests.benchmarks.pages import callers, curvepicture, curves, evaluation, firstcalls, numpyalone, scoring
 from tests.benchmarks.pages.section import Run, Section
 
 SMALL = ["--samples", "40", "--observed", "60"]
@@ -33,8 +35,9 @@ MEMORY = ["--memory-samples", "2000"]
         (
             bench_callers,
             callers.section,
-            [*SMALL, "--calls", "3", "--other-data", "4096", "--shared-rows", "100"],
+            [*SMALL, "--calls", "3", "--hidden", "20", "--other-data", "4096", "--shared-rows", "100"],
         ),
+        (bench_numpy_alone, numpyalone.section, [*SMALL, "--calls", "3"]),
         (bench_tree_scoring, scoring.tree, SMALL),
         (bench_restricted_scoring, scoring.restricted, SMALL),
         (bench_graph_scoring, scoring.graph, SMALL),
@@ -44,7 +47,7 @@ MEMORY = ["--memory-samples", "2000"]
             ["--labels", "900", "--sizes", "300", "--observed", "40", "7", "--samples", "20", "1", *MEMORY],
         ),
     ],
-    ids=["callers", "tree", "leaves", "graph", "curves"],
+    ids=["callers", "numpy", "tree", "leaves", "graph", "curves"],
 )
 def test_a_small_run_fills_its_page(
     bench: ModuleType,
@@ -62,9 +65,25 @@ def test_a_small_run_fills_its_page(
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     text = page([{"date": "today", "others_kept_busy": 0.0, "document": document}]).text()
     assert "small, " in text or "labels, " in text
-    assert "| goal | wanted |" in text or bench is bench_tree_scoring
+    assert "| goal | wanted |" in text or bench in (bench_tree_scoring, bench_numpy_alone)
     for n_labels in {point["n_labels"] for point in document.get("points", [])}:
         assert f"| {n_labels} | " in text
+
+
+def test_small_first_calls_fill_their_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures = dict.fromkeys(firstcalls.RUNS, 1.5)
+    commands = {"digest": "f" * 64, "commands": {"locus": dict.fromkeys(firstcalls.CLOCKS, figures)}}
+    monkeypatch.setattr(bench_first_calls, "one_thread", lambda: None)  # of the whole process
+    monkeypatch.setattr(bench_first_calls, "measure_commands", lambda *_: commands)
+    bench_first_calls.main(["--labels", "400", "--observed", "20", "--calls", "5"])
+    document = json.loads(capsys.readouterr().out)
+    text = firstcalls.section([{"date": "today", "others_kept_busy": 0.0, "document": document}]).text()
+    for bundle in document["adapters"]["bundles"].values():
+        assert bundle["filled"]["longest_index"] in range(5)
+        assert bundle["filled"]["private_mb"] > 0
+    assert "| `grove locus` | 1.5 | 1.5 | 1.5 |" in text
 
 
 def test_the_picture_has_a_line_for_each_way_that_was_measured(tmp_path: Path) -> None:

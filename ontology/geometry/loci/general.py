@@ -41,14 +41,26 @@ from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.status import Status
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE
 
-__all__ = ["GeneralLocus", "general_locus", "is_tolerant", "measured_rows"]
+__all__ = [
+    "LIFT",
+    "N_SAMPLES",
+    "GeneralLocus",
+    "distinct_rows",
+    "general_locus",
+    "is_tolerant",
+    "measured_rows",
+]
+
+LIFT = 1.0 + 1e-11
+"""Two sums that differ by this factor differ after any rounding and beyond the tie rule."""
+
+N_SAMPLES = 1024
+"""Number of random weights that `general_locus` tries by default, for each of three ways to draw them."""
+
 
 _LARGEST = 1e150  # the sums of squares of such numbers are finite
 _MOST_ENTRIES = 1 << 32
-_SAMPLES = 1024
 _SAMPLE_SCALE = 1 << 16
-# Two sums that differ by this much, relatively, differ after any rounding and beyond the tie rule.
-_LIFT = 1.0 + 1e-11
 _NEARLY = 1.0 - 1e-9
 _PROOFS = ("dominance", "sampled weights", "learned weights", "weights", "multipliers", "exact")
 _UNPROVED = "the proof of an exactly solved program fails its check; please report the distances"
@@ -92,6 +104,7 @@ def general_locus(
     *,
     seed: int = 0,
     tolerant: bool | None = None,
+    n_samples: int = N_SAMPLES,
 ) -> GeneralLocus:
     """Find the rows of a matrix of distances that are best under some weights on its columns.
 
@@ -107,6 +120,9 @@ def general_locus(
         Whether sums tie by the tie rule (`ontology.geometry.ties`); if not, only equal sums tie. For
         distances of a space, pass the result of `is_tolerant`. By default the tie rule applies unless all
         `distances` are short numbers (see Notes).
+    n_samples : int, default=N_SAMPLES
+        Number of random weights to try, for each of three ways to draw them. They settle many rows at once;
+        to decide about a few rows, 0 is faster. Like `seed`, it never changes a verdict.
 
     Returns
     -------
@@ -139,12 +155,13 @@ def general_locus(
     ([0, 1, 2, 3], [0, 1, 2, 3])
     """
     seed = whole_number("seed", seed, 0)
+    n_samples = whole_number("n_samples", n_samples, 0)
     matrix = _checked_distances(distances)
     wanted = _wanted(candidates, len(matrix))
-    first, group, size = _distinct(matrix)
+    first, group, size = distinct_rows(matrix)
     asked = np.bincount(group[wanted], minlength=len(first)) > 0
     tolerant = not are_short(matrix) if tolerant is None else tolerant
-    decision = _Decision(matrix[first], asked, size == 1, seed, tolerant)
+    decision = _Decision(matrix[first], asked, size == 1, tolerant, seed, n_samples)
     rows = wanted[decision.member[group[wanted]]]
     place = np.cumsum(decision.member) - 1
     return GeneralLocus(
@@ -210,7 +227,7 @@ def _wanted(candidates: ArrayLike | None, n_rows: int) -> NDArray[np.int64]:
     return np.unique(index_array("candidates", candidates, n_rows))
 
 
-def _distinct(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(matrix: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Group equal rows into sets; return one row index per set, the set index of each row, and the set sizes.
 
     Sets are numbered in ascending order of the sum of the entries of a row, which is the same for all rows of
@@ -264,8 +281,9 @@ class _Decision:
         rows: NDArray[Any],
         wanted: NDArray[np.bool_],
         single: NDArray[np.bool_],
-        seed: int,
         tolerant: bool,
+        seed: int,
+        n_samples: int,
     ) -> None:
         self.member = np.zeros(len(rows), dtype=bool)
         self.unique = np.zeros(len(rows), dtype=bool)
@@ -274,14 +292,15 @@ class _Decision:
         self.tolerance = TIE_RELATIVE if tolerant else 0.0
         self._single = single
         rows = rows.astype(np.float64) if tolerant else rows
-        rivals, tied_only, faces = _reduced(rows, rows * _LIFT if tolerant else rows, wanted)
+        rivals, tied_only, faces = _reduced(rows, rows * LIFT if tolerant else rows, wanted)
         self._kept = np.concatenate([rivals, tied_only])
         self._n_rivals = len(rivals)
         self._rows = rows[self._kept]
         self._competition = Competition(self._rows, len(rivals), tolerant=tolerant)
         self._scaled = np.square(self._rows / (self._rows.max() or 1))
         self.proofs["dominance"] = int(wanted.sum()) - int(wanted[self._kept].sum())
-        self._sample(seed, wanted)
+        if n_samples:
+            self._sample(seed, n_samples, wanted)
         faces = np.concatenate([np.ones((len(rivals), rows.shape[1]), dtype=bool), faces])
         self._learn(self._undecided(wanted), faces)
         for at in self._undecided(wanted).tolist():
@@ -298,12 +317,12 @@ class _Decision:
     def _program(self) -> MarginProgram:
         return MarginProgram(self._scaled[: self._n_rivals])
 
-    def _sample(self, seed: int, wanted: NDArray[np.bool_]) -> None:
+    def _sample(self, seed: int, n_samples: int, wanted: NDArray[np.bool_]) -> None:
         rivals = self._scaled[: self._n_rivals]
         n_observed = rivals.shape[1]
         draw = np.random.default_rng(seed)
         for concentration in (1.0, 0.1, 1.0 / n_observed):
-            mixture = draw.dirichlet(np.full(n_observed, concentration), _SAMPLES)
+            mixture = draw.dirichlet(np.full(n_observed, concentration), n_samples)
             weights = np.floor(mixture * _SAMPLE_SCALE).astype(np.int64) + 1
             winners, sample = np.unique((weights @ rivals.T).argmin(axis=1), return_index=True)
             for at, s in zip(winners.tolist(), sample.tolist(), strict=True):

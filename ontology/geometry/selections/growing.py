@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GainBounds", "GrowingLocus", "Limits", "Picks", "drawn", "per_cost"]
+__all__ = ["FixedBounds", "GainBounds", "GrowingLocus", "Limits", "Picks", "drawn", "per_cost"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,27 @@ class GainBounds(Protocol):
     def settle(self, i: int, gain: int) -> None:
         """Record the measured gain of candidate `i`."""
         ...
+
+
+class FixedBounds:
+    """Gain bounds that can only fall by measuring.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_pool,), dtype=int64
+        Upper bound of the gain of each candidate.
+    """
+
+    def __init__(self, values: NDArray[np.int64]) -> None:
+        self.values = values
+
+    def refine(self, i: int) -> bool:
+        """Return False, because there is no sharper bound for candidate `i`."""
+        return False
+
+    def settle(self, i: int, gain: int) -> None:
+        """Record the measured gain of candidate `i`."""
+        self.values[i] = gain
 
 
 def drawn(

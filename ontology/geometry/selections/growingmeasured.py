@@ -4,8 +4,8 @@ The gain of a candidate is measured by computing the exact locus with this label
 not submodular: a label may gain more after another label was picked than before. So a gain that was measured
 in one round is not an upper bound in a later round. Lazy evaluation, which would use it as a bound, may pick
 wrong labels. Bounds are therefore computed again in each round. The bounds of `attachmentbounds`, for trees,
-are so sharp that few candidates have to be measured. With the bounds of `dominancebounds`, for any space,
-many candidates have to be measured; if there are too many, only some of them, drawn at random, are measured.
+are so sharp that few candidates have to be measured. With the bounds of `entrants`, for any space, more
+candidates have to be measured; if there are too many, only some of them, drawn at random, are measured.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from labelgrove.ontology.geometry.loci.exactlocus import locus_index
 from labelgrove.ontology.geometry.loci.general import general_locus, is_tolerant
 from labelgrove.ontology.geometry.loci.restrictedtree import nearest_at_hull
 from labelgrove.ontology.geometry.selections.attachmentbounds import AttachmentBounds, HungTree
-from labelgrove.ontology.geometry.selections.dominancebounds import DominanceBounds
-from labelgrove.ontology.geometry.selections.growing import GainBounds, Limits, Picks, per_cost
+from labelgrove.ontology.geometry.selections.entrants import Entrants
+from labelgrove.ontology.geometry.selections.growing import FixedBounds, GainBounds, Limits, Picks, per_cost
 from labelgrove.ontology.geometry.spaces.completespace import CompleteSpace
 from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
 from labelgrove.ontology.geometry.spaces.points import allowed_points
@@ -103,6 +103,7 @@ class MeasuredLocus:
         self._allowed = allowed_points(space)
         self.n_measured = 0
         self._hung: HungTree | None = None
+        self._latest: Entrants | None = None  # after the first round that needs them
         self._ahead: dict[int, NDArray[np.int64]] = {}  # the labels that one more label would add
         if members is None:
             members = locus_index(space, points).index if len(points) else points
@@ -114,6 +115,12 @@ class MeasuredLocus:
         self._held[index] = True
         self._holds = np.zeros(self._space.n_points, dtype=bool)
         self._holds[self._allowed[index]] = True
+
+    @property
+    def _entrants(self) -> Entrants:
+        if self._latest is None:
+            self._latest = Entrants(self._space, self._points, self._index)
+        return self._latest
 
     @property
     def size(self) -> int:
@@ -142,12 +149,12 @@ class MeasuredLocus:
         `points` includes all labels that are observed already. No label leaves the locus when more labels are
         observed, so only the labels outside the current locus are tested.
         """
-        if isinstance(self._space, CompleteSpace):
+        if isinstance(self._space, CompleteSpace) or len(points) == 1:
             found = locus_index(self._space, points).index
             return found[~self._held[found]]
-        competing = np.arange(self._space.n_labels)
-        if isinstance(self._space, TreeSpace):
-            competing = nearest_at_hull(self._space, points)
+        if not (self._hangs and isinstance(self._space, TreeSpace)):
+            return self._entrants.of(int(points[-1]))
+        competing = nearest_at_hull(self._space, points)
         outside = np.flatnonzero(~self._held[competing])
         distances = self._space.distances(competing, points)
         return competing[general_locus(distances, outside, tolerant=is_tolerant(self._space)).index]
@@ -157,6 +164,8 @@ class MeasuredLocus:
         gained = self.gain(point)
         index = np.union1d(self._index, self._ahead[point])
         self._become(np.append(self._points, point), index)
+        if self._latest is not None:
+            self._latest.observe(point, index)
         return gained
 
     def pick(self, pool: NDArray[np.int64], limits: Limits) -> Picks:
@@ -282,4 +291,7 @@ class MeasuredLocus:
             if self._hung is None:
                 self._hung = HungTree(self._space, int(self._points[0]))
             return AttachmentBounds(self._hung, self._points, self._allowed[self._index], pool)
-        return DominanceBounds(self._space, self._points, self._index, pool)
+        if isinstance(self._space, CompleteSpace):
+            outside = self._space.n_labels - self.size
+            return FixedBounds(np.where(np.isin(pool, self._allowed), 1, outside))
+        return FixedBounds(self._entrants.bounds(pool))

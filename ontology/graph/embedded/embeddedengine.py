@@ -29,7 +29,7 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
 )
 from labelgrove.ontology.graph.embedded.parquetfiles import path_literal, result_columns, write_parquet
 from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
-from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_columns, uid_array
+from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_arrays, uid_array
 from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.userqueries import sandbox
@@ -110,9 +110,12 @@ class EmbeddedEngine(Engine):
         name = str(self.known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
             labels, edges = Path(folder, "labels.parquet"), Path(folder, "edges.parquet")
-            write_parquet(labels, graph.n_labels, partial(label_columns, graph, name))
+            uids = uid_array(graph)
+            write_parquet(
+                labels, graph.n_labels, lambda start, stop: label_arrays(graph, uids, name, start, stop)
+            )
             if graph.n_edges:
-                write_parquet(edges, graph.n_edges, partial(edge_arrays, graph, uid_array(graph)))
+                write_parquet(edges, graph.n_edges, partial(edge_arrays, graph, uids))
             with self.file.writing(graph.n_labels + graph.n_edges) as connection:
                 if _runner(connection)("count_labels", version=graph.digest).rows[0][0]:
                     return  # another process loaded it before this one had the lock

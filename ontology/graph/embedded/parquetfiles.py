@@ -23,17 +23,21 @@ Each column is a list, a numpy array or an Arrow array.
 
 
 def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
-    """Write a table to a Parquet file, part by part; `n_rows` must be at least 1."""
+    """Write a table to a Parquet file, part by part; `n_rows` must be at least 1.
+
+    The file is not compressed, because it is read once and then removed.
+    """
     import pyarrow
     import pyarrow.parquet
 
-    types = {"depth": pyarrow.int64()}  # all its values may be None, which does not give a type
     with ExitStack() as opened:
         writer = None
         for start in range(0, n_rows, ROWS_TOGETHER):
             piece = columns(start, min(start + ROWS_TOGETHER, n_rows))
-            table = pyarrow.table({n: pyarrow.array(c, type=types.get(n)) for n, c in piece.items()})
-            writer = writer or opened.enter_context(pyarrow.parquet.ParquetWriter(path, table.schema))
+            table = pyarrow.table({n: pyarrow.array(c) for n, c in piece.items()})
+            writer = writer or opened.enter_context(
+                pyarrow.parquet.ParquetWriter(path, table.schema, compression="none")
+            )
             writer.write_table(table)
 
 

@@ -12,7 +12,6 @@ reported and left out. Cells may be quoted unless the delimiter is blanks.
 from __future__ import annotations
 
 import itertools
-import re
 from pathlib import Path
 
 from labelgrove.ontology.errors import InputError, counted
@@ -33,12 +32,12 @@ __all__ = ["read_edges"]
 
 _SAMPLE = 50
 # A block that contains any of these cannot simply be split: quotes, and blanks that are not the delimiter.
-_BLANKS = r"\x0b\x0c\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\t\n ")
 _UNPLAIN = {
-    "space": re.compile(f"[,\t{_BLANKS}]"),
-    "tab": re.compile(f'[" {_BLANKS}]'),
-    "comma": re.compile(f'["\t {_BLANKS}]'),
-    "semicolon": re.compile(f'["\t {_BLANKS}]'),
+    "space": f",\t{_BLANKS}",
+    "tab": f'" {_BLANKS}',
+    "comma": f'"\t {_BLANKS}',
+    "semicolon": f'"\t {_BLANKS}',
 }
 
 
@@ -87,7 +86,7 @@ def _plain_columns(
     mark = MARKS[delimiter] or " "
     cells = split_pairs(lines, mark)
     text = "\n".join(lines)
-    if cells is None or text[0] == "#" or "\n#" in text or _UNPLAIN[delimiter].search(text):
+    if cells is None or text[0] == "#" or "\n#" in text or any(c in text for c in _UNPLAIN[delimiter]):
         return None
     if layout.header and mark.join(layout.header) in lines:
         return None
@@ -129,7 +128,7 @@ class _Reader:
         if layout.of_labels and layout.name is not None:
             into.report_unnamed()
         if into.directed:
-            into.report_decimals(into.labels if layout.of_labels else into.children())
+            into.report_decimals((lambda: into.labels) if layout.of_labels else into.children)
         if layout.of_labels and not layout.undirected:
             into.report_undescribed()
         if self._options.relation is not None:

@@ -12,6 +12,7 @@ from tests.benchmarks.pages import (
     curves,
     distances,
     evaluation,
+    firstcalls,
     hardloci,
     ingest,
     intervals,
@@ -19,6 +20,7 @@ from tests.benchmarks.pages import (
     loading,
     locus,
     lshtc,
+    numpyalone,
     scoring,
     selection,
     summary,
@@ -36,6 +38,8 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "selection": selection.section,
     "summary": summary.section,
     "callers": callers.section,
+    "numpy_alone": numpyalone.section,
+    "first_calls": firstcalls.section,
     "restricted_scoring": scoring.restricted,
     "graph_scoring": scoring.graph,
     "tree_scoring": scoring.tree,
@@ -57,23 +61,28 @@ kept the machine, which has two cores. Times are processor time, except for inge
 and first calls. A factor is the measured figure divided by the wanted figure."""
 
 
+def file_of(part: str) -> Path:
+    """Return the file that holds the runs of one part."""
+    return MEASURED / f"{part}.json"
+
+
 def measured(part: str) -> list[Run]:
     """Return the kept runs of one part."""
-    runs: list[Run] = json.loads((MEASURED / f"{part}.json").read_text(encoding="utf-8"))
+    runs: list[Run] = json.loads(file_of(part).read_text(encoding="utf-8"))
     return runs
 
 
 def render() -> str:
-    """Return the page."""
-    runs = {part: measured(part) for part in PARTS}
-    sections = [write(runs[part]) for part, write in PARTS.items()]
+    """Return the page, without parts that have never been measured."""
+    runs = {part: measured(part) for part in PARTS if file_of(part).exists()}
+    sections = [PARTS[part](found) for part, found in runs.items()]
     goals = [(section, goal) for section in sections for goal in section.goals]
     missed = [[section.title, *goal.cells()] for section, goal in goals if not goal.met]
     documents = [run["document"] for part in runs.values() for run in part]
     machines = dict.fromkeys(
         "{processor}, Python {python}, numpy {numpy}".format_map(document) for document in documents
     )
-    about = _ABOUT.format(parts=", ".join(f"`{part}`" for part in PARTS), machine="; ".join(machines))
+    about = _ABOUT.format(parts=", ".join(f"`{part}`" for part in runs), machine="; ".join(machines))
     met = f"{len(goals) - len(missed)} of {len(goals)} goals are met."
     head = f"# Benchmarks\n\n{paragraph(about)}\n\n{met}\n"
     if missed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, table
+from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, paragraph, table
 
 WANTED_MS = {
     "logits, float32": 2.5,
@@ -13,6 +13,7 @@ WANTED_MS = {
     "probabilities, top 5": 3,
 }
 WANTED_US = {"logits": 12, "probabilities, top 5": 25}
+WANTED_AFTER_PRODUCT_US = 100
 WANTED_SHARE, WANTED_THREADS = 1.2, 1.8
 SEARCH, USUAL = "the compiled search alone", "probabilities, float32"
 
@@ -27,17 +28,28 @@ a batch of `top_k` spends a third of its time on plain sums, a third on the sear
 on decoding keys; a single row spends it on the steps between these in Python."""
 
 
+PRODUCTS = """\
+In a model server, a row comes from a product that fills the caches with weights: here of 1 x {n_hidden:,}
+with {n_hidden:,} x {n_observed:,} numbers in float32. Each call of `Adapter.predict` is timed alone;
+*graph* is a bundle of a graph, with a block of distances."""
+
+
 def section(runs: list[Run]) -> Section:
     """Write the part."""
     (run,) = runs
     found = run["document"]
-    batches, single, threads = found["batches_ms"], found["one_row_us"], found["threads"]
+    batches, single, products = found["batches_ms"], found["one_row_us"], found.get("one_row_in_a_server_us")
+    threads = found.get("shared_ms", found["threads"])  # an earlier document keeps these times as its threads
     many = f"{found['shared_rows']:,} rows"
     share = batches[USUAL]["warm"] / found["beside_ms"][SEARCH]["warm"]
     goals = [
         Goal(f"{USUAL}: time over that of {SEARCH}", WANTED_SHARE, round(share, 2), "times"),
         *(Goal(f"{form}: a cold call", ms, batches[form]["cold"], "ms") for form, ms in WANTED_MS.items()),
         *(Goal(f"one row, {form}", us, single[form], "us") for form, us in WANTED_US.items()),
+        *(
+            Goal(f"one row after a product, {form}", WANTED_AFTER_PRODUCT_US, us["after a product"], "us")
+            for form, us in (products or {}).items()
+        ),
         *(
             Goal(f"{form}: {many}, one thread over two", WANTED_THREADS, rates["ratio"], "x")
             for form, rates in threads.items()
@@ -49,6 +61,7 @@ def section(runs: list[Run]) -> Section:
         _times(found["beside_ms"]),
         _times(batches),
         table(["one row, us", "warm"], [[form, number(us)] for form, us in single.items()]),
+        *([] if products is None else [paragraph(PRODUCTS.format(**found)), _in_a_server(products)]),
         table(
             [f"{many}, ms", "one thread", "two threads", "ratio"],
             [
@@ -60,7 +73,14 @@ def section(runs: list[Run]) -> Section:
     return Section("What callers pay", runs, ABOUT, goals, body, PROFILE)
 
 
-def _times(found: dict[str, dict[str, float]]) -> str:
+def _times(found: dict[str, dict[str, float] | None]) -> str:
+    unknown = {"cold": None, "warm": None}  # what it needs is not installed
+    rows = [[what, *(number((t or unknown)[way]) for way in ("cold", "warm"))] for what, t in found.items()]
+    return table(["ms", "cold", "warm"], rows)
+
+
+def _in_a_server(found: dict[str, dict[str, float]]) -> str:
+    ways = ("cold", "after a product", "warm")
     return table(
-        ["ms", "cold", "warm"], [[what, number(t["cold"]), number(t["warm"])] for what, t in found.items()]
+        ["one row, us", *ways], [[form, *(number(us[way]) for way in ways)] for form, us in found.items()]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, table
+from tests.benchmarks.pages.section import Goal, Run, Section, graph_line, number, paragraph, table
 
 TREE_RATIO, RESTRICTED_RATIO, GRAPH_RATIO = 180, 1000, 25
 SORTED_TREE_RATIO, MOVED_TREE_RATIO, LARGE_TREE_RATIO, TREE_READS, SINGLE_ROW = 4000, 3000, 15000, 3, 10
@@ -57,6 +57,20 @@ of the time for peaked rows, five sixths are the sums over some 125 groups and r
 rest is plain sums and reading the weights."""
 
 
+DISTINCT_COLUMNS = {
+    "distinct_ms": "distinct rows ms",
+    "ratio_distinct": "ratio distinct rows",
+    "torch_ms": "PyTorch ms",
+    "ratio_torch": "ratio PyTorch",
+}
+"""Fields of each setting, and their columns; documents measured before them have none."""
+
+DISTINCT = """\
+*Distinct rows* is what a user can write in one line of numpy: one float32 product with the squares of the
+distinct rows of distances, found beforehand, and one argmin. *PyTorch* is the same line there, on one thread.
+Ratios are to the compiled search; a dash means not measured: too many labels, or PyTorch not installed."""
+
+
 def kernels(document: dict[str, Any]) -> str:
     """Which kernels the BLAS used, and why."""
     pinned = document["blas_kernels_pinned_to"]
@@ -78,7 +92,7 @@ def tree(runs: list[Run]) -> Section:
             if setting["n_observed"] == GOAL_OBSERVED:
                 large = setting["n_labels"] != graphs[0]["n_labels"]
                 goals += _tree_goals(setting, kernels(document), large)
-        body.append(_settings(document, columns, fields))
+    body += _settings(runs, columns, fields)
     return Section("Tree scoring", runs, TREE, goals, body, TREE_PROFILE)
 
 
@@ -121,7 +135,7 @@ def restricted(runs: list[Run]) -> Section:
         for setting in document["settings"]:
             what = f"decisions: {setting['probabilities']}, BLAS {kernels(document)}"
             goals.append(Goal(what, RESTRICTED_RATIO, setting["ratio_decisions"], "x"))
-        body.append(_settings(document, columns, fields))
+    body += _settings(runs, columns, fields)
     return Section("Scoring the leaves of a tree", runs, RESTRICTED, goals, body, RESTRICTED_PROFILE)
 
 
@@ -143,7 +157,7 @@ def graph(runs: list[Run]) -> Section:
         for setting in document["settings"]:
             what = f"{setting['probabilities']}, BLAS {kernels(document)}"
             goals.append(Goal(what, GRAPH_RATIO, setting["ratio"], "x"))
-        body.append(_settings(document, columns, fields))
+    body += _settings(runs, columns, fields)
     return Section("Scoring the labels of a graph", runs, GRAPH, goals, body, GRAPH_PROFILE)
 
 
@@ -155,9 +169,21 @@ def _graph(runs: list[Run]) -> str:
     return f"{graph_line(runs[0]['document']['graph'])}."
 
 
-def _settings(document: dict[str, Any], columns: list[str], fields: list[str]) -> str:
-    rows = [
-        [value if isinstance(value := setting[field], str) else number(value) for field in fields]
-        for setting in document["settings"]
-    ]
-    return f"BLAS kernels {kernels(document)} ({document['blas'][0]}):\n\n{table(columns, rows)}"
+def _settings(runs: list[Run], columns: list[str], fields: list[str]) -> list[str]:
+    documents = _documents(runs)
+    settings = [setting for document in documents for setting in document["settings"]]
+    more = [field for field in DISTINCT_COLUMNS if any(field in setting for setting in settings)]
+    columns = [*columns, *(DISTINCT_COLUMNS[field] for field in more)]
+    found = []
+    for document in documents:
+        rows = [
+            [*(_cell(setting[field]) for field in fields), *(number(setting.get(field)) for field in more)]
+            for setting in document["settings"]
+        ]
+        head = f"BLAS kernels {kernels(document)} ({document['blas'][0]}):"
+        found.append(f"{head}\n\n{table(columns, rows)}")
+    return [*found, paragraph(DISTINCT)] if more else found
+
+
+def _cell(value: float | str) -> str:
+    return value if isinstance(value, str) else number(value)

@@ -92,8 +92,10 @@ def graph_line(graph: dict[str, Any]) -> str:
     )
 
 
-def number(value: float) -> str:
-    """A figure as tables show it: thousands parted, no more decimals than it was kept with."""
+def number(value: float | None) -> str:
+    """A figure as tables show it: thousands parted, decimals as it was kept with; None is a dash."""
+    if value is None:
+        return "-"
     return f"{value:,}" if isinstance(value, int) or value % 1 else f"{int(value):,}"
 
 

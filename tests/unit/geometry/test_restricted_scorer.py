@@ -147,6 +147,51 @@ def test_scorers_agree_to_the_last_bit(lengths: str, weights: str) -> None:
             assert scorer.tied(rows[0]).tolist() == dense.tied(rows[0]).tolist()
 
 
+@pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.parametrize("weights", ["equal", "votes", "uniform", "peaked", "negative zeros"])
+def test_of_many_children_the_best_are_found(lengths: str, weights: str) -> None:
+    rng = np.random.default_rng(SEED)
+    for round_ in range(6):
+        n = int(rng.integers(60, 300))
+        hubs = rng.permutation(n)[: rng.integers(1, 5)]  # most labels are children of these
+        parent = [-1] + [
+            int(h) if h < i and rng.random() < 0.9 else int(rng.integers(0, i))
+            for i, h in enumerate(rng.choice(hubs, n - 1), start=1)
+        ]
+        allowed = None if round_ % 3 == 0 else rng.permutation(n)[: n // 2]
+        keys = Keys.from_strings([f"{i:04d}" for i in range(n)])
+        space = TreeSpace.from_arrays(keys, parent, drawn_lengths(lengths, n, rng), allowed)
+        observed = np.arange(n) if round_ % 2 else rng.permutation(n)[: rng.integers(20, n)]
+        rows = {
+            "equal": np.ones((4, len(observed))),
+            "votes": rng.integers(0, 3, (4, len(observed))) + 0.0,
+            "uniform": rng.random((4, len(observed))),
+            "peaked": rng.random((4, len(observed))) ** 30,
+            "negative zeros": np.where(rng.random((4, len(observed))) < 0.5, -0.0, 1.0),
+        }[weights]
+        dense = DenseScorer(space.distances(cols=observed))
+        for scorer in (RestrictedTreeScorer(space, observed, compiled=way) for way in (False, True)):
+            for top in (1, 2, 5, 30):
+                assert_same(scorer.score(rows, top), dense.score(rows, top))
+
+
+@pytest.mark.parametrize("lengths", ["unit", "any", "tenths"])
+@pytest.mark.parametrize("shape", ["shallow", "deep", "path"])
+def test_more_observed_labels_than_one_block_in_any_order(lengths: str, shape: str) -> None:
+    rng = np.random.default_rng(SEED)
+    n = 1_300  # plain sums are added in blocks of 1,024 columns where the columns are in preorder
+    least = {"shallow": np.zeros(n), "deep": np.arange(n) - 4, "path": np.arange(n) - 1}[shape]
+    parent = [-1] + [int(rng.integers(max(0, int(least[i])), i)) for i in range(1, n)]
+    keys = Keys.from_strings([f"{i:04d}" for i in range(n)])
+    space = TreeSpace.from_arrays(keys, parent, drawn_lengths(lengths, n, rng))
+    for observed in (np.argsort(space.tree.positions(np.arange(n))), rng.permutation(n)[:1_100]):
+        rows = (rng.random((3, len(observed))) ** 4).astype(np.float32)
+        dense = DenseScorer(space.distances(cols=observed))
+        everything = TreeScorer(space, observed, compiled=True)
+        assert_same(everything.score(rows), dense.score(rows))
+        assert_same(everything.score(rows, 7), dense.score(rows, 7))
+
+
 @pytest.mark.parametrize("rule", ["_ENTRIES_SEARCHED", "_ENTRIES_SUMMED"])
 def test_samples_with_weight_in_few_columns_are_scored_by_those(
     rule: str, monkeypatch: pytest.MonkeyPatch

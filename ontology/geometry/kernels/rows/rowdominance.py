@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.jit import compiled
 
-__all__ = ["RIVAL", "TIED_ONLY", "dominance", "tying_faces"]
+__all__ = ["RIVAL", "TIED_ONLY", "chains", "dominance", "gates", "tying_faces"]
 
 RIVAL, TIED_ONLY, BEATEN = 0, 1, 2
 
@@ -57,6 +57,43 @@ def dominance(rows: NDArray[Any], lifted: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 @compiled
+def gates(
+    rows: NDArray[Any], lifted: NDArray[Any], rivals: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return a rival that bounds each row, or the row itself if none does, and where it is strictly smaller.
+
+    Of the rivals that are smaller than the row in every column, the one with the largest sum is returned; if
+    there are none, the one with the largest sum of all rivals that bound the row. As in `dominance`, rivals
+    are taken from `lifted`.
+    """
+    # rows, lifted: (n, K), distinct, in ascending order of their sums; rivals: ascending indices
+    # -> (n,), (n,). A row only has rivals with smaller sums, which stand before it.
+    # O(n * n_rivals) comparisons.
+    n, n_columns = rows.shape
+    gate = np.arange(n)
+    strict = np.zeros(n, dtype=np.bool_)
+    n_before = 0
+    for y in range(n):
+        if n_before < len(rivals) and rivals[n_before] == y:
+            n_before += 1
+            continue
+        for at in range(n_before - 1, -1, -1):
+            s = rivals[at]
+            below, strictly = True, True
+            for i in range(n_columns):
+                if lifted[s, i] > rows[y, i]:
+                    below = False
+                    break
+                if lifted[s, i] == rows[y, i]:
+                    strictly = False
+            if below and (strictly or gate[y] == y):
+                gate[y], strict[y] = s, strictly
+                if strictly:
+                    break
+    return gate, strict
+
+
+@compiled
 def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.bool_]:
     """Return, for each row, which columns may have weight if the row is to be best."""
     # rows: (n, K), lifted_rivals: (m, K) -> (n, K).
@@ -87,3 +124,41 @@ def tying_faces(rows: NDArray[Any], lifted_rivals: NDArray[Any]) -> NDArray[np.b
                     n_left -= n_smaller
                     changed = True
     return faces
+
+
+@compiled
+def chains(rows: NDArray[Any], lifted_rivals: NDArray[Any], most: int) -> NDArray[np.int64]:
+    """Return, for each row, rivals that together remove all columns, in the order of `tying_faces`.
+
+    A row gets -1 in the first place if there are no such rivals, or more than `most`. Otherwise its last
+    rival fills the places that are left.
+    """
+    # rows: (n, K), lifted_rivals: (m, K) -> (n, most). O(n * m) comparisons per round.
+    n, n_columns = rows.shape
+    found = np.full((n, most), -1)
+    for y in range(n):
+        face = np.ones(n_columns, dtype=np.bool_)
+        n_left, n_links = n_columns, 0
+        changed = True
+        while changed and n_left and n_links < most:
+            changed = False
+            for s in range(len(lifted_rivals)):
+                below, n_smaller = True, 0
+                for i in range(n_columns):
+                    if face[i]:
+                        if lifted_rivals[s, i] > rows[y, i]:
+                            below = False
+                            break
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            n_smaller += 1
+                if below and n_smaller and n_links < most:
+                    for i in range(n_columns):
+                        if lifted_rivals[s, i] < rows[y, i]:
+                            face[i] = False
+                    n_left -= n_smaller
+                    found[y, n_links:] = s
+                    n_links += 1
+                    changed = True
+        if n_left:
+            found[y, :] = -1
+    return found

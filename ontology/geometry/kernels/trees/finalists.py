@@ -15,34 +15,24 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.geometry.kernels.heap import pop, push
 from labelgrove.ontology.geometry.kernels.jit import compiled
-from labelgrove.ontology.geometry.kernels.lanes import (
-    add,
-    any_negative,
-    fetch,
-    gather,
-    lesser,
-    load,
-    multiply,
-    store,
-    zeros,
+from labelgrove.ontology.geometry.kernels.trees.lowestvertex import Descent, descend
+from labelgrove.ontology.geometry.kernels.trees.runningsums import (
+    CLEAR,
+    REFUSED,
+    ROWS,
+    STRIDE,
+    before,
+    read_rows,
+    sum_rows,
 )
 
-__all__ = [
-    "EDGE",
-    "LIMB",
-    "NODE",
-    "STRANDS",
-    "VERTEX",
-    "Tables",
-    "find_finalists",
-]
+__all__ = ["EDGE", "VERTEX", "Tables", "find_finalists"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Records = NDArray[np.void]
 
-STRANDS = 16
-_AHEAD = 2  # number of rows between reading and prefetching
+_FEW = 8  # up to so many edges are looked at one by one
 
 
 def _record(floats: str, integers: str) -> np.dtype[np.void]:
@@ -53,37 +43,22 @@ def _record(floats: str, integers: str) -> np.dtype[np.void]:
     )
 
 
-NODE = _record("depth", "begin end chain_last")
-"""A node of the skeleton: its depth, the range of its limbs and the last vertex of its chain."""
+VERTEX = _record("depth length nearest above through", "parent low high begin end group group_end")
+"""A vertex of the hull, the edge to its parent, its edges downwards and the groups that hang on it.
 
-LIMB = _record("length", "low high node chain_first chain_last")
-"""The path from a node of the skeleton to a node below it, and the vertices of the hull on this path."""
-
-VERTEX = _record("depth length nearest above", "parent low high begin end group group_end")
-"""A vertex of the hull, the edge to its parent, its edges downwards and the groups that hang on it."""
+`through` is the distance to the nearest label that hangs on a hull vertex below it.
+"""
 
 EDGE = _record("length below", "low high vertex")
 """The edge from a vertex of the hull to a vertex below it."""
 
 
 class Tables(NamedTuple):
-    """The arrays that a search reads: the tree, its observed labels and its groups of labels.
+    """The arrays that a search reads beside those of the descent: the hull and the groups of labels on it.
 
-    `Skeleton`, `Hull` and `Hanging` explain the fields that are not explained here.
-
-    The observed labels, in preorder, are cut into 16 *strands* of equal length. `order` contains the columns
-    of the labels and `label_depth` their depths; label i of each strand s is at index ``16 i + s`` of both.
-    So the running sums of all strands are computed side by side. To fill the strands, at least one entry of 0
-    is added to both arrays after the last label; `end` is the index of the first added entry. The fields
-    `low` and `high` of `LIMB`, `VERTEX` and `EDGE` are indices of this kind too.
+    `Hull` and `Hanging` explain the fields that are not explained here.
     """
 
-    order: NDArray[np.uint32]
-    label_depth: Floats
-    end: int
-    node: Records
-    limb: Records
-    chain_depth: Floats
     vertex: Records
     edge: Records
     height: Floats
@@ -91,122 +66,9 @@ class Tables(NamedTuple):
 
 
 @compiled
-def _run(
-    row: NDArray[Any],
-    order: NDArray[np.uint32],
-    depth: Floats,
-    weight: Floats,
-    moment: Floats,
-    weight_before: Floats,
-    moment_before: Floats,
-) -> bool:
-    # row (n_observed,) -> weight and moment of the labels before each label in its strand, and before each
-    # strand; returns whether an entry is negative. With plain loops instead of lanes and prefetching, the
-    # search took 1.0 to 1.2 times as long for 100 observed labels, 1.7 to 2.0 times for 1,000
-    w0 = zeros()
-    w1 = zeros()
-    q0 = zeros()
-    q1 = zeros()
-    least = zeros()
-    for at in range(0, len(order), 16):
-        store(weight, at, w0)
-        store(weight, at + 8, w1)
-        store(moment, at, q0)
-        store(moment, at + 8, q1)
-        x0 = gather(row, order, at)
-        x1 = gather(row, order, at + 8)
-        least = lesser(lesser(x0, x1), least)
-        w0 = add(w0, x0)
-        w1 = add(w1, x1)
-        q0 = add(q0, multiply(x0, load(depth, at)))
-        q1 = add(q1, multiply(x1, load(depth, at + 8)))
-    store(weight_before, 0, w0)
-    store(weight_before, 8, w1)
-    store(moment_before, 0, q0)
-    store(moment_before, 8, q1)
-    w = 0.0
-    q = 0.0
-    for strand in range(16):
-        next_w = w + weight_before[strand]
-        next_q = q + moment_before[strand]
-        weight_before[strand] = w
-        moment_before[strand] = q
-        w = next_w
-        q = next_q
-    return bool(any_negative(least))
-
-
-@compiled
-def _before(
-    place: int, weight: Floats, moment: Floats, weight_before: Floats, moment_before: Floats
-) -> tuple[float, float]:
-    # weight and moment of the labels before the label at a place
-    strand = place & 15
-    return weight_before[strand] + weight[place], moment_before[strand] + moment[place]
-
-
-@compiled
-def _descend(
-    tables: Tables,
-    weight: Floats,
-    moment: Floats,
-    weight_before: Floats,
-    moment_before: Floats,
-    total: float,
-    total_moment: float,
-) -> tuple[int, float]:
-    # the lowest vertex of the hull and the moment about it; a few running sums for each skeleton node on the
-    # way
-    node = 0
-    about = total_moment
-    start_w = 0.0
-    start_q = 0.0
-    end_w = total
-    end_q = total_moment
-    while tables.node[node].begin < tables.node[node].end:
-        here = tables.node[node]
-        z = here.depth
-        half = 0.5 * ((end_q - start_q) - z * (end_w - start_w))
-        first = here.begin
-        last = here.end - 1
-        while first < last:
-            middle = (first + last + 1) >> 1
-            w, q = _before(tables.limb[middle].low, weight, moment, weight_before, moment_before)
-            if (q - start_q) - z * (w - start_w) > half:
-                last = middle - 1
-            else:
-                first = middle
-        limb = tables.limb[first]
-        start_w, start_q = _before(limb.low, weight, moment, weight_before, moment_before)
-        end_w, end_q = _before(limb.high, weight, moment, weight_before, moment_before)
-        share = end_w - start_w
-        pull = (end_q - start_q) - z * share
-        t = (2 * pull - about) / total
-        if t <= 0.0:
-            break
-        if t >= limb.length:
-            about += limb.length * (total - 2 * share)
-            node = limb.node
-            continue
-        low = limb.chain_first
-        high = limb.chain_last
-        while low < high:  # the first vertex of the chain at or below the lowest point
-            middle = (low + high) >> 1
-            if tables.chain_depth[middle] >= z + t:
-                high = middle
-            else:
-                low = middle + 1
-        vertex = low
-        upper = here.chain_last if low == limb.chain_first else low - 1
-        if tables.chain_depth[low] - (z + t) >= (z + t) - tables.chain_depth[upper]:
-            vertex = upper
-        return vertex, about + (tables.chain_depth[vertex] - z) * (total - 2 * share)
-    return tables.node[node].chain_last, about
-
-
-@compiled
 def find_finalists(
     rows: NDArray[Any],
+    descent: Descent,
     tables: Tables,
     margin: float,
     room: float,
@@ -218,46 +80,95 @@ def find_finalists(
 ) -> int:
     """Write the finalists of each row of weights, and the total weight of the row.
 
-    The finalists are written as pairs of a sample and a group of labels. Returns the number of pairs, or -1
-    if there is no room for them.
+    The finalists are written as pairs of a sample and a group of labels, sorted by sample. Returns the number
+    of pairs, or -1 if there is no room for them. The total of a row with a negative weight is NaN.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_observed), dtype=float32 or float64
+        Weights, C-contiguous.
+    descent, tables
+        Tables of the observed labels and of the labels that may be answers.
+    margin, room : float
+        The rounding error of F / W at height h is at most ``margin * h^2 + room``.
+    top : int
+        Number of labels requested for each sample.
+    totals : tuple of float
+        Smallest and largest total weight that a row may have; other rows are not searched.
+    total : ndarray of shape (n_samples,)
+    pair_sample, pair_group : ndarray of int64
+        Where to write.
+
+    Notes
+    -----
+    O(n_observed) for each sample, and two running sums for each child of a vertex visited. Of many children,
+    only those that may lead to a finalist are looked at: a range of children is left out if a child with the
+    whole pull of the range, and the shortest way to a label, could not lead to one; otherwise it is halved.
     """
-    # rows (n_samples, n_observed), totals: smallest and largest allowed, total (n_samples,), pairs sorted by
-    # sample O(n_observed) for each sample, and two running sums for each child of a vertex visited
-    n_hull = len(tables.vertex)
-    weight = np.empty(len(tables.order))
-    moment = np.empty(len(tables.order))
-    weight_before = np.empty(16)
-    moment_before = np.empty(16)
-    vertex = np.empty(n_hull, np.int64)  # every pushed vertex, by number
-    before = np.empty(n_hull, np.int64)
-    value = np.empty(n_hull)
-    mean = np.empty(n_hull)
-    keys = np.empty(n_hull)  # a heap of them, lowest bound first
-    items = np.empty(n_hull, np.int64)
-    visited = np.empty(n_hull, np.int64)
+    n_samples, n_observed = rows.shape
+    columns, depth = descent.columns, descent.depth
+    n_full = n_observed // STRIDE * STRIDE
+    flat = rows.reshape(-1)
+    n_rows = min(ROWS, n_samples)
+    rest = np.zeros((n_rows, STRIDE), rows.dtype)
+    gathered = len(columns) > 0
+    step = n_full if gathered else n_observed
+    held = np.empty(n_rows * n_full if gathered else 0, rows.dtype)
+    data = held if gathered else flat
+    weight = np.empty((n_rows, n_full // 32 + 8))
+    moment = np.empty((n_rows, n_full // 32 + 8))
+    sums = np.empty((n_rows, 2))
+    mark = np.empty(n_rows, np.int64)
+    place = np.empty(n_rows, np.int64)
+    about = np.empty(n_rows)
+    most = 3 * len(tables.vertex)
+    vertex = np.empty(
+        most, np.int64
+    )  # of every pushed item: a vertex to visit, or the parent of a range of edges
+    came_from = np.empty(most, np.int64)
+    begin_of = np.empty(most, np.int64)  # the range of edges; empty for a vertex to visit
+    end_of = np.empty(most, np.int64)
+    value = np.empty(most)
+    mean = np.empty(most)
+    keys = np.empty(most)  # a heap of them, lowest bound first
+    items = np.empty(most, np.int64)
+    visited = np.empty(len(tables.vertex), np.int64)
     pool = np.empty(top + 2)  # a heap of negated upper bounds of the lowest groups, enough for `top` labels
     pool_count = np.empty(top + 2, np.int64)
     n_pairs = 0
-    n_observed = rows.shape[1]
-    flat = rows.reshape(-1)
-    for sample in range(len(rows)):
-        for i in range(0, n_observed, 16):  # columns are in any order, which no processor predicts
-            fetch(flat, (sample + _AHEAD) * n_observed + i)
-        negative = _run(
-            rows[sample], tables.order, tables.label_depth, weight, moment, weight_before, moment_before
-        )
-        w, q = _before(tables.end, weight, moment, weight_before, moment_before)
-        if negative:
-            w = np.nan
-        total[sample] = w
-        if not (w >= totals[0] and w <= totals[1]):  # the caller refuses the row
+    for sample in range(n_samples):
+        r = sample % ROWS
+        if r == 0:
+            end = min(sample + ROWS, n_samples)
+            first = 0 if gathered else sample * n_observed
+            marks = mark[: end - sample]
+            read_rows(rows, sample, end, columns, held, rest)
+            sum_rows(data, first, step, rest, depth, weight, moment, totals, sums, marks)
+            for i in range(len(marks)):
+                w = sums[i, 0]
+                if marks[i] == REFUSED and w >= totals[0] and w <= totals[1]:
+                    if rows[sample + i].min() >= 0:  # the sign of a negative zero is no fault
+                        marks[i] = CLEAR
+                    else:
+                        sums[i, 0] = np.nan
+            descend(
+                data, first, step, rest, depth, weight, moment, sums,
+                descent.node, descent.node_depth, descent.chain_depth, 0.0, 0.0, place, marks, about,
+            )  # fmt: skip
+        total[sample] = sums[r, 0]
+        if mark[r] == REFUSED:  # the caller refuses the row
             continue
-        v, about = _descend(tables, weight, moment, weight_before, moment_before, w, q)
+        data_of = (data, rest)
+        start = (first + r * step, r * STRIDE - n_full)
+        at = r * weight.shape[1]
+        w = sums[r, 0]
         unit = 1 / w
-        vertex[0] = v
-        before[0] = -1
+        vertex[0] = place[r]
+        came_from[0] = -1
+        begin_of[0] = 0
+        end_of[0] = 0
         value[0] = 0.0
-        mean[0] = max(about * unit, 0.0)
+        mean[0] = max(about[r] * unit, 0.0)
         n_pushed = 1
         keys[0] = -np.inf
         items[0] = 0
@@ -270,70 +181,111 @@ def find_finalists(
             item = items[0]
             pop(keys, items, n_open)
             n_open -= 1
-            visited[n_visited] = item
-            n_visited += 1
             v = vertex[item]
             here = tables.vertex[v]
             f = value[item]
             s = mean[item]
-            if top == 1:
-                r = here.nearest
-                bound = min(bound, f + r * (2 * s + r * (1 + margin)) + room)
-            else:
-                for g in range(here.group, here.group_end):
-                    h = tables.height[g]
-                    upper = f + h * (2 * s + h * (1 + margin)) + room
-                    if upper >= bound:
-                        break
-                    push(pool, pool_count, n_pool, -upper, tables.first[g + 1] - tables.first[g])
-                    n_held += tables.first[g + 1] - tables.first[g]
-                    n_pool += 1
-                    while n_held - pool_count[0] >= top:
-                        n_held -= pool_count[0]
-                        pop(pool, pool_count, n_pool)
-                        n_pool -= 1
-                    if n_held >= top:
-                        bound = -pool[0]
             z = here.depth
-            up = here.parent
-            if v > 0 and up != before[item] and here.above < np.inf:
-                w0, q0 = _before(here.low, weight, moment, weight_before, moment_before)
-                w1, q1 = _before(here.high, weight, moment, weight_before, moment_before)
-                share = (w1 - w0) * unit
-                slope = 4 * ((q1 - q0) * unit - z * share) - 2 * s
-                length = here.length
-                f_up = f + length * (slope + length)
-                r = here.above
-                s_up = max(s - length * (1 - 2 * share), 0.0)
-                if top == 1:  # the nearest label on this path is not above this
-                    bound = min(bound, f_up + r * (2 * s_up + r * (1 + margin)) + room)
-                key = f_up + r * (max(slope + 2 * length, 0.0) + r * (1 - margin)) - room
-                if key <= bound:
-                    vertex[n_pushed] = up
-                    before[n_pushed] = v
-                    value[n_pushed] = f_up
-                    mean[n_pushed] = s_up
-                    push(keys, items, n_open, key, n_pushed)
-                    n_pushed += 1
-                    n_open += 1
-            for e in range(here.begin, here.end):
+            e0 = begin_of[item]
+            e1 = end_of[item]
+            if e0 == e1:
+                visited[n_visited] = item
+                n_visited += 1
+                if top == 1:
+                    h = here.nearest
+                    bound = min(bound, f + h * (2 * s + h * (1 + margin)) + room)
+                else:
+                    for g in range(here.group, here.group_end):
+                        h = tables.height[g]
+                        upper = f + h * (2 * s + h * (1 + margin)) + room
+                        if upper >= bound:
+                            break
+                        push(pool, pool_count, n_pool, -upper, tables.first[g + 1] - tables.first[g])
+                        n_held += tables.first[g + 1] - tables.first[g]
+                        n_pool += 1
+                        while n_held - pool_count[0] >= top:
+                            n_held -= pool_count[0]
+                            pop(pool, pool_count, n_pool)
+                            n_pool -= 1
+                        if n_held >= top:
+                            bound = -pool[0]
+                up = here.parent
+                if v > 0 and up != came_from[item] and here.above < np.inf:
+                    w0, q0 = before(here.low, n_full, data_of, start, depth, weight, moment, at)
+                    w1, q1 = before(here.high, n_full, data_of, start, depth, weight, moment, at)
+                    share = (w1 - w0) * unit
+                    slope = 4 * ((q1 - q0) * unit - z * share) - 2 * s
+                    length = here.length
+                    f_up = f + length * (slope + length)
+                    h = here.above
+                    s_up = max(s - length * (1 - 2 * share), 0.0)
+                    if top == 1:  # the nearest label on this path is not above this
+                        bound = min(bound, f_up + h * (2 * s_up + h * (1 + margin)) + room)
+                    key = f_up + h * (max(slope + 2 * length, 0.0) + h * (1 - margin)) - room
+                    if key <= bound:
+                        vertex[n_pushed] = up
+                        came_from[n_pushed] = v
+                        begin_of[n_pushed] = 0
+                        end_of[n_pushed] = 0
+                        value[n_pushed] = f_up
+                        mean[n_pushed] = s_up
+                        push(keys, items, n_open, key, n_pushed)
+                        n_pushed += 1
+                        n_open += 1
+                e0 = np.int64(here.begin)
+                e1 = np.int64(here.end)
+            if e0 == e1 or here.through == np.inf:
+                continue
+            w0, q0 = before(tables.edge[e0].low, n_full, data_of, start, depth, weight, moment, at)
+            if e1 - e0 > _FEW:
+                h = here.through
+                middle = (e0 + e1) >> 1
+                for stop in (middle, e1):
+                    w1, q1 = before(
+                        tables.edge[stop - 1].high, n_full, data_of, start, depth, weight, moment, at
+                    )
+                    slope = 2 * s - 4 * ((q1 - q0) * unit - z * ((w1 - w0) * unit))
+                    if came_from[item] >= 0:
+                        slope = max(slope, 0.0)  # F never falls on the way from the lowest vertex
+                    key = -np.inf
+                    if slope + 2 * h >= 0:  # else a label farther away may be better
+                        key = f + h * (slope + h * (1 - margin)) - room
+                    if key <= bound:
+                        vertex[n_pushed] = v
+                        came_from[n_pushed] = came_from[item]
+                        begin_of[n_pushed] = e0
+                        end_of[n_pushed] = stop
+                        value[n_pushed] = f
+                        mean[n_pushed] = s
+                        push(keys, items, n_open, key, n_pushed)
+                        n_pushed += 1
+                        n_open += 1
+                    e0 = stop
+                    w0 = w1
+                    q0 = q1
+                continue
+            for e in range(e0, e1):
                 edge = tables.edge[e]
-                if edge.vertex == before[item] or edge.below == np.inf:
+                w1, q1 = before(edge.high, n_full, data_of, start, depth, weight, moment, at)
+                share = (w1 - w0) * unit
+                pull = (q1 - q0) * unit - z * share
+                w0 = w1  # the labels of each edge follow those of the one before
+                q0 = q1
+                if edge.vertex == came_from[item] or edge.below == np.inf:
                     continue
                 length = edge.length
-                r = edge.below
-                w0, q0 = _before(edge.low, weight, moment, weight_before, moment_before)
-                w1, q1 = _before(edge.high, weight, moment, weight_before, moment_before)
-                share = (w1 - w0) * unit
-                slope = 2 * s - 4 * ((q1 - q0) * unit - z * share)
+                h = edge.below
+                slope = 2 * s - 4 * pull
                 f_down = f + length * (slope + length)
                 s_down = max(s + length * (1 - 2 * share), 0.0)
                 if top == 1:
-                    bound = min(bound, f_down + r * (2 * s_down + r * (1 + margin)) + room)
-                key = f_down + r * (max(slope + 2 * length, 0.0) + r * (1 - margin)) - room
+                    bound = min(bound, f_down + h * (2 * s_down + h * (1 + margin)) + room)
+                key = f_down + h * (max(slope + 2 * length, 0.0) + h * (1 - margin)) - room
                 if key <= bound:
                     vertex[n_pushed] = edge.vertex
-                    before[n_pushed] = v
+                    came_from[n_pushed] = v
+                    begin_of[n_pushed] = 0
+                    end_of[n_pushed] = 0
                     value[n_pushed] = f_down
                     mean[n_pushed] = s_down
                     push(keys, items, n_open, key, n_pushed)

@@ -82,8 +82,3 @@ class Observed:
             above = self.tree.parent[: self.ascending[-1] + 1]
             turn[apart] = np.minimum.reduceat(above, self.ascending[apart] + 1)
         return turn
-
-    @cached_property
-    def gap(self) -> NDArray[np.float64]:
-        """Depth in the tree of each of the common ancestors in `turn`; shape (n_observed - 1,)."""
-        return self.tree.depth_at(self.turn)

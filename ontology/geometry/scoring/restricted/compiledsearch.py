@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.kernels.rows.ranking import rank_groups
 from labelgrove.ontology.geometry.kernels.trees import finalists
+from labelgrove.ontology.geometry.kernels.trees.lowestvertex import Descent
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
-from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.compileddescent import compiled_descent
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import GroupSums
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.ranking import Finalists, Ranked
 from labelgrove.ontology.geometry.scoring.restricted.hanging import Hanging
@@ -33,22 +34,13 @@ class _Prepared:
     Attributes
     ----------
     tables : Tables
-    depth, meet : ndarray of shape (n_groups,)
-        `depth`: the depth of each group's labels in the tree. `meet`: the depth of the vertex where the path
-        from these labels to the hull turns downwards.
-    low, high : ndarray of shape (n_groups,), dtype=int32
-        Observed labels are numbered in preorder. Those at or below the hull vertex of group g are
-        ``low[g], ..., high[g] - 1``.
-    column : ndarray of shape (n_observed,), dtype=uint32
-        Column of each observed label, in preorder.
+    sums : GroupSums
+        The plain sums at the groups of labels.
     """
 
+    descent: Descent
     tables: finalists.Tables
-    depth: NDArray[np.float64]
-    meet: NDArray[np.float64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    column: NDArray[np.uint32]
+    sums: GroupSums
 
     @classmethod
     def of(cls, observed: Observed, hanging: Hanging) -> _Prepared:
@@ -58,12 +50,9 @@ class _Prepared:
             hull = observed.hull
             on = np.repeat(np.arange(len(hull.vertex)), np.diff(hanging.begin))
             known = hanging.prepared["compiled"] = cls(
+                compiled_descent(observed),
                 _tables(observed, hanging),
-                observed.tree.depth_at(hanging.position),
-                observed.tree.depth_at(hanging.turn),
-                hull.low[on].astype(np.int32),
-                hull.high[on].astype(np.int32),
-                observed.by_preorder.astype(np.uint32),
+                GroupSums(observed, hanging.position, on, hanging.turn),
             )
         return known
 
@@ -93,9 +82,8 @@ class CompiledBatch:
         WeightError
             For rows that break the rule of `check_weights`.
         """
-        found, total = _searched(
-            self._rows, self._observed, _Prepared.of(self._observed, hanging).tables, top
-        )
+        known = _Prepared.of(self._observed, hanging)
+        found, total = _searched(self._rows, self._observed, known.descent, known.tables, top)
         if found is not None and not _fair(total):
             refuse_bad_rows(self._given, total, self._first)
         return found
@@ -104,26 +92,7 @@ class CompiledBatch:
         self, hanging: Hanging, sample: NDArray[np.int64], group: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Return the plain sum of each (sample, group) pair, measuring each group's distances once."""
-        observed, total = self._observed, np.empty(len(group))
-        known, by = _Prepared.of(observed, hanging), np.argsort(group, kind="stable")
-        if observed.tree.n_parts > 1:
-            sums_of_positions(observed, self._rows, sample, hanging.position[group], by, total)
-            return total
-        sums_of_groups(
-            self._rows,
-            sample,
-            group,
-            by,
-            known.depth,
-            known.meet,
-            known.low,
-            known.high,
-            observed.label_depth,
-            observed.gap,
-            known.column,
-            total,
-        )
-        return total
+        return _Prepared.of(self._observed, hanging).sums.at(self._rows, sample, group)
 
 
 class SearchDecision(Decision):
@@ -145,9 +114,9 @@ class SearchDecision(Decision):
 
     def __init__(self, observed: Observed, hanging: Hanging, order: NDArray[np.int64] | None) -> None:
         self._observed = observed
-        self._tables = _Prepared.of(observed, hanging).tables
-        if order is not None:
-            self._tables = self._tables._replace(order=order.astype(np.uint32)[self._tables.order])
+        known = _Prepared.of(observed, hanging)
+        self._descent = known.descent if order is None else compiled_descent(observed, order)
+        self._tables = known.tables
         self._label = hanging.label[hanging.first[:-1]].astype(np.int64)
 
     def find(self, rows: NDArray[Any], error: float) -> Found | None:
@@ -159,7 +128,7 @@ class SearchDecision(Decision):
         step = max(1, _BATCH_ENTRIES // rows.shape[1])
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            found, total = _searched(part, self._observed, self._tables, 1, error)
+            found, total = _searched(part, self._observed, self._descent, self._tables, 1, error)
             if found is None or not _fair(total):
                 return None
             sample, group = found
@@ -182,7 +151,12 @@ def ranked(hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
 
 
 def _searched(
-    rows: NDArray[Any], observed: Observed, tables: finalists.Tables, top: int, error: float = 0.0
+    rows: NDArray[Any],
+    observed: Observed,
+    descent: Descent,
+    tables: finalists.Tables,
+    top: int,
+    error: float = 0.0,
 ) -> tuple[Pairs | None, NDArray[np.float64]]:
     """Return the finalists of the rows (None: too many for memory) and the total weight of each row.
 
@@ -194,7 +168,16 @@ def _searched(
     while True:
         sample, group = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
         found = finalists.find_finalists(
-            rows, tables, margin, margin * observed.skeleton.reach**2, top, _SEARCHED, total, sample, group
+            rows,
+            descent,
+            tables,
+            margin,
+            margin * observed.skeleton.reach**2,
+            top,
+            _SEARCHED,
+            total,
+            sample,
+            group,
         )
         if found >= 0:
             return (sample[:found], group[:found]), total
@@ -209,46 +192,22 @@ def _fair(total: NDArray[np.float64]) -> bool:
 
 
 def _tables(observed: Observed, hanging: Hanging) -> finalists.Tables:
-    skeleton, hull = observed.skeleton, observed.hull
-    n_observed = len(observed.at)
-    length = n_observed // finalists.STRANDS + 1
-    place = np.arange(length * finalists.STRANDS)  # of each label in preorder, and of the padding
-    place = place % length * finalists.STRANDS + place // length
-    order = np.zeros(len(place), dtype=np.uint32)
-    order[place[:n_observed]] = observed.by_preorder
-    label_depth = np.zeros(len(place))
-    label_depth[place[:n_observed]] = skeleton.label_depth
-    child, edge_to = skeleton.child, hull.child
+    hull = observed.hull
+    edge_to = hull.child
+    below, length = hanging.below[edge_to], hull.depth[edge_to] - hull.depth[hull.parent[edge_to]]
+    through = np.full(len(hull.vertex), np.inf)
+    np.minimum.at(through, hull.parent[edge_to], length + below)
     return finalists.Tables(
-        order=order,
-        label_depth=label_depth,
-        end=int(place[n_observed]),
-        node=_records(
-            finalists.NODE,
-            depth=skeleton.depth,
-            begin=skeleton.begin[:-1],
-            end=skeleton.begin[1:],
-            chain_last=skeleton.chain_last,
-        ),
-        limb=_records(
-            finalists.LIMB,
-            length=skeleton.length[child],
-            low=place[skeleton.low[child]],
-            high=place[skeleton.high[child]],
-            node=child,
-            chain_first=skeleton.chain_first[child],
-            chain_last=skeleton.chain_last[child],
-        ),
-        chain_depth=hull.depth,
         vertex=_records(
             finalists.VERTEX,
             depth=hull.depth,
             length=hull.depth - hull.depth[hull.parent],
             nearest=hanging.nearest,
             above=hanging.above,
+            through=through,
             parent=hull.parent,
-            low=place[hull.low],
-            high=place[hull.high],
+            low=hull.low,
+            high=hull.high,
             begin=hull.begin[:-1],
             end=hull.begin[1:],
             group=hanging.begin[:-1],
@@ -256,10 +215,10 @@ def _tables(observed: Observed, hanging: Hanging) -> finalists.Tables:
         ),
         edge=_records(
             finalists.EDGE,
-            length=hull.depth[edge_to] - hull.depth[hull.parent[edge_to]],
-            below=hanging.below[edge_to],
-            low=place[hull.low[edge_to]],
-            high=place[hull.high[edge_to]],
+            length=length,
+            below=below,
+            low=hull.low[edge_to],
+            high=hull.high[edge_to],
             vertex=edge_to,
         ),
         height=hanging.height,

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.geometry.kernels.rows.plainsums import sums_of_groups
 from labelgrove.ontology.geometry.kernels.trees.lowestvertex import (
     CLEAR,
     CROWDED,
     REFUSED,
-    STRIDE,
     find_lowest,
 )
 from labelgrove.ontology.geometry.scoring.decision import Decision, Found
-from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import sums_of_positions
+from labelgrove.ontology.geometry.scoring.observedtree.compileddescent import compiled_descent
+from labelgrove.ontology.geometry.scoring.observedtree.compiledsums import GroupSums
 from labelgrove.ontology.geometry.scoring.observedtree.observedlabels import Observed
 from labelgrove.ontology.geometry.scoring.tree.treebatch import Lowest, tie_slack
 from labelgrove.ontology.geometry.ties import SURE_TOTALS
@@ -40,28 +40,19 @@ class CompiledTree:
     def __init__(
         self, observed: Observed, nearest: NDArray[np.float64], order: NDArray[np.int64] | None = None
     ) -> None:
-        skeleton, n_observed = observed.skeleton, len(observed.at)
-        columns = observed.by_preorder if order is None else order[observed.by_preorder]
-        if (columns == np.arange(n_observed)).all():
-            columns = columns[:0]
-        depth = np.zeros((n_observed // STRIDE + 1) * STRIDE)
-        depth[:n_observed] = skeleton.label_depth
-        by = np.concatenate([[0], skeleton.child])  # the root, then children, with siblings adjacent
-        node = np.empty((len(by), 6), dtype=np.int32)
-        node[:, 0], node[:, 1] = skeleton.low[by], skeleton.high[by]
-        node[:, 2], node[:, 3] = skeleton.begin[by] + 1, skeleton.begin[by + 1] + 1
-        node[:, 4], node[:, 5] = skeleton.chain_first[by], skeleton.chain_last[by]
-        self._reach = skeleton.reach
+        self._observed, self._reach = observed, observed.skeleton.reach
         self._tables = (
-            columns.astype(np.uint32),
-            depth,
-            node,
-            skeleton.depth[by],
-            skeleton.chain_depth,
+            *compiled_descent(observed, order),
             nearest,
             tie_slack(observed),
             SURE_TOTALS,
         )
+
+    @cached_property
+    def sums(self) -> GroupSums:
+        """The plain sums at the vertices of ``Skeleton.chain``, each of which is a group."""
+        chain = self._observed.skeleton.chain
+        return GroupSums(self._observed, chain, np.arange(len(chain)), chain)
 
     def lowest(
         self, rows: NDArray[Any], error: float = 0.0
@@ -136,25 +127,5 @@ class CompiledTreeBatch:
 
         By default ``sample[i]`` is i.
         """
-        observed, total = self._observed, np.empty(len(place))
         sample = np.arange(len(place)) if sample is None else sample
-        by = np.argsort(place, kind="stable")
-        if observed.tree.n_parts > 1:
-            sums_of_positions(observed, self._rows, sample, observed.skeleton.chain[place], by, total)
-            return total
-        depth = observed.tree.depth_at(observed.skeleton.chain)  # where the paths to all labels turn
-        sums_of_groups(
-            self._rows,
-            sample,
-            place,
-            by,
-            depth,
-            depth,
-            observed.hull.low.astype(np.int32),
-            observed.hull.high.astype(np.int32),
-            observed.label_depth,
-            observed.gap,
-            observed.by_preorder.astype(np.uint32),
-            total,
-        )
-        return total
+        return self._search.sums.at(self._rows, sample, place)
