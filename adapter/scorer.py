@@ -235,6 +235,39 @@ class Adapter:
         """Exponent of the distances."""
         return self._state.beta
 
+    # ---- preparation -------------------------------------------------------------------------------
+
+    def warm(self, k: int = 1) -> Self:
+        """Prepare for requests, so that the first one takes no longer than the others; return the adapter.
+
+        This loads the compiled search, which takes half a second, and compiles it if no earlier process has:
+        some seconds, once for each installation (``grove warm`` does so when an image is built). Without a
+        call of this method the adapter begins with numpy alone, which gives the same answers, and loads the
+        compiled search in the background once that is worth it. A call never waits for a compiler.
+
+        Parameters
+        ----------
+        k : int, default=1
+            The largest number of labels that `top_k` will be asked for; 1 prepares `predict` and `top_k` of
+            one label.
+
+        Raises
+        ------
+        InputError
+            If `k` is not between 1 and the number of labels.
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+        >>> Adapter.from_graph(graph, ["oak", "elm"]).warm(k=3).predict([0.5, 0.5])
+        ['tree']
+        """
+        state = self._state
+        for top in {1, k}:
+            state.scorer.warm(top)
+        state.every.decision(state.order)
+        return self
+
     # ---- answers -----------------------------------------------------------------------------------
 
     def predict(self, P: Outputs, *, candidates: Candidates | None = None, threads: int = 1) -> list[str]:

@@ -25,7 +25,6 @@ from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, 
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups
-from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.ties import check_beta
 from labelgrove.ontology.keys import Keys, Texts
 
@@ -69,15 +68,13 @@ class CandidateSet:
     def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
         """Return the compiled search that decides rows, or None.
 
-        None is returned if the scorer has no compiled search, or if it has not yet scored enough rows to
-        make loading the search worthwhile (see `ontology.geometry.scoring.compilation`).
+        None is returned if the scorer has no compiled search, or if its search is not loaded yet (see
+        `ontology.geometry.scoring.compilation`).
 
         The search takes rows with columns in the order of the model, and finds indices among the candidates.
         `order` is the attribute `order` of the state that this set belongs to.
         """
-        if self._decision is None and isinstance(
-            self.scorer, TreeScorer | RestrictedTreeScorer | GraphScorer
-        ):
+        if self._decision is None:
             self._decision = self.scorer.decision(order)
         return self._decision
 

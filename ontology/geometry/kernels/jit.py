@@ -1,17 +1,26 @@
-"""compiled: a decorator like numba's njit, with a cache on disk if its folder is writable."""
+"""compiled: a decorator like numba's njit, with a cache on disk that works in read-only folders as well."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite
+import numba
 from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps, loads
+from numba.misc.appdirs import AppDirs
 
-__all__ = ["compiled", "compiled_fused", "compiled_sum"]
+from labelgrove.ontology.geometry.kernels.codefiles import CodeFiles
+
+__all__ = ["CODE_FILES", "CodeMissingError", "compiled", "compiled_fused", "compiled_sum", "loading_only"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -24,59 +33,77 @@ def _digest_of_sources() -> str:
     return hashed.hexdigest()[:12]
 
 
+def _folders() -> Iterator[Path]:
+    """Yield the folders where numba keeps compiled code: the one set for it, that of bytecode, the user's."""
+    chosen = cast(Any, numba.config).CACHE_DIR
+    if chosen:
+        yield Path(chosen) / "labelgrove"
+    yield Path(__file__).parent / "__pycache__"
+    yield Path(AppDirs(appname="numba", appauthor=False).user_cache_dir) / "labelgrove"
+
+
+CODE_FILES = CodeFiles(list(_folders()))
+"""Where compiled code is kept."""
+
 _SOURCES = _digest_of_sources()
-_DIGEST_BYTES = hashlib.sha256().digest_size
+_MADE_BY = (_SOURCES, numba.__version__, llvmlite.__version__, sys.implementation.cache_tag)
 
 
-class _FileEach(IndexDataCacheFile):
+class CodeMissingError(Exception):
+    """A kernel would have to be compiled, inside of `loading_only`."""
+
+
+_allowed = threading.local()
+
+
+@contextmanager
+def loading_only() -> Iterator[None]:
+    """Within this context, a call of a kernel in this thread raises `CodeMissingError` before it compiles."""
+    _allowed.to_compile = False
+    try:
+        yield
+    finally:
+        _allowed.to_compile = True
+
+
+class _Cache(NullCache):
     """A cache of compiled code with one file for each signature of a kernel, and without an index file.
 
-    The name of each file contains a digest of the signature; the file itself contains the signature and the
-    code.
+    The name of each file contains a digest of the signature, the processor, the versions and all sources of
+    the kernels; the file itself contains all of these too, before the code.
 
     This replaces numba's own cache, which numbers its files and maps signatures to numbers in an index. With
     numba's cache, two processes that compile different signatures at the same time may take the same number.
     The index of one process may then point to the code of the other. That code was compiled for other types,
     and may read integers as floating-point numbers. Without an index, no process can read the code of another
-    signature.
-
-    Each file ends with the sha256 of what precedes it, which unpickling ignores. Without it, a damaged file
-    would be run as machine code.
+    signature. numba's cache also ignores folders that cannot be written to, and notices changes only in the
+    file that contains a kernel, but kernels inline functions from other files.
     """
 
-    def _name_of(self, key: object) -> str:
-        digest = hashlib.sha256(repr((self._version, key)).encode()).hexdigest()
-        return f"{Path(self._index_name).stem}.{digest[:16]}.nbc"
-
-    def save(self, key: object, data: object) -> None:
-        self._save_data(self._name_of(key), (self._version, key, data))
-
-    def load(self, key: object) -> object:
-        try:
-            version, found, data = self._load_data(self._name_of(key))
-        except Exception:  # missing, damaged, or cut short by a power failure: compile again
-            return None
-        return data if (version, found) == (self._version, key) else None
-
-    def _dump(self, obj: object) -> bytes:
-        content: bytes = super()._dump(obj)
-        return content + hashlib.sha256(content).digest()
-
-    def _load_data(self, name: str) -> Any:
-        content = Path(self._data_path(name)).read_bytes()
-        if hashlib.sha256(content[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
-            raise ValueError(f"{name}: damaged")
-        return super()._load_data(name)
-
-
-class _Cache(FunctionCache):
     def __init__(self, kernel: Callable[..., Any]) -> None:
-        super().__init__(kernel)
-        self._cache_file = _FileEach(self.cache_path, self._impl.filename_base, source_stamp=None)
+        self._name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
 
-    def save_overload(self, sig: object, data: object) -> None:
-        with suppress(OSError):  # for instance no space left: the next process compiles again
-            super().save_overload(sig, data)
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        key = self._key(sig, target_context.codegen())
+        content = CODE_FILES.load(self._file(key))
+        if content is not None:
+            found, code = loads(content)
+            if found == key:
+                return CompileResult._rebuild(target_context, *code)  # noqa: SLF001  (as numba's cache does)
+        if not getattr(_allowed, "to_compile", True):
+            raise CodeMissingError(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        key = self._key(sig, data.codegen)
+        CODE_FILES.save(self._file(key), dumps((key, data._reduce())))  # noqa: SLF001
+
+    def _key(self, sig: Any, codegen: Any) -> tuple[object, ...]:
+        return self._name, repr(sig), codegen.magic_tuple(), _MADE_BY
+
+    def _file(self, key: tuple[object, ...]) -> str:
+        return f"{self._name}-{_SOURCES}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
 
 def compiled(kernel: Kernel) -> Kernel:
@@ -84,10 +111,8 @@ def compiled(kernel: Kernel) -> Kernel:
 
     The compiled code releases the interpreter lock, and divides by zero as numpy does, without an error.
 
-    numba's cache notices changes only in the file that contains a kernel, but kernels inline functions from
-    other files of this folder. So the name of each kernel contains a digest of the whole folder. The cache
-    looks up this name, so it never returns code that was compiled from other sources. If no cache folder is
-    writable, for instance in an image mounted read-only, each process compiles the kernel once.
+    The code is kept in `CODE_FILES`. It is found again for the same sources of all kernels, the same versions
+    and the same processor. If no folder can be written to, each process compiles the kernel once.
     """
     return _compiled(kernel, fastmath=False)
 
@@ -110,8 +135,6 @@ def compiled_fused(kernel: Kernel) -> Kernel:
 
 
 def _compiled(kernel: Kernel, *, fastmath: bool | set[str]) -> Kernel:
-    kernel.__qualname__ = f"{kernel.__qualname__}_{_SOURCES}"
     dispatcher: Any = njit(nogil=True, error_model="numpy", fastmath=fastmath)(kernel)
-    with suppress(RuntimeError):  # no folder to write to
-        dispatcher._cache = _Cache(kernel)
+    dispatcher._cache = _Cache(kernel)
     return cast(Kernel, dispatcher)

@@ -1,64 +1,72 @@
-"""Compilation: a class that decides when a scorer uses compiled loops.
+"""Compilation: decides when a scorer uses compiled loops.
 
-Compiled loops need numba and take a while to load.
+Compiled loops need numba and take a while to load, so a scorer begins without them.
 """
 
 from __future__ import annotations
 
-import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 from typing import Any
 
 from labelgrove.ontology.errors import MissingExtraError
+from labelgrove.ontology.geometry.scoring.kernelloading import is_loaded, load, load_in_background
 
 __all__ = ["Compilation"]
 
-# in rows of up to 1,024 columns
-_WORTH_COMPILING = 1 << 14
-_COLUMNS_OF_A_ROW = 1 << 10
-_ROWS_OF_A_CALL = 50  # as many rows as take as long as an empty call
+_WORTH_LOADING = 0.5  # seconds: about as long as loading takes
+_NOT_TIMED = nullcontext()
 
 
 class Compilation:
-    """Counts the rows of weights that a scorer has scored, to load a compiled module once it is worth it.
+    """Adds up the time that a scorer has spent without a compiled module, to load it once it is worth it.
 
     Parameters
     ----------
     module : str
         Full name of a module that imports numba.
+    rehearsal : str
+        Name of the rehearsal (see `ontology.geometry.rehearsals`) that calls all kernels of the module.
     wanted : bool or None
-        Whether to use the module. None: if numba is installed, use the module as soon as the process has
-        loaded numba, or this scorer has scored about 16,000 rows of up to a thousand columns (fewer if the
-        rows are wider). Loading numba earlier would take longer than scoring these rows without it.
-    n_columns : int
-        Number of weights in a row.
+        Whether to use the module. None: use it as soon as this process has loaded its kernels. They are
+        loaded in the background once scoring without them has taken half a second.
     """
 
-    def __init__(self, module: str, wanted: bool | None, n_columns: int) -> None:
-        self._name, self._wanted = module, wanted
-        self._work_of_a_row = max(1.0, n_columns / _COLUMNS_OF_A_ROW)
-        self._work = 0.0
+    def __init__(self, module: str, rehearsal: str, wanted: bool | None) -> None:
+        self._name, self._rehearsal, self._wanted = module, rehearsal, wanted
+        self._module: Any = None
+        self._spent = 0.0
 
-    def module(self, n_rows: int) -> Any:
-        """Count the next `n_rows` rows; return the module, or None if they should be scored without it.
+    def module(self) -> Any:
+        """Return the module, or None if the scorer should go on without it.
 
         Raises
         ------
         MissingExtraError
             If `wanted` is True and numba is not installed.
         """
-        if n_rows:
-            self._work += n_rows * self._work_of_a_row + _ROWS_OF_A_CALL
-        wanted = self._wanted
-        if wanted is None:
-            wanted = "numba" in sys.modules or self._work > _WORTH_COMPILING
-        if not wanted:
-            return None
+        if self._module is None and (self._wanted or (self._wanted is None and is_loaded(self._rehearsal))):
+            self._module = import_module(self._name)
+        return self._module
+
+    def warm(self) -> None:
+        """Load or compile the kernels now; do nothing if `wanted` is False or numba is not installed."""
+        if self._wanted is not False:
+            with suppress(MissingExtraError):
+                load(self._rehearsal)
+
+    def timed(self) -> AbstractContextManager[object]:
+        """Return a context that counts the time spent in it as work that the module would do faster."""
+        return _NOT_TIMED if self._module is not None or self._wanted is False else self._counting()
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        began = time.thread_time()
         try:
-            import_module("numba")
-        except ImportError:
-            if self._wanted:
-                raise MissingExtraError.of("numba", "science", "a compiled search") from None
-            self._wanted = False
-            return None
-        return import_module(self._name)
+            yield
+        finally:
+            self._spent += time.thread_time() - began
+            if self._spent > _WORTH_LOADING:
+                load_in_background(self._rehearsal)

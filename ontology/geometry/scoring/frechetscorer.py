@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry.arguments import index_array, whole_number
+from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.ties import FrechetResult, shaped_weights
 
 __all__ = ["Scorer"]
@@ -63,6 +64,34 @@ class Scorer(ABC):
         if len(given) != 1:
             raise WeightError(f"weights: {len(given)} rows given; give one row to list its tied labels")
         return self.tied_row(given)
+
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return a search that finds the same labels as `score` and takes rows of unchecked weights.
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_observed,), dtype=int64, optional
+            For each observed label, its column in the rows of weights; by default the columns are in the
+            order of the observed labels, as for `score`.
+
+        Returns
+        -------
+        decision : Decision, or None
+            None if this scorer has no compiled search, or has not loaded it yet.
+        """
+        return None
+
+    def warm(self, top: int = 1) -> None:
+        """Prepare all that requests for `top` labels need; load the compiled search, if there is one.
+
+        If the code of the search is in no folder, it is compiled. Without numba, only the rest is prepared.
+
+        Raises
+        ------
+        InputError
+            If `top` is not between 1 and the number of labels.
+        """
+        self.score(np.ones(self.n_observed), top)
 
     @abstractmethod
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:

@@ -359,7 +359,7 @@ def test_blocks_and_floods_of_ties_change_nothing(compiled: bool, monkeypatch: p
 
 def test_few_rows_are_scored_without_a_reduction(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphscorer, "_WORTH_REDUCING", 10)
-    scorer = GraphScorer(np.array([[0, 2], [1, 1], [1, 1], [2, 0]], dtype=np.uint8))
+    scorer = GraphScorer(np.array([[0, 2], [1, 1], [1, 1], [2, 0]], dtype=np.uint8), compiled=False)
     few = scorer.score(np.ones((6, 2)))
     assert scorer.decision(None) is None
     assert "_tree" not in vars(scorer)

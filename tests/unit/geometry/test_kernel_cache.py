@@ -23,9 +23,13 @@ FILES = (
     "ontology/geometry/__init__.py",
     "ontology/geometry/__init__.pyi",
     "ontology/geometry/kernels/__init__.py",
+    "ontology/geometry/kernels/codefiles.py",
     "ontology/geometry/kernels/jit.py",
     "ontology/geometry/kernels/rows/__init__.py",
     "ontology/lazynames.py",
+    "ontology/store/__init__.py",
+    "ontology/store/posix.py",
+    "ontology/store/wholefile.py",
 )
 INNER = """
 from labelgrove.ontology.geometry.kernels.jit import compiled

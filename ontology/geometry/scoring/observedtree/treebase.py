@@ -32,12 +32,14 @@ class OnTree(Scorer):
         counts twice.
     compiled : bool, optional
         Whether to search with numba; the answers are the same without it. By default, the scorer
-        uses numba, if it is installed, as soon as the process has loaded numba or the scorer has done enough
-        work to make loading numba worthwhile.
+        uses numba, if it is installed, as soon as the process has loaded the compiled search, which happens
+        in the background once it is worth it (see `Compilation`).
     """
 
     compiled_module: ClassVar[str]
     """Full name of the module with the compiled search."""
+    rehearsal: ClassVar[str]
+    """Name of the rehearsal (see `ontology.geometry.rehearsals`) that calls all kernels of this search."""
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
         refuse_other_than(TreeSpace, "space", space, "or let make_scorer pick the scorer")
@@ -48,28 +50,21 @@ class OnTree(Scorer):
         self.n_observed, self.n_labels = len(self._points), space.n_labels
         self._observed = Observed.of(space.tree, space.tree.positions(self._points))
         self._compiled = compiled
-        self._compilation = Compilation(self.compiled_module, compiled, self.n_observed)
+        self._compilation = Compilation(self.compiled_module, self.rehearsal, compiled)
 
     def variance(self, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the Fréchet variance of every allowed label, measuring one block of distances at a time."""
         return DenseScorer(RowsOnDemand(self._space, self._points)).variance(weights)
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
-        """Return a search that finds the same labels as `score` and takes rows of unchecked weights.
-
-        Parameters
-        ----------
-        order : ndarray of shape (n_observed,), dtype=int64, optional
-            For each observed label, its column in the rows of weights; by default the columns are in the
-            order of the observed labels, as for `score`.
-
-        Returns
-        -------
-        decision : Decision, or None
-            None if this scorer does not use the compiled search, or does not use it yet.
-        """
-        module = self._compilation.module(0)
+        """Return the compiled search, or None if it is not used yet; see `Scorer.decision`."""
+        module = self._compilation.module()
         return None if module is None else self._decision(module, order)
+
+    def warm(self, top: int = 1) -> None:
+        """Prepare all that requests for `top` labels need; see `Scorer.warm`."""
+        self._compilation.warm()
+        super().warm(top)
 
     @abstractmethod
     def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:

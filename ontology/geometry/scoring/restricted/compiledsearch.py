@@ -72,7 +72,7 @@ class CompiledBatch:
     def __init__(self, observed: Observed, given: NDArray[Any], first: int) -> None:
         self._observed, self._given, self._first = observed, given, first
         dtype = given.dtype if given.dtype in (np.float32, np.float64) else np.dtype(np.float64)
-        self._rows = np.ascontiguousarray(given, dtype=dtype)
+        self._rows = np.require(given, dtype, ["C", "A", "W"])
 
     def finalists(self, hanging: Hanging, top: int) -> Pairs | None:
         """Return the same finalists as `numpysearch.find_finalists`.

@@ -69,6 +69,7 @@ class RestrictedTreeScorer(OnTree):
     """
 
     compiled_module = "labelgrove.ontology.geometry.scoring.restricted.compiledsearch"
+    rehearsal = "restricted_search"
 
     def score_rows(
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
@@ -118,8 +119,9 @@ class RestrictedTreeScorer(OnTree):
 
         Error messages number the rows from `first`.
         """
-        batch = self._batch(rows, first)
-        pairs = batch.finalists(hanging, top)
+        with self._compilation.timed():
+            batch = self._batch(rows, first)
+            pairs = batch.finalists(hanging, top)
         if pairs is None:
             return None
         if len(pairs[0]) * self.n_observed >= _ENTRIES_SUMMED * self._space.n_points:
@@ -145,14 +147,14 @@ class RestrictedTreeScorer(OnTree):
         return scorer, rows[:, listed]
 
     def _ranked(self, hanging: Hanging, finalists: Finalists, top: int) -> Ranked:
-        compiled = self._compilation.module(0)
+        compiled = self._compilation.module()
         if compiled is None:
             return ranked_groups(hanging.first, hanging.label, finalists, top)
         ranked: Ranked = compiled.ranked(hanging, finalists, top)
         return ranked
 
     def _batch(self, given: NDArray[Any], first: int) -> Batch:
-        compiled = self._compilation.module(len(given))
+        compiled = self._compilation.module()
         if compiled is None:
             return NumpyBatch(self._observed, given, first)
         batch: Batch = compiled.CompiledBatch(self._observed, given, first)

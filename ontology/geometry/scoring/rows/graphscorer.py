@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from labelgrove.ontology.geometry.scoring.background import Background
 from labelgrove.ontology.geometry.scoring.compilation import Compilation
 from labelgrove.ontology.geometry.scoring.decision import Decision
 from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer
@@ -47,16 +48,15 @@ class GraphScorer(Scorer):
         The groups of these rows, if they were made before; see `rowgroups.group_rows`.
     compiled : bool, optional
         Whether to search with numba; the answers are the same without it. By default, the scorer
-        uses numba, if it is installed, as soon as the process has loaded numba or the scorer has done enough
-        work to make loading numba worthwhile.
+        uses numba, if it is installed, as soon as the process has loaded the compiled search, which happens
+        in the background once it is worth it (see `Compilation`).
 
     Notes
     -----
-    Without `groups`, a `DenseScorer` scores the first few hundred rows of weights; after that, the rows of
-    distances are grouped once, which takes a few passes over `distances`. The groups need memory for a
-    seventh of the distinct rows. Without numba, a request for several labels (`top`)
-    skips a row of distances only if it equals another row. A request with candidates reads the distances of
-    every candidate.
+    Without `groups`, a `DenseScorer` scores the rows of weights at first. After a few hundred, the rows of
+    distances are grouped, which takes a few passes over `distances`: in the background, unless `compiled` is
+    given. The groups need memory for a seventh of the distinct rows. Without numba, a request for several labels (`top`) skips a row of
+    distances only if it equals another row. A request with candidates reads the distances of every candidate.
 
     Examples
     --------
@@ -71,8 +71,12 @@ class GraphScorer(Scorer):
         self._dense = DenseScorer(distances)
         self.n_observed, self.n_labels = self._dense.n_observed, self._dense.n_labels
         self._compilation = Compilation(
-            "labelgrove.ontology.geometry.scoring.rows.compiledrows", compiled, self.n_observed
+            "labelgrove.ontology.geometry.scoring.rows.compiledrows",
+            f"row_search:{distances.dtype.name}",
+            compiled,
         )
+        self._groups_in_background = compiled is None
+        self._grouping = Background(self.group, "group rows of distances")
         self._n_rows = 0
 
     def score_rows(
@@ -103,30 +107,39 @@ class GraphScorer(Scorer):
         """Return the Fréchet variance of every label; shape (n_samples, n_labels), dtype=float64."""
         return self._dense.variance(weights)
 
-    def warm(self) -> None:
-        """Group the rows now, if they are not grouped yet."""
-        self._n_rows += _WORTH_REDUCING
-        self._tree  # noqa: B018
+    def group(self) -> RowGroups:
+        """Return the groups of the rows, and use them from now on; they are made now if they are missing."""
+        if self._groups is None:
+            self._groups = group_rows(np.ascontiguousarray(self._distances))
+        return self._groups
 
-    def decision(self, order: NDArray[np.int64] | None) -> Decision | None:
-        """Return the compiled search that decides rows, or None; see `Compilation` for when it is loaded.
+    def warm(self, top: int = 1) -> None:
+        """Prepare all that requests for `top` labels need; see `Scorer.warm`."""
+        self.group()
+        if self._tree.fits:
+            self._compilation.warm()
+        super().warm(top)
 
-        It takes rows whose columns `order` describes: ``order[i]`` is the column of observed label i.
-        """
+    def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
+        """Return the compiled search, or None if it is not used yet; see `Scorer.decision`."""
         if not self._is_grouped or not self._tree.fits:
             return None
-        compiled = self._compilation.module(0)
+        compiled = self._compilation.module()
         return None if compiled is None else compiled.RowDecision(self._tree, order)
 
     @property
     def _is_grouped(self) -> bool:
-        """Whether the rows are grouped, or it is worthwhile to group them."""
-        return self._groups is not None or self._n_rows >= _WORTH_REDUCING
+        """Whether the rows are grouped; grouping begins once it is worthwhile."""
+        if self._groups is None and self._n_rows >= _WORTH_REDUCING:
+            if self._groups_in_background:
+                self._grouping.start()
+            else:
+                self.group()
+        return self._groups is not None
 
     @cached_property
     def _tree(self) -> RowTree:
-        distances = np.ascontiguousarray(self._distances)
-        return RowTree(distances, group_rows(distances) if self._groups is None else self._groups)
+        return RowTree(np.ascontiguousarray(self._distances), self.group())
 
     @cached_property
     def _distinct(self) -> DenseScorer:
@@ -136,14 +149,16 @@ class GraphScorer(Scorer):
     def _decided(self, given: NDArray[Any], top: int) -> Iterator[tuple[slice, Finalists]]:
         """Yield the samples (a slice) of each batch and its finalists, which are classes of equal rows."""
         tree, distinct = self._tree, self._distinct
-        compiled = self._compilation.module(len(given)) if tree.fits else None
+        compiled = self._compilation.module() if tree.fits else None
         wanted = min(top, distinct.n_labels)
 
         def find(of: slice) -> Finalists | None:
             rows = given[of]
             if compiled is None or rows.dtype not in (np.float32, np.float64):
                 rows = rows.astype(np.float64)
-            rows = np.ascontiguousarray(rows)
+            rows = np.require(
+                rows, requirements=["C", "A", "W"]
+            )  # the types for which the loops are compiled
             with np.errstate(over="ignore", invalid="ignore"):
                 total = rows.sum(axis=1, dtype=np.float64)
             refuse_bad_rows(given[of], total, of.start)

@@ -65,6 +65,7 @@ class TreeScorer(OnTree):
     """
 
     compiled_module = "labelgrove.ontology.geometry.scoring.tree.compiledtree"
+    rehearsal = "tree_search"
 
     def __init__(self, space: TreeSpace, observed: ArrayLike, *, compiled: bool | None = None) -> None:
         super().__init__(space, observed, compiled=compiled)
@@ -102,6 +103,10 @@ class TreeScorer(OnTree):
         total = batch.sums(found, np.zeros(len(found), dtype=np.int64))
         return np.sort(self._label[found[tied(total)]])
 
+    def warm(self, top: int = 1) -> None:
+        """Prepare all that requests for `top` labels need; see `Scorer.warm`."""
+        super().warm(top) if top == 1 else self._restricted.warm(top)
+
     def _decision(self, module: Any, order: NDArray[np.int64] | None) -> Decision:
         search = module.CompiledTree(self._observed, self._nearest, order)
         decision: Decision = module.TreeDecision(search, self._label)
@@ -133,7 +138,7 @@ class TreeScorer(OnTree):
 
     def _searched(self, given: NDArray[Any], first: int) -> tuple[TreeBatch, Lowest]:
         """Return the rows as a batch, and their best vertices; messages number the rows from `first`."""
-        module = self._compilation.module(len(given))
+        module = self._compilation.module()
         if module is not None:
             if self._search is None:
                 self._search = module.CompiledTree(self._observed, self._nearest)
@@ -141,8 +146,9 @@ class TreeScorer(OnTree):
             found = batch.lowest()
             if found is not None:
                 return batch, found
-        plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
-        return plain, plain.lowest()
+        with self._compilation.timed():
+            plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
+            return plain, plain.lowest()
 
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:

@@ -1,0 +1,115 @@
+"""CodeFiles: the folders in which compiled code is kept, and files in them that are whole or ignored."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from labelgrove.ontology.errors import PlatformError
+from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.wholefile import make_folder, write_whole
+
+__all__ = ["CodeFiles"]
+
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_LOCK = "labelgrove-compiling.lock"
+_LONGEST_WAIT = 300.0  # seconds, far more than all kernels together take
+
+
+class CodeFiles:
+    """Files of compiled code, in several folders.
+
+    A file is read from the first folder that has it, and written to the first folder that can be written
+    to. So code that was compiled while an image was built is used where the image is mounted read-only.
+
+    Code that is read is run. So a folder is used only if it belongs to this user or to root, and only if not
+    everybody can write to it; a relative path is not used, because what it names depends on where the
+    program was started. Each file ends with the sha256 of what precedes it, so that damaged code is never
+    run.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        The folders, which need not exist.
+
+    Attributes
+    ----------
+    not_kept : list of str
+        Names of the files that could not be kept in any folder.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders, self.not_kept = tuple(folders), list[str]()
+
+    def load(self, name: str) -> bytes | None:
+        """Return the content of a file, or None if no folder has it undamaged."""
+        for folder in self.folders:
+            with suppress(OSError):
+                if _is_trusted(folder):
+                    content = (folder / name).read_bytes()
+                    body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
+                    if hashlib.sha256(body).digest() == digest:
+                        return body
+        return None
+
+    def save(self, name: str, content: bytes) -> None:
+        """Write a file; if it cannot be kept in any folder, add its name to `not_kept`."""
+        whole = content + hashlib.sha256(content).digest()
+        for folder in self.folders:
+            with suppress(OSError):
+                if _is_writable(folder):
+                    write_whole(folder / name, [whole], rights=0o644)
+                    return
+        self.not_kept.append(name)
+
+    def writable(self) -> Path | None:
+        """Return the first folder that can be written to; it is created if it is missing."""
+        for folder in self.folders:
+            with suppress(OSError):
+                if _is_writable(folder):
+                    return folder
+        return None
+
+    @contextmanager
+    def one_at_a_time(self) -> Iterator[None]:
+        """Wait until no other process compiles for the folder that is written to; then keep others waiting.
+
+        Nobody waits where files cannot be locked, or longer than five minutes; several processes may then
+        compile the same code.
+        """
+        with ExitStack() as held:
+            with suppress(OSError, PlatformError):
+                self._wait_for_lock(held)
+            yield
+
+    def _wait_for_lock(self, held: ExitStack) -> None:
+        folder = self.writable()
+        if folder is None:
+            return
+        file = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT, 0o644)
+        held.callback(os.close, file)
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while not try_lock(file) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+def _is_writable(folder: Path) -> bool:
+    if not folder.is_absolute():
+        return False
+    make_folder(folder, rights=0o755)
+    return _is_trusted(folder) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Return whether what the folder contains may be run; raise OSError if the folder is missing."""
+    if not folder.is_absolute():
+        return False
+    about = folder.stat()
+    if not hasattr(os, "geteuid"):  # Windows, where the rights of a folder are lists
+        return True
+    return about.st_uid in (0, os.geteuid()) and not about.st_mode & stat.S_IWOTH
