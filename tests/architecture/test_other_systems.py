@@ -63,7 +63,9 @@ HOMES = {
     "fcntl": {"ontology/store/posix.py"},
     "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
     "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
+    "os.geteuid": {"ontology/geometry/kernels/codefiles.py"},
     "os.register_at_fork": {
+        "ontology/geometry/scoring/kernelloading.py",
         "ontology/graph/embedded/graphfile.py",
         "workers/app.py",
         "workers/running/metrics.py",

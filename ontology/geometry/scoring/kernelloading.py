@@ -128,8 +128,12 @@ def _end() -> None:
         pass
 
 
+def _wait_before_forks() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+        )
+
+
 atexit.register(_end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
-    )
+_wait_before_forks()

@@ -55,8 +55,9 @@ class GraphScorer(Scorer):
     -----
     Without `groups`, a `DenseScorer` scores the rows of weights at first. After a few hundred, the rows of
     distances are grouped, which takes a few passes over `distances`: in the background, unless `compiled` is
-    given. The groups need memory for a seventh of the distinct rows. Without numba, a request for several labels (`top`) skips a row of
-    distances only if it equals another row. A request with candidates reads the distances of every candidate.
+    given. The groups need memory for a seventh of the distinct rows. Without numba, a request for several
+    labels (`top`) skips a row of distances only if it equals another row. A request with candidates reads the
+    distances of every candidate.
 
     Examples
     --------
