@@ -138,6 +138,20 @@ def _own_environment(tmp_path: Path) -> Iterator[None]:
         yield
 
 
+# --- compiled loops -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def compiled_scoring() -> None:
+    """Load all kernels of scorers, which then answer by compiled loops from the first row."""
+    from labelgrove.ontology.geometry.rehearsals import REHEARSALS
+    from labelgrove.ontology.geometry.scoring.kernelloading import load
+
+    for rehearsal in REHEARSALS:
+        if rehearsal.partition(":")[0] in ("tree_search", "restricted_search", "row_search"):
+            load(rehearsal)
+
+
 # --- servers ------------------------------------------------------------------------------------------------
 
 

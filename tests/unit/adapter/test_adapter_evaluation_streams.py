@@ -60,7 +60,7 @@ def test_blocks_of_another_size_change_rounding_at_most(monkeypatch):
         assert other.difference.low == pytest.approx(one.difference.low, rel=1e-9)
 
 
-def test_memory_does_not_grow_with_the_rows_of_a_stream():
+def test_memory_does_not_grow_with_the_rows_of_a_stream(compiled_scoring):
     observed, P, truth = case(TREE, n=15_000, k=40)
     adapter = Adapter.from_graph(TREE, observed)
     blocks = np.split(P, 15)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import ml_dtypes
-import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -24,6 +23,8 @@ from labelgrove.ontology.errors import WeightError
 from labelgrove.ontology.geometry.scoring.compilation import Compilation
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS
 from labelgrove.ontology.labelgraph import LabelGraph
+
+pytestmark = pytest.mark.usefixtures("compiled_scoring")
 
 N_LABELS, N_OBSERVED = 120, 24
 MOST, LEAST = sys.float_info.max, 5e-324

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
-import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("compiled_scoring")]
 
 N_LABELS, N_OBSERVED, N_ROWS, AT_ONCE = 3_000, 120, 1_000_000, 20_000
 TOP = 5

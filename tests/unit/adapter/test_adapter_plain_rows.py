@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
-import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
 import scipy.sparse
@@ -16,6 +15,8 @@ from labelgrove.adapter import Adapter, Subtree, build_bundle
 from labelgrove.adapter.scorer import Adapter as ScoringAdapter
 from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
+
+pytestmark = pytest.mark.usefixtures("compiled_scoring")
 
 N_LABELS, N_OBSERVED = 900, 300
 

@@ -1,12 +1,13 @@
 """What an adapter holds for each label: little, and no more after every feature was asked for something."""
 
-import numba  # noqa: F401  (a process that has loaded it scores compiled from the first row)
 import numpy as np
 import pytest
 
 from labelgrove.adapter import Adapter, Subtree, build_bundle, open_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.benchmarks.bench_scoring_curves import held
+
+pytestmark = pytest.mark.usefixtures("compiled_scoring")
 
 N, K = 20_000, 20
 KEYS = [f"{i:05d}" for i in range(N)]
