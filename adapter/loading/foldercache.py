@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import mmap
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from labelgrove.adapter.loading.stamps import mark_used, settle
 from labelgrove.ontology.errors import ArtifactError, GroveError, PlatformError, ServiceError
 from labelgrove.ontology.store.artifacts import ArtifactStore
 from labelgrove.ontology.store.localfolder import LocalFolder
-from labelgrove.ontology.store.posix import try_lock
-from labelgrove.ontology.store.wholefile import make_folder, open_private
+from labelgrove.ontology.store.posix import locked
+from labelgrove.ontology.store.wholefile import make_folder
 
 __all__ = ["FOLDER_CAP", "FolderCache"]
 
@@ -32,7 +31,6 @@ The copies that were used least recently are deleted first.
 """
 
 _TURN_S = 120.0  # the turn only saves work: a frozen holder must not stop the others
-_POLL_S = 0.01
 
 
 class FolderCache:
@@ -124,17 +122,8 @@ class FolderCache:
         with contextlib.ExitStack() as stack:
             try:
                 make_folder(locks)
-                handle = stack.enter_context(open(locks / digest[:2], "ab", opener=open_private))
-                deadline = time.monotonic() + _TURN_S
-                while not _locked(handle.fileno()) and time.monotonic() < deadline:
-                    time.sleep(_POLL_S)
+                with contextlib.suppress(PlatformError):  # an artifact may be fetched more than once
+                    stack.enter_context(locked(locks / digest[:2], _TURN_S))
             except OSError as error:
                 warn_once(str(self.folder), f"{error}; an artifact may be fetched more than once")
             yield
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        return try_lock(descriptor)
-    except PlatformError:  # without a lock an artifact may be fetched more than once
-        return True

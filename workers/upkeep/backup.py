@@ -34,7 +34,7 @@ import labelgrove.workers.ledger.schema  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
 from labelgrove.ontology.sql.database import metadata, schema_state
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
-from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.posix import locked
 from labelgrove.ontology.store.wholefile import flush_to_disk, make_folder, sync_folder
 from labelgrove.ontology.versions.workspace import Workspace
 
@@ -403,11 +403,11 @@ def _check_apart(store: ArtifactStore, root: Path) -> None:
 def _locked(root: Path) -> Iterator[None]:
     """Mark the folder as one for backups, and keep it locked during the block."""
     make_folder(root)
-    held = sorted(path.name for path in root.iterdir())
-    if held and not {_LOCK, _MANIFEST} & set(held):
-        raise ConflictError(f"{root}: contains {held[0]!r} and is not a backup; name a new or empty folder")
-    with open(root / _LOCK, "ab") as lock:
-        if not try_lock(lock):
+    names = sorted(path.name for path in root.iterdir())
+    if names and not {_LOCK, _MANIFEST} & set(names):
+        raise ConflictError(f"{root}: contains {names[0]!r} and is not a backup; name a new or empty folder")
+    with locked(root / _LOCK, longest_s=0) as held:
+        if not held:
             raise ConflictError(f"{root}: another process is writing a backup there; wait for it")
         yield
 

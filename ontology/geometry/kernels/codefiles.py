@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from labelgrove.ontology.errors import PlatformError
-from labelgrove.ontology.store.posix import try_lock
+from labelgrove.ontology.store.posix import locked
 from labelgrove.ontology.store.wholefile import make_folder, write_whole
 
 __all__ = ["CodeFiles"]
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _LOCK = "labelgrove-compiling.lock"
-_LONGEST_WAIT = 300.0  # seconds, far more than all kernels together take
+_LONGEST_WAIT_S = 300.0  # far more than all kernels together take
 
 
 class CodeFiles:
@@ -39,12 +38,14 @@ class CodeFiles:
 
     Attributes
     ----------
+    used : set of Path
+        The folders that files were read from or written to.
     not_kept : list of str
         Names of the files that could not be kept in any folder.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders, self.not_kept = tuple(folders), list[str]()
+        self.folders, self.used, self.not_kept = tuple(folders), set[Path](), list[str]()
 
     def load(self, name: str) -> bytes | None:
         """Return the content of a file, or None if no folder has it undamaged."""
@@ -54,6 +55,7 @@ class CodeFiles:
                     content = (folder / name).read_bytes()
                     body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
                     if hashlib.sha256(body).digest() == digest:
+                        self.used.add(folder)
                         return body
         return None
 
@@ -64,6 +66,7 @@ class CodeFiles:
             with suppress(OSError):
                 if _is_writable(folder):
                     write_whole(folder / name, [whole], rights=0o644)
+                    self.used.add(folder)
                     return
         self.not_kept.append(name)
 
@@ -82,20 +85,12 @@ class CodeFiles:
         Nobody waits where files cannot be locked, or longer than five minutes; several processes may then
         compile the same code.
         """
-        with ExitStack() as held:
-            with suppress(OSError, PlatformError):
-                self._wait_for_lock(held)
-            yield
-
-    def _wait_for_lock(self, held: ExitStack) -> None:
         folder = self.writable()
-        if folder is None:
-            return
-        file = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT, 0o644)
-        held.callback(os.close, file)
-        deadline = time.monotonic() + _LONGEST_WAIT
-        while not try_lock(file) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        with ExitStack() as held:
+            if folder is not None:
+                with suppress(OSError, PlatformError):
+                    held.enter_context(locked(folder / _LOCK, _LONGEST_WAIT_S, rights=0o644))
+            yield
 
 
 def _is_writable(folder: Path) -> bool:
