@@ -6,7 +6,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,7 +20,7 @@ from numba.misc.appdirs import AppDirs
 
 from labelgrove.ontology.geometry.kernels.codefiles import CodeFiles
 
-__all__ = ["CODE_FILES", "CodeMissingError", "compiled", "compiled_fused", "compiled_sum", "loading_only"]
+__all__ = ["CODE_FILES", "CodeMissingError", "compiled", "compiled_fused", "compiled_sum", "compiling_if"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -50,20 +50,23 @@ _MADE_BY = (_SOURCES, numba.__version__, llvmlite.__version__, sys.implementatio
 
 
 class CodeMissingError(Exception):
-    """A kernel would have to be compiled, inside of `loading_only`."""
+    """A kernel would have to be compiled, and `compiling_if` does not allow it."""
 
 
-_allowed = threading.local()
+_thread = threading.local()
 
 
 @contextmanager
-def loading_only() -> Iterator[None]:
-    """Within this context, a call of a kernel in this thread raises `CodeMissingError` before it compiles."""
-    _allowed.to_compile = False
+def compiling_if(is_allowed: Callable[[], bool]) -> Iterator[None]:
+    """Within this context, a call of a kernel in this thread compiles it only if `is_allowed` returns True.
+
+    Otherwise `CodeMissingError` is raised. `is_allowed` is called before each kernel is compiled.
+    """
+    _thread.is_allowed = is_allowed
     try:
         yield
     finally:
-        _allowed.to_compile = True
+        del _thread.is_allowed
 
 
 class _Cache(NullCache):
@@ -81,17 +84,23 @@ class _Cache(NullCache):
     """
 
     def __init__(self, kernel: Callable[..., Any]) -> None:
-        self._name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
+        if kernel.__closure__:
+            raise TypeError(
+                f"{kernel.__qualname__}: uses variables of the function around it, and code of another value "
+                "of these would be loaded in its place; define the kernel in its module"
+            )
+        self._name = f"{kernel.__module__}.{kernel.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         key = self._key(sig, target_context.codegen())
         content = CODE_FILES.load(self._file(key))
         if content is not None:
-            found, code = loads(content)
-            if found == key:
-                return CompileResult._rebuild(target_context, *code)  # noqa: SLF001  (as numba's cache does)
-        if not getattr(_allowed, "to_compile", True):
+            with suppress(Exception):  # what cannot be read is compiled again, as numba does
+                found, code = loads(content)
+                if found == key:
+                    return CompileResult._rebuild(target_context, *code)  # noqa: SLF001  (as numba's cache does)
+        if not getattr(_thread, "is_allowed", lambda: True)():
             raise CodeMissingError(self._name)
         return None
 
@@ -103,7 +112,8 @@ class _Cache(NullCache):
         return self._name, repr(sig), codegen.magic_tuple(), _MADE_BY
 
     def _file(self, key: tuple[object, ...]) -> str:
-        return f"{self._name}-{_SOURCES}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        name = ".".join(self._name.split(".")[-2:])
+        return f"{name}-{_SOURCES}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
 
 def compiled(kernel: Kernel) -> Kernel:

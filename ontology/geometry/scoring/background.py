@@ -13,7 +13,7 @@ __all__ = ["Background"]
 class Background:
     """A function that runs at most once in each process, in a daemon thread.
 
-    A fault of the function gives a `RuntimeWarning`, as the thread has no caller who could handle it.
+    A fault of the function, or a thread that cannot be started, gives a `RuntimeWarning`.
 
     Parameters
     ----------
@@ -25,22 +25,30 @@ class Background:
 
     def __init__(self, function: Callable[[], object], purpose: str) -> None:
         self._function, self._purpose = function, purpose
-        self._process: int | None = None
+        self._started: dict[int, object] = {}
 
     def start(self) -> None:
         """Start the function, unless this process has started it before; return at once."""
-        process = os.getpid()  # a process that was forked has none of the threads of its parent
-        if self._process != process:
-            self._process = process
-            threading.Thread(target=self._run, name=f"labelgrove: {self._purpose}", daemon=True).start()
+        # A process that was forked has none of the threads of its parent. A lock could be held while the
+        # process forks, so one operation decides which thread comes first.
+        own = object()
+        if self._started.setdefault(os.getpid(), own) is own:
+            thread = threading.Thread(target=self._run, name=f"labelgrove: {self._purpose}", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads or memory: the caller must not fail
+                self._warn(error)
 
     def _run(self) -> None:
         try:
             self._function()
         except Exception as error:
-            warnings.warn(
-                f"labelgrove goes on without this, and answers more slowly: {self._purpose}: "
-                f"{type(error).__name__}: {error}",
-                RuntimeWarning,
-                stacklevel=1,
-            )
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        warnings.warn(
+            f"labelgrove goes on without this, and answers more slowly: {self._purpose}: "
+            f"{type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=1,
+        )

@@ -5,16 +5,19 @@ tiny inputs. So a rehearsal loads their code, or compiles the code that no folde
 
 In the background, a thread loads the code, and another process compiles it, because a thread that compiles
 keeps the interpreter lock for long. Only code that cannot be kept in any folder is compiled in the thread.
+Then a fork waits until all of it is compiled, and the end of the process until one kernel is.
 """
 
 from __future__ import annotations
 
 import atexit
+import logging  # noqa: F401  (it locks before forks too: see `_wait_before_forks`)
 import os
 import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -83,7 +86,7 @@ def _load_in_this_thread(rehearsal: str) -> None:
                 if _load_kept(rehearsal):
                     return
                 _compile_in_another_process(rehearsal)
-        _rehearse(rehearsal)
+        _rehearse_if(lambda: not _ending.is_set(), rehearsal)
 
 
 def _load_kept(rehearsal: str) -> bool:
@@ -91,13 +94,18 @@ def _load_kept(rehearsal: str) -> bool:
     with _loading:
         if _ending.is_set():
             return True
-        from labelgrove.ontology.geometry.kernels.jit import CodeMissingError, loading_only
+        return _rehearse_if(lambda: False, rehearsal)
 
-        try:
-            with loading_only():
-                _rehearse(rehearsal)
-        except CodeMissingError:
-            return False
+
+def _rehearse_if(may_compile: Callable[[], bool], rehearsal: str) -> bool:
+    """Rehearse, and compile only while `may_compile` returns True; return whether the kernels are loaded."""
+    from labelgrove.ontology.geometry.kernels.jit import CodeMissingError, compiling_if
+
+    try:
+        with compiling_if(may_compile):
+            _rehearse(rehearsal)
+    except CodeMissingError:
+        return False
     return True
 
 
@@ -113,13 +121,14 @@ def _compile_in_another_process(rehearsal: str) -> None:
     program = sys.executable or ""
     if getattr(sys, "frozen", False) or not re.match(r"python[\d.]*(\.exe)?$", Path(program).name, re.I):
         return  # a program with a Python inside, such as uWSGI, would start itself
-    subprocess.run(
-        [program, "-P", "-m", _REHEARSALS, rehearsal],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+    with suppress(OSError):  # the process cannot be started: this one compiles
+        subprocess.run(
+            [program, "-P", "-m", _REHEARSALS, rehearsal],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
 
 
 def _end() -> None:
@@ -129,6 +138,8 @@ def _end() -> None:
 
 
 def _wait_before_forks() -> None:
+    # What is registered last is called first. So logging, whose lock the modules of numba take when they are
+    # imported, must be registered before: a fork that holds its lock would wait for the import for ever.
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(
             before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release

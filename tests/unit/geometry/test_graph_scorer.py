@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +45,12 @@ def reduced_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(params=[True, False], ids=["compiled", "numpy"])
 def compiled(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
+
+
+def compiled_scorer(distances: NDArray[Any]) -> GraphScorer:
+    scorer = GraphScorer(distances, compiled=True)
+    scorer.group()
+    return scorer
 
 
 def assert_same(a: FrechetResult, b: FrechetResult) -> None:
@@ -251,7 +258,7 @@ def test_a_decision_names_the_labels_that_the_plain_sums_name(dtype: type) -> No
         distances = hub_distances(n, n_edges, n_observed).astype(dtype)
         if distances.dtype.kind == "f":
             distances *= dtype(0.1)
-        scorer = GraphScorer(distances, compiled=True)
+        scorer = compiled_scorer(distances)
         order = rng.permutation(n_observed)
         peaked = np.exp(5 * rng.standard_normal((90, n_observed)))
         for rows in (peaked, votes(90, n_observed, rng), np.eye(n_observed), peaked * 1e-140):
@@ -272,7 +279,7 @@ def test_a_decision_names_the_labels_that_the_plain_sums_name(dtype: type) -> No
 def test_inexact_weights_leave_open_what_they_cannot_decide(error: float) -> None:
     rng = np.random.default_rng(SEED)
     distances = hub_distances(900, 1200, 25)
-    decide = GraphScorer(distances, compiled=True).decision(None)
+    decide = compiled_scorer(distances).decision(None)
     assert decide is not None
     exact = np.exp(2 * rng.standard_normal((400, 25)))
     exact /= exact.sum(axis=1, keepdims=True)
@@ -301,7 +308,7 @@ def test_inexact_weights_leave_open_what_they_cannot_decide(error: float) -> Non
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1e-3, 1e200])
 def test_a_decision_leaves_rows_that_break_a_rule_to_the_checks(bad: float) -> None:
-    decide = answers_of(GraphScorer(hub_distances(40, 45, 3), compiled=True))
+    decide = answers_of(compiled_scorer(hub_distances(40, 45, 3)))
     assert decide(np.array([[1.0, 2.0, 3.0], [1.0, bad, 1.0]])) is None
     assert decide(np.zeros((1, 3))) is None
 
@@ -323,7 +330,8 @@ def test_each_scorer_groups_its_own_rows() -> None:
     one, other = (GraphScorer(hub_distances(n, n + 9, 9), compiled=True) for n in (200, 300))
     one.warm()
     assert "_tree" not in vars(other)
-    assert other.decision(None) is not None
+    assert other.decision(None) is None
+    other.warm()
     assert "_tree" in vars(other)
 
 

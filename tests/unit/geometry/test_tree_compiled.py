@@ -254,28 +254,6 @@ def test_rows_of_any_layout() -> None:
     assert_same(compiled.score(votes), plain.score(votes))
 
 
-def test_a_scorer_turns_to_compiled_loops_once_they_are_worth_it() -> None:
-    program = """
-import sys, threading
-import numpy as np
-from labelgrove.ontology.geometry import TreeSpace
-from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
-from labelgrove.ontology.keys import Keys
-scorer = TreeScorer(TreeSpace.from_arrays(Keys.from_strings("rabc"), [-1, 0, 0, 0]), [1, 2])
-def loading():
-    return [thread for thread in threading.enumerate() if thread.name.startswith("labelgrove")]
-assert scorer.score([3.0, 1.0]).index.tolist() == [0]
-assert scorer.decision() is None and not loading() and "numba" not in sys.modules
-while not loading() and scorer.decision() is None:
-    assert scorer.score(np.ones((20_000, 2))).index.tolist() == [0] * 20_000
-for thread in loading():
-    thread.join()
-assert scorer.decision() is not None
-assert scorer.score(np.ones((20_000, 2))).index.tolist() == [0] * 20_000
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 def test_without_numba_the_same_scorer_answers() -> None:
     program = """
 import sys

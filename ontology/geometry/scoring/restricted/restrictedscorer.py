@@ -78,12 +78,14 @@ class RestrictedTreeScorer(OnTree):
 
         If `candidates` is given, the call first groups these labels (see `Hanging`), in O(n_points) time.
         """
-        batches = self._decided(given, candidates, top)
-        return gathered(len(given), top, ((of, self._ranked(*found, top)) for of, found in batches))
+        with self._compilation.timed():
+            batches = self._decided(given, candidates, top)
+            return gathered(len(given), top, ((of, self._ranked(*found, top)) for of, found in batches))
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
-        ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
+        with self._compilation.timed():
+            ((_, (hanging, (_, group, total))),) = self._decided(given, None, 1)
         among = group[tied(total)]
         return np.sort(hanging.label[spans(hanging.first[among], hanging.count[among])]).astype(np.int64)
 
@@ -119,9 +121,8 @@ class RestrictedTreeScorer(OnTree):
 
         Error messages number the rows from `first`.
         """
-        with self._compilation.timed():
-            batch = self._batch(rows, first)
-            pairs = batch.finalists(hanging, top)
+        batch = self._batch(rows, first)
+        pairs = batch.finalists(hanging, top)
         if pairs is None:
             return None
         if len(pairs[0]) * self.n_observed >= _ENTRIES_SUMMED * self._space.n_points:

@@ -8,6 +8,7 @@ equal those of every other scorer to the last bit, including ties and their numb
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -84,21 +85,22 @@ class GraphScorer(Scorer):
         self, given: NDArray[Any], top: int, candidates: NDArray[np.int64] | None
     ) -> FrechetResult:
         """Return the result of `score`; the caller has checked everything but the values of the weights."""
-        self._n_rows += len(given)
-        if candidates is not None or not self._is_grouped:
+        self._count_rows(len(given))
+        if candidates is not None or self._groups is None:
             return self._dense.score_rows(given, top, candidates)
         first, label = self._tree.groups.first, self._tree.groups.label
-        batches = self._decided(given, top)
-        return gathered(
-            len(given), top, ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
-        )
+        with self._timed():
+            batches = self._decided(given, top)
+            results = ((of, ranked_groups(first, label, finalists, top)) for of, finalists in batches)
+            return gathered(len(given), top, results)
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
-        self._n_rows += 1
-        if not self._is_grouped:
+        self._count_rows(1)
+        if self._groups is None:
             return self._dense.tied_row(given)
-        ((_, (_, row, total)),) = self._decided(given, 1)
+        with self._timed():
+            ((_, (_, row, total)),) = self._decided(given, 1)
         among, groups = row[tied(total)], self._tree.groups
         first = groups.first
         label = groups.label[spans(first[among], first[among + 1] - first[among])]
@@ -123,20 +125,23 @@ class GraphScorer(Scorer):
 
     def decision(self, order: NDArray[np.int64] | None = None) -> Decision | None:
         """Return the compiled search, or None if it is not used yet; see `Scorer.decision`."""
-        if not self._is_grouped or not self._tree.fits:
+        if self._groups is None or not self._tree.fits:
             return None
         compiled = self._compilation.module()
         return None if compiled is None else compiled.RowDecision(self._tree, order)
 
-    @property
-    def _is_grouped(self) -> bool:
-        """Whether the rows are grouped; grouping begins once it is worthwhile."""
+    def _count_rows(self, n_rows: int) -> None:
+        """Count rows of weights, and begin to group the rows of distances once that is worthwhile."""
+        self._n_rows += n_rows
         if self._groups is None and self._n_rows >= _WORTH_REDUCING:
             if self._groups_in_background:
                 self._grouping.start()
             else:
                 self.group()
-        return self._groups is not None
+
+    def _timed(self) -> AbstractContextManager[object]:
+        """Return a context whose work the compiled search would do faster, if it can be used at all."""
+        return self._compilation.timed() if self._tree.fits else nullcontext()
 
     @cached_property
     def _tree(self) -> RowTree:
@@ -157,9 +162,8 @@ class GraphScorer(Scorer):
             rows = given[of]
             if compiled is None or rows.dtype not in (np.float32, np.float64):
                 rows = rows.astype(np.float64)
-            rows = np.require(
-                rows, requirements=["C", "A", "W"]
-            )  # the types for which the loops are compiled
+            # the types for which the loops are compiled
+            rows = np.require(rows, requirements=["C", "A", "W"])
             with np.errstate(over="ignore", invalid="ignore"):
                 total = rows.sum(axis=1, dtype=np.float64)
             refuse_bad_rows(given[of], total, of.start)

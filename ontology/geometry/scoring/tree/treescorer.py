@@ -89,13 +89,14 @@ class TreeScorer(OnTree):
         )
         step = max(1, _BATCH_ENTRIES // self.n_observed)
         for start in range(0, len(given), step):
-            of = slice(start, start + step)
-            self._score_batch(given, of, result)
+            with self._compilation.timed():
+                self._score_batch(given, slice(start, start + step), result)
         return result
 
     def tied_row(self, given: NDArray[Any]) -> NDArray[np.int64]:
         """Return the result of `tied` for one row; the caller has checked all but the values of the row."""
-        batch, (place, rival, crowded) = self._searched(given, 0)
+        with self._compilation.timed():
+            batch, (place, rival, crowded) = self._searched(given, 0)
         if crowded[0]:
             found, total = self._neighborhood(given[0], int(place[0]))
             return np.sort(self._space.tree.points(found[tied(total)]))
@@ -146,9 +147,8 @@ class TreeScorer(OnTree):
             found = batch.lowest()
             if found is not None:
                 return batch, found
-        with self._compilation.timed():
-            plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
-            return plain, plain.lowest()
+        plain = NumpyTreeBatch(self._observed, self._nearest, given, first)
+        return plain, plain.lowest()
 
     @cached_property
     def _nearest(self) -> NDArray[np.float64]:
