@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.adapter.answers.backoff import back_off
-from labelgrove.adapter.answers.batches import best, one_set, ranked, room_for_variances, variances
+from labelgrove.adapter.answers.batches import best, check_k, one_set, ranked, room_for_variances, variances
 from labelgrove.adapter.answers.candidates import Candidates, OneSet
 from labelgrove.adapter.answers.explanation import Explanation, explain
 from labelgrove.adapter.answers.labelsets import label_sets
@@ -243,7 +243,8 @@ class Adapter:
         This loads the compiled search, which takes half a second, and compiles it if no earlier process has:
         some seconds, once for each installation (``grove warm`` does so when an image is built). Without a
         call of this method the adapter begins with numpy alone, which gives the same answers, and loads the
-        compiled search in the background once that is worth it. A call never waits for a compiler.
+        compiled search in the background once that is worth it. A call never waits for a compiler, unless
+        the compiled code cannot be kept in any folder.
 
         Parameters
         ----------
@@ -263,7 +264,8 @@ class Adapter:
         ['tree']
         """
         state = self._state
-        for top in {1, k}:
+        check_k(k, state.bundle.n_labels, "labels")
+        for top in sorted({1, k}):
             state.scorer.warm(top)
         state.every.decision(state.order)
         return self

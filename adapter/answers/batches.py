@@ -26,7 +26,7 @@ from labelgrove.ontology.errors import InputError, WeightError
 from labelgrove.ontology.geometry import FrechetResult
 from labelgrove.ontology.geometry.scoring.ranking import ranked as best_of_pairs
 
-__all__ = ["best", "one_set", "ranked", "room_for_variances", "variances"]
+__all__ = ["best", "check_k", "one_set", "ranked", "room_for_variances", "variances"]
 
 _VALUES_AT_ONCE = 1 << 24
 _FEW = 256  # up to so many keys of a row are scored one by one, which is faster than a search
@@ -63,7 +63,7 @@ def ranked(
     if isinstance(asked, list):
         return _ranked_each(state, reader, rows, k, asked)
     among = state.every if asked is None else state.candidates(asked)
-    _check_k(k, among.n_labels, "labels" if asked is None else "candidates")
+    check_k(k, among.n_labels, "labels" if asked is None else "candidates")
     result = _room(len(rows), k)
     try:
         for start, weights in reader.unchecked(rows, state.order):
@@ -81,7 +81,7 @@ def _ranked_each(
 
     ``asked[i]`` is the set of row i; None means all labels.
     """
-    _check_k(k, state.bundle.n_labels, "labels")
+    check_k(k, state.bundle.n_labels, "labels")
     result = _room(len(rows), k)
     for start, chunk in reader.chunks(rows, state.order):
         same: dict[Chosen | None, list[int]] = {}
@@ -96,7 +96,7 @@ def _ranked_each(
             _write(result, start + at, _ranked_pairs(state, chunk[at], k, list(few.values()), start + at))
         for chosen, members in same.items():
             among = state.every if chosen is None else state.candidates(chosen)
-            _check_k(k, among.n_labels, f"candidates of row {start + members[0]}")
+            check_k(k, among.n_labels, f"candidates of row {start + members[0]}")
             at = np.array(members)
             _write(result, start + at, among.score(chunk[at], k))
     return result
@@ -121,7 +121,7 @@ def _ranked_pairs(
     sample, label = np.divmod(pairs, n)
     count = np.bincount(sample)
     least = int(count.argmin())
-    _check_k(k, int(count[least]), f"candidates of row {number[least]}")
+    check_k(k, int(count[least]), f"candidates of row {number[least]}")
     total = state.pairs_scorer.totals(weights, sample, label)
     return FrechetResult(*best_of_pairs(sample, label, total, k))
 
@@ -186,7 +186,8 @@ def variances(
             yield slice(start + first, start + first + len(some)), some, scorer.variance(some)
 
 
-def _check_k(k: int, n: int, what: str) -> None:
+def check_k(k: int, n: int, what: str) -> None:
+    """Raise `InputError` unless `k` labels can be ranked among `n`; `what` names these n in the message."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
         raise InputError(f"k: {k!r} given, expected a whole number from 1 to {n}, the number of {what}")
 

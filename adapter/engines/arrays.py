@@ -244,7 +244,7 @@ def _refuse_bad(
             block = _numpy(xp, P[rows, :])
             refuse_faults(outputs, block, first=first + rows.start, columns=observed, limits=limits)
     if not bool(xp.all(possible)):  # weights that numpy could compute, but the library could not
-        raise at_a_limit("P", limits)
+        raise at_a_limit("P", first + int(xp.argmin(xp.astype(possible, xp.int8))), limits)
 
 
 def _numpy(xp: Any, rows: Any) -> NDArray[np.floating[Any]]:

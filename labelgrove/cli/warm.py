@@ -38,11 +38,10 @@ def warm(as_json: bool) -> None:
             f"{', '.join(map(str, CODE_FILES.folders))}; set NUMBA_CACHE_DIR to the absolute path of a "
             "folder with free space that belongs to you and that not everybody can write to"
         )
-    folder = CODE_FILES.writable()
-    document = {"compiled": compiled, "folder": None if folder is None else str(folder), "seconds": seconds}
-    done = (
-        f"compiled {counted(compiled, 'part')} of {len(REHEARSALS)}"
-        if compiled
-        else "all loops were compiled"
+    folders = sorted(map(str, CODE_FILES.used))
+    done = f"compiled {compiled} of {len(REHEARSALS)} groups of loops" if compiled else "nothing to compile"
+    emit(
+        {"compiled": compiled, "folders": folders, "seconds": seconds},
+        as_json,
+        f"{done}, in {seconds:.1f} s; the code of all loops is in {' and '.join(folders)}",
     )
-    emit(document, as_json, f"{done}, loaded in {seconds:.1f} s" + (f"; kept in {folder}" if folder else ""))

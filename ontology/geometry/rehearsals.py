@@ -10,18 +10,21 @@ in this order, or all of them if no name is given.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import get_args
 
 import numpy as np
 
 from labelgrove.ontology.geometry.loci.locusmethods import locus
+from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
 from labelgrove.ontology.geometry.selections.selection import select_classes
 from labelgrove.ontology.geometry.spaces.choosing import metric_space
 from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
-from labelgrove.ontology.geometry.summaries.summary import summarize
+from labelgrove.ontology.geometry.summaries.distortion import supernode_diameters
+from labelgrove.ontology.geometry.summaries.summary import Method, summarize
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -30,6 +33,13 @@ __all__ = ["REHEARSALS", "rehearse"]
 _PARENT = [-1, 0, 1, 1, 0, 4]
 _OBSERVED = [2, 3, 5]
 _INEXACT = [0.0, 0.1, 1e9, 0.3, 1e-9, 0.7]  # lengths whose sums are not floats
+_LARGE = 2_100  # a matrix of distances between so many labels of a tree is computed row by row
+_LENGTH = {
+    "uint8": 1.0,
+    "uint16": 100.0,
+    "float32": 1e5,
+    "float64": 0.1,
+}  # of edges, for distances of a dtype
 
 
 def tree_search() -> None:
@@ -59,65 +69,79 @@ def row_search(dtype: str) -> None:
 
 
 def block_distances() -> None:
-    """Call the kernels that write blocks of distances in graphs."""
-    for length in (None, _INEXACT[1:]):
-        space = metric_space(_graph(length), "graph")
-        space.distances(np.arange(3), np.arange(4))
+    """Call the kernels that write blocks of distances, in graphs from few labels and from many."""
+    for dtype, length in _LENGTH.items():
+        space = metric_space(_graph(dtype), "graph")
+        for n_columns in (2, 40):
+            space.distances(cols=np.arange(n_columns))
+        tree = RootedTree((np.arange(_LARGE) - 1) // 3, np.full(_LARGE, length))
+        tree.distances(np.arange(_LARGE), np.arange(_LARGE))
 
 
-def loci() -> None:
-    """Call the kernels of loci on trees, on leaves and on graphs."""
-    for labels in ("all", "leaves"):
-        for metric in ("tree", "graph"):
-            space = metric_space(
-                _graph() if metric == "graph" else LabelGraph.from_edges(_edges()), metric, labels
-            )
-            locus(space, ["n2", "n3", "n5"])
+def loci(dtype: str) -> None:
+    """Call the kernels of loci on graphs with distances of one dtype, and on the leaves of a tree."""
+    for space in (metric_space(_graph(dtype), "graph"), metric_space(_hierarchy(dtype), "tree", "leaves")):
+        observed = [space.points[i] for i in (2, 7, 20)]
+        locus(space, observed)
+        locus(space, observed, method="pairs")
 
 
-def selections() -> None:
-    """Call the kernels of selections on trees."""
-    select_classes(metric_space(LabelGraph.from_edges(_edges()), "tree"), ["n2"], 2)
+def selections(dtype: str) -> None:
+    """Call the kernels of selections on graphs with distances of one dtype, and on trees."""
+    tree = metric_space(_hierarchy(dtype), "tree")
+    for space in (
+        metric_space(_graph(dtype), "graph"),
+        metric_space(_hierarchy(dtype), "tree", "leaves"),
+        tree,
+    ):
+        select_classes(space, [space.points[i] for i in (2, 7, 20)], 2)
+    select_classes(tree, [], 2)
+    select_classes(tree, tree.points[:1], costs={tree.points[5]: 2}, budget=4)
 
 
 def summaries() -> None:
-    """Call the kernels that summarize graphs."""
-    summarize(_graph(), 3)
+    """Call the kernels that summarize graphs, by each method."""
+    graph = _hierarchy("uint8")
+    for method in get_args(Method):
+        summarize(graph, 20, method=method)
+    far_apart = np.arange(graph.n_labels, dtype=np.int32) // (graph.n_labels - 1)
+    far_apart[0] = 1
+    supernode_diameters(graph, far_apart, np.bincount(far_apart))
 
 
 REHEARSALS = (
     "tree_search",
     "block_distances",
-    "loci",
+    "loci:uint8",
     "summaries",
-    "selections",
+    "selections:uint8",
     "restricted_search",
     *(f"row_search:{dtype}" for dtype in ("uint8", "uint16", "float32")),
+    *(f"{of}:{dtype}" for of in ("loci", "selections") for dtype in ("uint16", "float32", "float64")),
 )
 """All rehearsals; those whose kernels are needed most often come first."""
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, Callable[..., None]] = {
     function.__name__: function
-    for function in (tree_search, block_distances, loci, summaries, selections, restricted_search)
+    for function in (tree_search, block_distances, loci, summaries, selections, restricted_search, row_search)
 }
 
 
 def rehearse(name: str) -> None:
-    """Run one rehearsal; the name of any dtype may follow ``row_search:``."""
-    of, _, dtype = name.partition(":")
-    if of == "row_search":
-        row_search(dtype)
-    else:
-        _FUNCTIONS[name]()
+    """Run one rehearsal; its name may end with a dtype, as in ``row_search:uint8``."""
+    of, *dtypes = name.split(":")
+    _FUNCTIONS[of](*dtypes)
 
 
-def _edges() -> list[tuple[str, str]]:
-    return [(f"n{child}", f"n{parent}") for child, parent in enumerate(_PARENT) if parent >= 0]
+def _hierarchy(dtype: str, more: Sequence[tuple[str, str]] = ()) -> LabelGraph:
+    """Return a tree of 64 labels whose distances have this dtype, with `more` edges."""
+    pairs = [(f"n{child:02d}", f"n{(child - 1) // 3:02d}") for child in range(1, 64)]
+    pairs += more
+    return LabelGraph.from_edges(pairs, weights=[_LENGTH[dtype]] * len(pairs))
 
 
-def _graph(length: Sequence[float] | None = None) -> LabelGraph:
-    weights = None if length is None else [*length, 0.2]
-    return LabelGraph.from_edges([*_edges(), ("n5", "n1")], weights=weights)
+def _graph(dtype: str) -> LabelGraph:
+    return _hierarchy(dtype, [("n63", "n01"), ("n40", "n03")])
 
 
 def _tree(length: list[float] | None, allowed: list[int] | None = None) -> TreeSpace:

@@ -115,10 +115,11 @@ def bad_row(name: str, bad: NDArray[np.bool_], said: str, rule: str, first: int 
     return WeightError(f"{name}: row {row} {said}{_and_more(bad, first)}; {rule}")
 
 
-def at_a_limit(name: str, limits: tuple[float, float]) -> WeightError:
-    """Return the error for a row whose sum, as another library computes it, is not within the limits."""
+def at_a_limit(name: str, row: int, limits: tuple[float, float]) -> WeightError:
+    """Return the error for a row whose sum is within the limits, but not as the library of the array adds."""
     return WeightError(
-        f"{name}: the weights of a row must have a sum from {limits[0]:g} to {limits[1]:g}; scale them"
+        f"{name}: row {row} has a sum so near a limit ({limits[0]:g} or {limits[1]:g}) that the library of "
+        "this array cannot compute it; scale the weights, or give a numpy array"
     )
 
 

@@ -15,7 +15,6 @@ float64 before anything is timed. Prints one JSON document.
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import statistics
 import time
@@ -179,7 +178,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shared-rows", type=int, default=100_000, help="rows that threads share")
     options = parser.parse_args(arguments)
     other = np.zeros(options.other_data // 8)
-    importlib.import_module("numba")  # a process that has loaded it scores compiled from the first row
     one_thread()
     name, graph = noun_tree()
     rng = np.random.default_rng(SEED)
@@ -194,7 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
     for labels, (metric, allowed) in SPACES.items():
         bundle = build_bundle(graph, observed, metric=metric, labels=allowed)
         for kind, values in rows.items():
-            adapter = Adapter(bundle, outputs=kind)
+            adapter = Adapter(bundle, outputs=kind).warm(5)
             named = kind if labels == "all" else f"{kind}, {labels}"
             for form, given in forms(values).items():
                 exact = adapter.top_k(np.asarray(given, dtype=np.float64), 1).indices[:, 0]

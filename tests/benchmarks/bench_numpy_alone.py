@@ -12,7 +12,6 @@ document.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import statistics
 import subprocess
@@ -64,7 +63,6 @@ def measured_without_numba(folder: Path, calls: int) -> dict[str, Any]:
 
 def prepare(folder: Path, n_samples: int, n_observed: int) -> dict[str, object]:
     """Write bundles, rows and expected answers into `folder`; describe the label graph."""
-    importlib.import_module("numba")
     name, graph = noun_tree()
     rng = np.random.default_rng(SEED)
     observed = graph.keys.take(rng.choice(graph.n_labels, n_observed, replace=False))
@@ -76,7 +74,7 @@ def prepare(folder: Path, n_samples: int, n_observed: int) -> dict[str, object]:
         bundle = build_bundle(graph, observed, metric=metric, labels=allowed)
         bundle.save(folder / f"{labels}.safetensors")
         for kind, given in rows.items():
-            adapter = Adapter(bundle, outputs=cast(OutputKind, kind))
+            adapter = Adapter(bundle, outputs=cast(OutputKind, kind)).warm()
             np.save(folder / f"{labels}-{kind}.npy", adapter.predict_indices(given))
     return describe(name, graph)
 

@@ -180,9 +180,8 @@ class Entrants:
         chained = np.flatnonzero(may_enter & (self._chain >= 0))
         own = column[chained][:, None]
         links = self._lifted(column[self._chains[self._chain[chained]]])
-        removed = np.logical_or.accumulate(
-            links < own, axis=1
-        )  # whether weight on the new label is ruled out
+        # whether weight on the new label is ruled out
+        removed = np.logical_or.accumulate(links < own, axis=1)
         holds = (removed | (links <= own)).all(axis=1)
         may_enter[chained] = ~(holds & (removed[:, -1] | (nearest < own[:, 0])))
         for labels, mixture in self._alike:

@@ -122,9 +122,8 @@ def find_finalists(
     place = np.empty(n_rows, np.int64)
     about = np.empty(n_rows)
     most = 3 * len(tables.vertex)
-    vertex = np.empty(
-        most, np.int64
-    )  # of every pushed item: a vertex to visit, or the parent of a range of edges
+    # of every pushed item: a vertex to visit, or the parent of a range of edges
+    vertex = np.empty(most, np.int64)
     came_from = np.empty(most, np.int64)
     begin_of = np.empty(most, np.int64)  # the range of edges; empty for a vertex to visit
     end_of = np.empty(most, np.int64)
