@@ -210,12 +210,12 @@ def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: 
     """Draw the hierarchy of ontology NAME, or the branch of one label, as a tree.
 
     A number after a label is the number of its children that are not shown. A label with several parents is
-    drawn below each of them, but its own children only below the first.
+    drawn below each of them, but its own children only below one: its primary parent, if that is drawn.
     """
     version = OpenVersion(workspace, name)
     answers = version.answers
-    roots = answers.index.walk.roots if under is None else [version.label(under)]
-    trees = [answers.tree(int(root), levels=levels, most=most) for root in roots[:most]]
+    roots = answers.index.walk.roots.tolist() if under is None else [version.label(under)]
+    trees = answers.trees(roots[:most], levels=levels, most=most)
     more = len(roots) - len(trees)
     document = {
         "ontology": version.ontology,

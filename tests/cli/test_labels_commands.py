@@ -154,6 +154,17 @@ def test_a_label_of_several_parents_is_drawn_below_each_and_opened_once(call):
         "animal\n├── dog\n│   └── puppy\n└── pet\n    └── dog, see below 'animal'\n"
     )
     assert [item["key"] for item in document(call, "show", "pets", "dog")["parents"]] == ["animal", "pet"]
+    assert call("labels", "tree", "pets", "--under", "pet").stdout == "pet\n└── dog\n    └── puppy\n"
+
+
+def test_a_tree_says_which_of_several_labels_of_one_name_is_meant(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        edges = [("dog", "k1"), ("dog", "k2"), ("puppy", "dog")]
+        names = {"k1": "pet", "k2": "pet"}
+        register(workspace, "pets", LabelGraph.from_edges(edges, names=names))
+    assert call("labels", "tree", "pets").stdout == (
+        "pet (k1)\n└── dog\n    └── puppy\npet (k2)\n└── dog, see below 'pet' (k1)\n"
+    )
 
 
 def test_several_roots_and_graphs_without_any(call):
