@@ -14,13 +14,13 @@ from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.printing.treelines import tree_lines
+from labelgrove.ontology.browse.pages import LARGEST_PAGE
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["labels"]
 
-_LARGEST_PAGE = 1_000
 _COLUMNS = ("idx", "key", "name", "depth", "leaf")
 _MOST_LEVELS = 100
 
@@ -34,7 +34,7 @@ def page_options(limit: int) -> Callable[[Callable[..., Any]], Callable[..., Any
             "--limit",
             default=limit,
             show_default=True,
-            type=click.IntRange(1, _LARGEST_PAGE),
+            type=click.IntRange(1, LARGEST_PAGE),
             help="Most labels to show.",
         ),
         click.option(
