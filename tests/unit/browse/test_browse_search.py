@@ -307,6 +307,11 @@ def test_a_misspelled_query_is_answered_with_the_names_that_it_may_mean():
     assert meant("angstrem") == ["Ångström"]
     assert meant("golden dgo") == []
     assert meant("ok") == []
+    assert meant("zq oka") == meant("oka zq &") == meant("oka") == ["oak"]
+    assert meant("zq dog") == ["dog"]
+    assert meant("zq &") == []
+    assert meant("zq xyzzy") == []
+    assert meant("dog xyzzy") == []
     assert meant("xyzzy") == []
 
 
