@@ -15,6 +15,7 @@ from labelgrove.ontology.browse.texttables import code_points
 __all__ = ["close_words_of", "did_you_mean", "edits"]
 
 _SHORTEST_WORD, _LONGEST_WORD = 3, 40
+_MOST_REPLACED = 16  # words: each is compared with all words of the version
 _WORDS_TRIED = 3
 _QUERIES_TRIED = 9
 
@@ -37,7 +38,8 @@ def did_you_mean(search: Search, names: NameTable, text: str, *, limit: int = 3)
     Every part of the query between blanks with which no word begins is replaced by words that differ from it
     by one edit, or by two if it has five letters or more; if it has fewer than three letters, it is left out.
     Parts of several words, such as ``c++``, are left as they are. An edit inserts, removes or replaces a
-    letter, or swaps two neighbors. The query is then searched again.
+    letter, or swaps two neighbors. The query is then searched again. If more than 16 parts would be replaced,
+    nothing is suggested.
 
     Examples
     --------
@@ -52,10 +54,14 @@ def did_you_mean(search: Search, names: NameTable, text: str, *, limit: int = 3)
     if len(text) > LONGEST_QUERY:
         return []
     choices = []
+    n_replaced = 0
     for part in chunks(fold(text)):
         if len(words(part)) > 1 or len(names.rows_of_words_from(part)):
             choices.append([part])
         elif len(part) >= _SHORTEST_WORD:
+            n_replaced += 1
+            if n_replaced > _MOST_REPLACED:
+                return []
             choices.append(close_words_of(names, part)[:_WORDS_TRIED])
     found: dict[str, None] = {}
     for query in itertools.islice(itertools.product(*choices), _QUERIES_TRIED):

@@ -315,6 +315,14 @@ def test_a_misspelled_query_is_answered_with_the_names_that_it_may_mean():
     assert meant("xyzzy") == []
 
 
+def test_a_query_with_very_many_unknown_words_is_not_compared_with_all_words():
+    known = [f"oak{i:02d}x" for i in range(20)]
+    index = LabelIndex.of(LabelGraph.from_edges([], labels=[" ".join(known)]))
+    for n, found in ((1, 1), (16, 1), (17, 0)):
+        text = " ".join([word.replace("x", "y") for word in known[:n]] + known[n:])
+        assert len(did_you_mean(index.search, index.names, text)) == found
+
+
 def test_every_prefix_of_a_large_table_is_found_as_by_reading_it():
     draw = np.random.default_rng(5)
     keys = sorted({"".join(draw.choice(list("abc "), 6)).strip() or "z" for _ in range(400)})
