@@ -15,6 +15,7 @@ from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.printing.treelines import tree_lines
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
+from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -102,8 +103,11 @@ def search(
         after=after,
     )
     if not found["total"]:
-        close = version.close_to(text)
-        note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
+        if elsewhere := version.answers.search(text, limit=1)["total"]:  # then the text is spelled right
+            note(f"nothing found; {counted(elsewhere, 'label')} without --under, --leaf, --inner and --depth")
+        else:
+            close = version.close_to(text)
+            note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
     _print(version, found, as_json, ("match", "matched"))
 
 
@@ -225,7 +229,7 @@ def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: 
     }
     emit(document, as_json, lambda: "\n".join(map(tree_lines, trees)))
     if more:
-        note(f"and {more:,} more roots; show more with --most")
+        note(f"and {counted(more, 'more root')}; show more with --most")
 
 
 def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: Sequence[str] = ()) -> None:
@@ -236,9 +240,10 @@ def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: 
     if as_json:
         return
     if found["next"]:
-        note(f"{len(rows):,} of {found['total']:,} labels; the next ones: --after {found['next']}")
+        note(f"{len(rows):,} of {counted(found['total'], 'label')}; the next ones: --after {found['next']}")
     if facets := found.get("facets"):
-        note(f"{found['total']:,} labels, of which {facets['leaves']:,} are leaves")
+        leaves = counted(facets["leaves"], "is a leaf", "are leaves")
+        note(f"{counted(found['total'], 'label')}, of which {leaves}")
         if facets["depths"]:
             note("at depth " + ", ".join(f"{depth}: {n:,}" for depth, n in facets["depths"].items()))
         if facets["branches"]:
