@@ -167,7 +167,8 @@ class Search:
         Raises
         ------
         InputError
-            For a query that is blank, too long or of more than 16 parts, and as `ontology.browse.pages.cut`.
+            For a query that is blank, too long or of more than 16 parts, for `under` or `depth` of an
+            undirected graph, and as `ontology.browse.pages.cut`.
 
         Notes
         -----
@@ -282,6 +283,8 @@ class Search:
         if leaf is not None:
             found = found[self._is_leaf(found) == leaf]
         if depth is not None:
+            if not self._graph.directed:
+                raise InputError("depth: this graph is undirected, so its labels have no depth; leave it out")
             found = found[self._walk.order.depth[found] == depth]
         return found
 

@@ -198,6 +198,16 @@ def test_hostile_names_are_found_by_themselves_and_by_what_they_contain():
     assert graph.keys[index.search.find("犬").items[0].label] == keys[HOSTILE.index("日本語の犬")]
 
 
+def test_an_undirected_graph_has_leaves_but_neither_depths_nor_branches():
+    search = LabelIndex.of(LabelGraph.from_edges([("ab", "a"), ("ac", "ab")], directed=False)).search
+    for filters in ({"depth": 0}, {"under": 0}):
+        with pytest.raises(InputError, match="undirected"):
+            search.find("a", **filters)
+    found = search.find("a", leaf=True, facets=True)
+    assert found.facets is not None
+    assert (found.total, found.facets.leaves, found.facets.depths, found.facets.branches) == (2, 2, {}, [])
+
+
 @pytest.mark.parametrize("text", ["", " \t\n", "x" * 4_097, " ".join("abcdefghijklmnopq")])
 def test_queries_that_ask_for_nothing_or_too_much_are_refused(text):
     search = LabelIndex.of(GARDEN).search
