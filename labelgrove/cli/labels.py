@@ -14,13 +14,14 @@ from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.printing.treelines import tree_lines
+from labelgrove.ontology.browse.pages import LARGEST_PAGE
+from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["labels"]
 
-_LARGEST_PAGE = 1_000
 _COLUMNS = ("idx", "key", "name", "depth", "leaf")
 _MOST_LEVELS = 100
 
@@ -34,7 +35,7 @@ def page_options(limit: int) -> Callable[[Callable[..., Any]], Callable[..., Any
             "--limit",
             default=limit,
             show_default=True,
-            type=click.IntRange(1, _LARGEST_PAGE),
+            type=click.IntRange(1, LARGEST_PAGE),
             help="Most labels to show.",
         ),
         click.option(
@@ -102,8 +103,11 @@ def search(
         after=after,
     )
     if not found["total"]:
-        close = version.close_to(text)
-        note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
+        if elsewhere := version.answers.search(text, limit=1)["total"]:  # then the text is spelled right
+            note(f"nothing found; {counted(elsewhere, 'label')} without --under, --leaf, --inner and --depth")
+        else:
+            close = version.close_to(text)
+            note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
     _print(version, found, as_json, ("match", "matched"))
 
 
@@ -210,12 +214,12 @@ def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: 
     """Draw the hierarchy of ontology NAME, or the branch of one label, as a tree.
 
     A number after a label is the number of its children that are not shown. A label with several parents is
-    drawn below each of them, but its own children only below the first.
+    drawn below each of them, but its own children only below one: its primary parent, if that is drawn.
     """
     version = OpenVersion(workspace, name)
     answers = version.answers
-    roots = answers.index.walk.roots if under is None else [version.label(under)]
-    trees = [answers.tree(int(root), levels=levels, most=most) for root in roots[:most]]
+    roots = answers.index.walk.roots.tolist() if under is None else [version.label(under)]
+    trees = answers.trees(roots[:most], levels=levels, most=most)
     more = len(roots) - len(trees)
     document = {
         "ontology": version.ontology,
@@ -225,7 +229,7 @@ def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: 
     }
     emit(document, as_json, lambda: "\n".join(map(tree_lines, trees)))
     if more:
-        note(f"and {more:,} more roots; show more with --most")
+        note(f"and {counted(more, 'more root')}; show more with --most")
 
 
 def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: Sequence[str] = ()) -> None:
@@ -236,9 +240,10 @@ def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: 
     if as_json:
         return
     if found["next"]:
-        note(f"{len(rows):,} of {found['total']:,} labels; the next ones: --after {found['next']}")
+        note(f"{len(rows):,} of {counted(found['total'], 'label')}; the next ones: --after {found['next']}")
     if facets := found.get("facets"):
-        note(f"{found['total']:,} labels, of which {facets['leaves']:,} are leaves")
+        leaves = counted(facets["leaves"], "is a leaf", "are leaves")
+        note(f"{counted(found['total'], 'label')}, of which {leaves}")
         if facets["depths"]:
             note("at depth " + ", ".join(f"{depth}: {n:,}" for depth, n in facets["depths"].items()))
         if facets["branches"]:

@@ -7,7 +7,7 @@ own::
     answers                         questions about labels, answered by plain documents
     indexcache  suggestions         files of indexes, built again when needed; what a misspelled word may mean
          labelindex                 everything about a version as the arrays of one file
-           search                   labels by name, ranked, under a branch, with counts
+      search  outline               labels by name, ranked, under a branch, with counts; what a tree draws
     walk  nametable  levels  marks  ways through the graph; names; parts of a map; shares of branches
     shortest  order  pages          shortest paths; the primary preorder; pages of a list
           adjacency                 parents and children of each label

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.browse.nametable import KINDS
+from labelgrove.ontology.browse.outline import Outline
 from labelgrove.ontology.browse.pages import cut
 from labelgrove.ontology.browse.search import Found
 
@@ -161,37 +162,42 @@ class Answers:
 
     # ---- trees -------------------------------------------------------------------------------------
 
-    def tree(self, label: int, *, levels: int, most: int) -> Document:
-        """Return a label with the labels below it, down to some levels.
+    def trees(self, labels: Sequence[int], *, levels: int, most: int) -> list[Document]:
+        """Return labels with the labels below them, down to some levels.
 
         Parameters
         ----------
-        label : int
+        labels : sequence of int
+            The label at the top of each tree; none is below another.
         levels : int
-            Levels below `label`.
+            Levels below them.
         most : int
             Most children of one label.
 
         Returns
         -------
-        dict
-            The item with ``n_children``, ``children`` (a list of the same kind of documents) and ``more``,
-            the number of children that are left out. A label with several parents is below each of them, with
-            ``below``, the name of its primary parent, where that is another one; its children are listed only
-            below its primary parent.
+        list of dict
+            Items with ``n_children``, ``children`` (a list of the same kind of documents) and ``more``, the
+            number of children that are left out. A label with several parents is below each of them, but its
+            children are listed only below one, as `ontology.browse.outline.Outline` says. Below the others it
+            has ``below``, the item of that one.
         """
-        children = self._walk.children(label)
-        shown = children[:most] if levels else children[:0]
-        primary = self.index.order.parent
+        outline = Outline.of(self._walk, labels, levels=levels, most=most)
+        return [self._tree(label, outline) for label in labels]
+
+    def _tree(self, label: int, outline: Outline) -> Document:
+        n_children = len(self._walk.children(label))
+        children = outline.children.get(label)
+        if children is None:  # below the last level
+            return self.item(label, n_children=n_children, children=[], more=0)
         listed = [
-            self.tree(child, levels=levels - 1, most=most)
-            if primary[child] == label
-            else self.item(child, below=self._graph.names[int(primary[child])])
+            self._tree(child, outline)
+            if outline.opened_below[child] == label
+            else self.item(child, below=self.item(outline.opened_below[child]))
             | {"n_children": len(self._walk.children(child)), "children": [], "more": 0}
-            for child in shown.tolist()
+            for child in children
         ]
-        more = len(children) - len(shown) if levels else 0
-        return self.item(label, n_children=len(children), children=listed, more=more)
+        return self.item(label, n_children=n_children, children=listed, more=n_children - len(children))
 
     # ---- building blocks ---------------------------------------------------------------------------
 

@@ -53,6 +53,11 @@ class IndexCache:
     def __init__(self, folder: Path) -> None:
         self._store: ArtifactStore = open_store(str(folder))
 
+    @property
+    def where(self) -> str:
+        """The folder of the indexes."""
+        return self._store.where
+
     def open(
         self, graph: LabelGraph, names: Callable[[], Iterable[NameRow]] = _no_names, names_id: str = ""
     ) -> LabelIndex:
@@ -140,7 +145,7 @@ class IndexCache:
                 of_version[digest] = sha256
             except (ArtifactError, NotFoundError, ValueError):
                 self._store.delete_index(digest)
-        recently = max(used.values()) - _BEING_WRITTEN_S
+        recently = max(used.values(), default=0.0) - _BEING_WRITTEN_S
         kept = set(sorted(used, key=lambda sha256: -used[sha256])[:MOST_KEPT])
         for digest, sha256 in of_version.items():
             if sha256 not in kept:

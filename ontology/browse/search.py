@@ -83,7 +83,7 @@ class Facets:
     branches : list of (int, int)
         Branches with their number of found labels, the largest number first, at most 20. These are the
         branches of the children of the label under which the query searched; otherwise those of the children
-        of the only root, or those of the roots.
+        of the only root, or those of the roots. If one of them is inside another, its labels count in both.
     """
 
     leaves: int
@@ -167,7 +167,8 @@ class Search:
         Raises
         ------
         InputError
-            For a query that is blank, too long or of more than 16 parts, and as `ontology.browse.pages.cut`.
+            For a query that is blank, too long or of more than 16 parts, for `under` or `depth` of an
+            undirected graph, and as `ontology.browse.pages.cut`.
 
         Notes
         -----
@@ -277,11 +278,13 @@ class Search:
         if under is None:
             found = np.flatnonzero(best != _NOT_FOUND)
         else:
-            found = np.append(under, self._below(under))
+            found = np.sort(np.append(under, self._below(under)))  # some may come before `under`
             found = found[best[found] != _NOT_FOUND]
         if leaf is not None:
             found = found[self._is_leaf(found) == leaf]
         if depth is not None:
+            if not self._graph.directed:
+                raise InputError("depth: this graph is undirected, so its labels have no depth; leave it out")
             found = found[self._walk.order.depth[found] == depth]
         return found
 
@@ -296,10 +299,8 @@ class Search:
         order, directed = self._walk.order, self._graph.directed
         at_depth = np.bincount(order.depth[found]).tolist() if directed else []
         tops = self._tops(under) if directed else np.zeros(0, dtype=np.int32)
-        branch = np.searchsorted(tops, found, side="right") - 1
-        inside = branch >= 0
-        inside[inside] = found[inside] < order.end[tops[branch[inside]]]
-        held = np.bincount(branch[inside], minlength=len(tops))
+        # for each top, because one may be inside the branch of another
+        held = np.searchsorted(found, order.end[tops]) - np.searchsorted(found, tops)
         largest = np.argsort(-held, kind="stable")[:_MOST_BRANCHES]
         return Facets(
             int(self._is_leaf(found).sum()),

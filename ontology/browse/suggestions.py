@@ -14,7 +14,8 @@ from labelgrove.ontology.browse.texttables import code_points
 
 __all__ = ["close_words_of", "did_you_mean", "edits"]
 
-_LONGEST_WORD = 40
+_SHORTEST_WORD, _LONGEST_WORD = 3, 40
+_MOST_REPLACED = 16  # words: each is compared with all words of the version
 _WORDS_TRIED = 3
 _QUERIES_TRIED = 9
 
@@ -34,23 +35,34 @@ def did_you_mean(search: Search, names: NameTable, text: str, *, limit: int = 3)
 
     Notes
     -----
-    Every part of the query with which no word begins is replaced by words that differ from it by one edit,
-    or by two if it has five letters or more; shorter words than three letters are left as they are. An edit
-    inserts, removes or replaces a letter, or swaps two neighbors. The query is then searched again.
+    Every part of the query between blanks with which no word begins is replaced by words that differ from it
+    by one edit, or by two if it has five letters or more; if it has fewer than three letters, it is left out.
+    Parts of several words, such as ``c++``, are left as they are. An edit inserts, removes or replaces a
+    letter, or swaps two neighbors. The query is then searched again. If more than 16 parts would be replaced,
+    nothing is suggested.
 
     Examples
     --------
     >>> from labelgrove.ontology.browse.labelindex import LabelIndex
     >>> index = LabelIndex.of(LabelGraph.from_edges([("oak", "tree"), ("cork oak", "oak"), ("elm", "tree")]))
-    >>> did_you_mean(index.search, index.names, "cork aok"), did_you_mean(index.search, index.names, "xyzzy")
-    (['cork oak'], [])
+    >>> for text in ("cork aok", "zq coak", "xyzzy"):
+    ...     did_you_mean(index.search, index.names, text)
+    ['cork oak']
+    ['cork oak', 'oak']
+    []
     """
     if len(text) > LONGEST_QUERY:
         return []
     choices = []
+    n_replaced = 0
     for part in chunks(fold(text)):
-        known = len(words(part)) > 1 or len(names.rows_of_words_from(part)) > 0
-        choices.append([part] if known else close_words_of(names, part)[:_WORDS_TRIED])
+        if len(words(part)) > 1 or len(names.rows_of_words_from(part)):
+            choices.append([part])
+        elif len(part) >= _SHORTEST_WORD:
+            n_replaced += 1
+            if n_replaced > _MOST_REPLACED:
+                return []
+            choices.append(close_words_of(names, part)[:_WORDS_TRIED])
     found: dict[str, None] = {}
     for query in itertools.islice(itertools.product(*choices), _QUERIES_TRIED):
         found |= dict.fromkeys(hit.text for hit in search.suggest(" ".join(query), limit=1))
@@ -67,7 +79,7 @@ def close_words_of(names: NameTable, word: str) -> list[str]:
     -----
     Words of another length or with other letters are left out first, by comparing a few bits of each word.
     """
-    most = 0 if not 3 <= len(word) <= _LONGEST_WORD else 1 if len(word) < 5 else 2
+    most = 0 if not _SHORTEST_WORD <= len(word) <= _LONGEST_WORD else 1 if len(word) < 5 else 2
     if not most:
         return []
     bits = np.bitwise_or.reduce(letter_bits(_code_points(word)))

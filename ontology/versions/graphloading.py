@@ -40,7 +40,7 @@ __all__ = [
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total); ``done`` is 0 when a step begins, and ``total`` when it has ended."""
 
-STEPS = ("snapshot", "version", "batches", "counts", "labels", "commit", "publish", "index")
+STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index", "labels")
 """The numbered steps of `ontology.versions.ingest.register`, in order."""
 
 NAMELESS = ""
@@ -100,7 +100,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
-    """Do steps 6 to 8 of an ingest: make `version` current in the catalog, the graph and the index file.
+    """Do steps 5 to 7 of an ingest: make `version` current in the catalog, the graph and the index file.
 
     Return the digest of the version that was current before; None if there was none.
     """

@@ -6,14 +6,15 @@ The steps have a fixed order, and each is safe to repeat:
 2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
 3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
-5. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
-6. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
-7. ``publish``: the graph, too, records the version as the current one
-8. ``index``: the index file is updated
+5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
+6. ``publish``: the graph, too, records the version as the current one
+7. ``index``: the index file is updated
+8. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
 
-Before the commit, readers see the previous version, whatever happens. If the last two steps are missing after
-the commit, they are completed when a workspace next opens its graph. If a run is killed, running it again
-completes it.
+Before the commit, readers see the previous version, whatever happens. If ``publish`` and ``index`` are
+missing after the commit, they are completed when a workspace next opens its graph. A label index that is
+missing is built when it is first used, so an ingest never fails because of it. If a run is killed, running it
+again completes it.
 """
 
 from __future__ import annotations
@@ -166,10 +167,10 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
         version = _open_version(workspace, lease, snapshot)
         _drop_abandoned(workspace.stores, lease, version)
     load(workspace.stores, lease, version, steps)
-    with steps.step("labels"):
-        workspace.label_indexes.open(snapshot.graph)
     before = go_live(workspace.stores, lease, version, steps)
     graph = snapshot.graph
+    with steps.step("labels"):
+        _build_label_index(workspace, lease.name, graph)
     return RegisterResult(
         lease.name,
         graph.digest,
@@ -179,6 +180,24 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
         steps.seconds,
         before if before != graph.digest else None,
     )
+
+
+def _build_label_index(workspace: Workspace, name: str, graph: LabelGraph) -> None:
+    """Build the label index of a version, unless there is one; a fault is logged as a warning."""
+    indexes = workspace.label_indexes
+    try:
+        indexes.open(graph)
+    except Exception as error:  # the version is current already, and its first use builds the index again
+        _log.warning(
+            "%s: the label index of %s@%s is not built (%s: %s); the version is current, and the next "
+            "command of `grove labels` builds its index: run `grove labels tree %s`",
+            indexes.where,
+            name,
+            graph.digest[:12],
+            type(error).__name__,
+            error,
+            name,
+        )
 
 
 def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Version:

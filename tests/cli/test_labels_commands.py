@@ -110,7 +110,18 @@ def test_search_ranks_filters_and_counts(zoo):
     said = zoo("labels", "search", "zoo", "crane", "--facets").stderr
     assert "2 labels, of which 2 are leaves" in said
     assert "below bird: 1, machine: 1" in said
+    said = zoo("labels", "search", "zoo", "heron", "--facets").stderr
+    assert "1 label, of which 1 is a leaf" in said
     assert "matched" in zoo("labels", "search", "zoo", "BJORN").stdout
+
+
+def test_a_search_that_finds_nothing_says_what_to_change(zoo):
+    said = zoo("labels", "search", "zoo", "crane", "--inner").stderr
+    assert said == "nothing found; 2 labels without --under, --leaf, --inner and --depth\n"
+    said = zoo("labels", "search", "zoo", "heron", "--under", "machine").stderr
+    assert said == "nothing found; 1 label without --under, --leaf, --inner and --depth\n"
+    assert zoo("labels", "search", "zoo", "crnae", "--inner").stderr == "nothing found; close to it: crane\n"
+    assert zoo("labels", "search", "zoo", "xyzzy").stderr == "nothing found\n"
 
 
 def test_pages_follow_one_another_and_a_cursor_of_another_list_is_refused(zoo):
@@ -154,15 +165,24 @@ def test_a_label_of_several_parents_is_drawn_below_each_and_opened_once(call):
         "animal\n├── dog\n│   └── puppy\n└── pet\n    └── dog, see below 'animal'\n"
     )
     assert [item["key"] for item in document(call, "show", "pets", "dog")["parents"]] == ["animal", "pet"]
+    assert call("labels", "tree", "pets", "--under", "pet").stdout == "pet\n└── dog\n    └── puppy\n"
+
+
+def test_a_tree_says_which_of_several_labels_of_one_name_is_meant(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        edges = [("dog", "k1"), ("dog", "k2"), ("puppy", "dog")]
+        names = {"k1": "pet", "k2": "pet"}
+        register(workspace, "pets", LabelGraph.from_edges(edges, names=names))
+    assert call("labels", "tree", "pets").stdout == (
+        "pet (k1)\n└── dog\n    └── puppy\npet (k2)\n└── dog, see below 'pet' (k1)\n"
+    )
 
 
 def test_several_roots_and_graphs_without_any(call):
     with Workspace.open(Settings.from_env()) as workspace:
         register(workspace, "roots", LabelGraph.from_edges([], labels=["a", "b", "c"]))
         register(workspace, "grid", LabelGraph.grid((2, 2)))
-    assert (
-        call("labels", "tree", "roots", "--most", "2").stderr == "and 1 more roots; show more with --most\n"
-    )
+    assert call("labels", "tree", "roots", "--most", "2").stderr == "and 1 more root; show more with --most\n"
     assert call("labels", "tree", "roots").stdout == "a\nb\nc\n"
     assert keys(call, "path", "grid", "0,0", "1,1") == ["0,0", "0,1", "1,1"]
     assert document(call, "show", "grid", "0,0")["depth"] is None

@@ -16,6 +16,7 @@ from sqlalchemy import text
 import labelgrove.ontology.sql.catalog
 import labelgrove.ontology.versions.lease
 from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.errors import (
     ArtifactError,
     ConflictError,
@@ -230,6 +231,28 @@ def test_a_failure_at_any_step_leaves_old_or_new_and_a_second_run_completes(
     assert_serves(workspace, NEW if committed else OLD)
     assert register(workspace, "trees", NEW).created is not committed
     assert_serves(workspace, NEW)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [MemoryError("no room"), ValueError("empty"), ArtifactError("not a preorder"), OSError(5, "disk")],
+)
+def test_a_label_index_that_cannot_be_built_is_a_warning_and_built_when_it_is_used(
+    embedded: Workspace, fault: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> Never:
+        raise fault
+
+    with monkeypatch.context() as broken:
+        broken.setattr(LabelIndex, "to_arrays", fails)
+        register(embedded, "trees", OLD)
+    assert_serves(embedded, OLD)
+    assert not embedded.label_indexes.holds(OLD)
+    (said,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    for part in (str(embedded.label_indexes.where), str(fault), "run `grove labels tree trees`"):
+        assert part in said
+    assert embedded.label_index("trees").search.find("oak").total
+    assert embedded.label_indexes.holds(OLD)
 
 
 def test_what_an_ingest_left_half_done_goes_with_the_next(workspace: Workspace) -> None:

@@ -27,7 +27,7 @@ _PLAIN = _Pen("|-- ", "`-- ", "|   ", "    ")
 
 
 def tree_lines(document: Mapping[str, Any]) -> str:
-    """Return a document of `ontology.browse.answers.Answers.tree` as lines of text.
+    """Return a document of `ontology.browse.answers.Answers.trees` as lines of text.
 
     A terminal gets lines that fit its width. If stdout cannot encode box-drawing characters, the lines are
     drawn in ASCII.
@@ -55,9 +55,15 @@ def _text(item: Mapping[str, Any]) -> str:
     name, key = (str(item[part]).replace("\n", " ") for part in ("name", "key"))
     text = name if name == key else f"{name} ({key})"
     if "below" in item:
-        return f"{text}, see below {str(item['below'])!r}" if item["n_children"] else text
+        return f"{text}, see below {_quoted(item['below'])}" if item["n_children"] else text
     hidden = item["n_children"] - len(item["children"]) - item["more"]
     return f"{text} +{hidden:,}" if hidden else text
+
+
+def _quoted(item: Mapping[str, Any]) -> str:
+    """Return a label as another line names it; names alone may be shared."""
+    name, key = str(item["name"]), str(item["key"])
+    return repr(name) if name == key else f"{name!r} ({key})"
 
 
 def _encodable(text: str) -> bool:

@@ -1,6 +1,7 @@
 """Files of label indexes: the same bytes for the same version, damage of every kind, and rebuilding."""
 
 import logging
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,26 @@ def test_a_folder_that_cannot_be_written_leaves_the_index_in_memory(tmp_path, ca
         index = IndexCache(folder).open(GRAPH)
     assert answers(index) == answers(LabelIndex.of(GRAPH))
     assert "is kept in memory" in caplog.text
+
+
+class Removing(IndexCache):
+    """An `IndexCache` whose folder somebody removes between the writing of an index and the tidying."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def _remove_oldest(self) -> None:
+        shutil.rmtree(self.folder)
+        super()._remove_oldest()
+
+
+def test_a_folder_that_is_removed_meanwhile_leaves_the_index_in_memory(tmp_path, caplog):
+    cache = Removing(tmp_path / "labelindex")
+    assert answers(cache.open(GRAPH)) == answers(LabelIndex.of(GRAPH))
+    assert "is kept in memory" in caplog.text
+    assert not cache.holds(GRAPH)
+    assert answers(IndexCache(tmp_path / "labelindex").open(GRAPH)) == answers(LabelIndex.of(GRAPH))
 
 
 def test_only_the_indexes_opened_last_are_kept(tmp_path):

@@ -1,5 +1,6 @@
 """The search of names, compared with its definition read off name by name; hostile names; and suggestions."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -22,21 +23,21 @@ from labelgrove.ontology.browse.texttables import (
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
+from tests.unit.browse.browse_cases import hierarchies
 
 TEXTS = st.text(alphabet="aabbcéÅß 1-+_", min_size=1, max_size=8)
+QUERIES = st.sampled_from("abc") | TEXTS.filter(str.strip)
 KINDS_OF_ROWS = st.sampled_from(KINDS[1:])
 
 
 @st.composite
 def named_hierarchies(draw):
-    """Return a graph of up to 9 labels with names, and further names of its labels."""
-    keys = draw(st.lists(TEXTS.filter(lambda text: "\0" not in text), min_size=1, max_size=9, unique=True))
-    pairs = [(keys[c], keys[draw(st.integers(0, c - 1))]) for c in range(1, len(keys))]
-    names = {key: draw(TEXTS) for key in keys if draw(st.booleans())}
-    graph = LabelGraph.from_edges(pairs, names=names, labels=keys)
+    """Return a hierarchy of up to 9 labels with names, and further names of its labels."""
+    keys = st.lists(TEXTS.filter(lambda text: "\0" not in text), min_size=1, max_size=9, unique=True)
+    graph = draw(hierarchies(keys, TEXTS))
     row = st.builds(
         NameRow,
-        label=st.integers(0, len(keys) - 1),
+        label=st.integers(0, graph.n_labels - 1),
         text=TEXTS.filter(str.strip),
         kind=KINDS_OF_ROWS,
         language=st.sampled_from(["", "en"]),
@@ -98,7 +99,7 @@ def found_by_definition(graph: LabelGraph, further: list[NameRow], text: str) ->
 GARDEN = LabelGraph.from_edges([("aß", "a"), ("b-a", "a")], names={"aß": "ab c++ 1"})
 
 
-@given(named_hierarchies(), TEXTS.filter(str.strip))
+@given(named_hierarchies(), QUERIES)
 @example((GARDEN, [NameRow(1, "Å b", use=2)]), "A")
 @example((GARDEN, []), "c++")
 @example((GARDEN, []), "aß")
@@ -114,8 +115,8 @@ def test_a_query_finds_what_the_definition_finds_in_its_order(named, text):
     assert all((hit.label, hit.text, hit.kind) in of_label for hit in found.items)
 
 
-@given(named_hierarchies(), TEXTS.filter(str.strip), st.data())
-def test_filters_pages_and_facets_are_those_of_the_whole_answer(named, text, data):
+@given(named_hierarchies(), QUERIES, st.data())
+def test_filters_pages_and_counts_are_those_of_the_whole_answer(named, text, data):
     graph, further = named
     index = LabelIndex.of(graph, further)
     labels = [hit.label for hit in index.search.find(text).items]
@@ -143,12 +144,30 @@ def test_filters_pages_and_facets_are_those_of_the_whole_answer(named, text, dat
     assert facets is not None
     assert facets.leaves == sum(bool(graph.leaf_mask[i]) for i in kept)
     assert facets.depths == dict(sorted(Counter(graph.depth[kept].tolist()).items()))
-    tops = index.walk.roots.tolist()
-    if under is not None or len(tops) == 1:
-        tops = index.walk.children(tops[0] if under is None else under).tolist()
-    counts = [(top, sum(top <= i < index.order.end[top] for i in kept)) for top in tops]
-    wanted = sorted(((top, n) for top, n in counts if n), key=lambda branch: (-branch[1], branch[0]))
-    assert facets.branches == wanted
+
+
+SHORTCUT = LabelGraph.from_edges(  # xb is below r and, first of all, below xa
+    [("xa", "r"), ("xb", "xa"), ("xb", "r"), ("xc", "xa"), ("xd", "xb")], ranks=[0, 0, 1, 0, 0]
+)
+DETOUR = LabelGraph.from_edges([("xc", "xa"), ("xc", "xz"), ("xd", "xc")])  # what is below xz comes before it
+
+
+@given(named_hierarchies(), QUERIES)
+@example((SHORTCUT, []), "x")
+@example((DETOUR, []), "x")
+def test_branches_are_counted_under_every_label_also_if_one_is_inside_another(named, text):
+    graph, further = named
+    index = LabelIndex.of(graph, further)
+    for query, under in itertools.product({text, "a"}, [None, *range(graph.n_labels)]):
+        found = index.search.find(query, under=under, facets=True)
+        labels = [hit.label for hit in found.items]
+        tops = index.walk.roots.tolist()
+        if under is not None or len(tops) == 1:
+            tops = index.walk.children(tops[0] if under is None else under).tolist()
+        counts = [(top, sum(top <= i < index.order.end[top] for i in labels)) for top in tops]
+        wanted = sorted(((top, n) for top, n in counts if n), key=lambda branch: (-branch[1], branch[0]))
+        assert found.facets is not None
+        assert found.facets.branches == wanted
 
 
 HOSTILE = [
@@ -177,6 +196,16 @@ def test_hostile_names_are_found_by_themselves_and_by_what_they_contain():
         if middle and all(len(part.encode()) >= 3 for part in chunks(middle)):
             assert label in [hit.label for hit in index.search.find(middle).items]
     assert graph.keys[index.search.find("犬").items[0].label] == keys[HOSTILE.index("日本語の犬")]
+
+
+def test_an_undirected_graph_has_leaves_but_neither_depths_nor_branches():
+    search = LabelIndex.of(LabelGraph.from_edges([("ab", "a"), ("ac", "ab")], directed=False)).search
+    for filters in ({"depth": 0}, {"under": 0}):
+        with pytest.raises(InputError, match="undirected"):
+            search.find("a", **filters)
+    found = search.find("a", leaf=True, facets=True)
+    assert found.facets is not None
+    assert (found.total, found.facets.leaves, found.facets.depths, found.facets.branches) == (2, 2, {}, [])
 
 
 @pytest.mark.parametrize("text", ["", " \t\n", "x" * 4_097, " ".join("abcdefghijklmnopq")])
@@ -288,7 +317,20 @@ def test_a_misspelled_query_is_answered_with_the_names_that_it_may_mean():
     assert meant("angstrem") == ["Ångström"]
     assert meant("golden dgo") == []
     assert meant("ok") == []
+    assert meant("zq oka") == meant("oka zq &") == meant("oka") == ["oak"]
+    assert meant("zq dog") == ["dog"]
+    assert meant("zq &") == []
+    assert meant("zq xyzzy") == []
+    assert meant("dog xyzzy") == []
     assert meant("xyzzy") == []
+
+
+def test_a_query_with_very_many_unknown_words_is_not_compared_with_all_words():
+    known = [f"oak{i:02d}x" for i in range(20)]
+    index = LabelIndex.of(LabelGraph.from_edges([], labels=[" ".join(known)]))
+    for n, found in ((1, 1), (16, 1), (17, 0)):
+        text = " ".join([word.replace("x", "y") for word in known[:n]] + known[n:])
+        assert len(did_you_mean(index.search, index.names, text)) == found
 
 
 def test_every_prefix_of_a_large_table_is_found_as_by_reading_it():

@@ -6,7 +6,6 @@ import networkx
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from labelgrove.ontology.browse.adjacency import Adjacency
 from labelgrove.ontology.browse.order import Order
@@ -14,25 +13,7 @@ from labelgrove.ontology.browse.shortest import shortest_path
 from labelgrove.ontology.browse.walk import Walk
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
-
-
-@st.composite
-def hierarchies(draw):
-    """Return a hierarchy of up to 14 labels: a forest, a tree, or one with several parents for a label."""
-    n = draw(st.integers(1, 14))
-    most = draw(st.sampled_from([1, 1, 3]))
-    pairs = [
-        (f"{c:02d}", f"{p:02d}")
-        for c in range(1, n)
-        for p in draw(st.lists(st.integers(0, c - 1), min_size=0, max_size=most, unique=True))
-    ]
-    lengths = st.sampled_from([1.0, 2.0, 0.5] if draw(st.booleans()) else [1.0])
-    return LabelGraph.from_edges(
-        pairs,
-        weights=[draw(lengths) for _ in pairs],
-        ranks=[draw(st.integers(0, 2)) for _ in pairs],
-        labels=[f"{i:02d}" for i in range(n)],
-    )
+from tests.unit.browse.browse_cases import hierarchies
 
 
 def walk_of(graph: LabelGraph) -> Walk:
