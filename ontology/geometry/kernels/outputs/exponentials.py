@@ -76,12 +76,11 @@ def _largest(rows: NDArray[Any], start: int, stop: int, lanes: NDArray[np.float6
 
 
 @compiled_fused
-def _write_row(
-    rows: NDArray[Any], start: int, n: int, largest: float, factor: np.float32, out: NDArray[Any], to: int
-) -> None:
-    # without a call or a branch, so that several entries are computed at a time
-    for i in range(n):
-        x = np.float32(rows[start + i] - largest) * factor
+def _write_row(row: NDArray[Any], largest: float, factor: np.float32, out: NDArray[np.float32]) -> None:
+    # Without a call or a branch, and with indices that cannot be negative, so that several entries are read,
+    # computed and written at a time.
+    for i in range(len(row)):
+        x = np.float32(row[i] - largest) * factor
         x = _LEAST if x < _LEAST else x  # NaN stays
         whole = (x * _TURNS + _TO_WHOLE) - _TO_WHOLE
         rest = x - whole * _LOG_OF_TWO
@@ -92,7 +91,7 @@ def _write_row(
         value = value * rest + _C4
         value = value * rest + _C5
         value = value * (rest * rest) + (rest + _ONE)
-        out[to + i] = value * as_float(np.int32((np.int32(whole) + _BIAS) << _DIGITS))
+        out[i] = value * as_float(np.int32((np.int32(whole) + _BIAS) << _DIGITS))
 
 
 @compiled
@@ -120,12 +119,11 @@ def write_exponentials(
     """
     n_samples, n_columns = rows.shape
     flat = rows.reshape(-1)
-    out = weights.reshape(-1)
     lanes = np.empty(8)
     valid = True
     for sample in range(n_samples):
         start = sample * n_columns
         largest = _largest(flat, start, start + n_columns, lanes)
         valid = valid and largest <= most and largest > -np.inf
-        _write_row(flat, start, n_columns, flat.dtype.type(largest), factor, out, start)
+        _write_row(rows[sample], rows.dtype.type(largest), factor, weights[sample])
     return valid
