@@ -38,13 +38,8 @@ def decided(state: State, reader: OutputReader, P: Outputs, among: CandidateSet)
     rows = None if decide is None else _dense(state, reader, P)
     if decide is None or rows is None:
         return None
-    ready = (
-        reader.kind == "probabilities"
-        and rows.flags.carray
-        and rows.dtype.isnative
-        and rows.dtype.char in "fd"
-    )
-    found = decide.find(rows, 0.0) if ready else _found_in_chunks(reader, rows, decide)
+    as_given = reader.kind == "probabilities" and _is_ready(rows)
+    found = decide.find(rows, 0.0) if as_given else _found_in_chunks(reader, rows, decide)
     if found is None:
         return None
     index, left = found
@@ -85,6 +80,11 @@ def _dense(state: State, reader: OutputReader, P: Any) -> NDArray[Any] | None:
     return rows.values if isinstance(rows, DenseRows) else None
 
 
+def _is_ready(rows: NDArray[Any]) -> bool:
+    """Return whether compiled loops can read the rows as they are."""
+    return rows.flags.carray and rows.dtype.isnative and rows.dtype.char in "fd"
+
+
 def _chunk_shape(rows: NDArray[Any]) -> tuple[int, int]:
     return max(1, min(len(rows), _ENTRIES_AT_ONCE // rows.shape[1])), rows.shape[1]
 
@@ -95,6 +95,10 @@ def _chunks(rows: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     A chunk may lie in memory that the next chunk uses again.
     """
     shape, char = _chunk_shape(rows), rows.dtype.char
+    if _is_ready(rows):
+        for start in range(0, len(rows), shape[0]):
+            yield start, rows[start : start + shape[0]]
+        return
     plain = rows.dtype.isnative and rows.flags.aligned and char in "efd"
     by_columns = plain and shape[0] > 1 and abs(rows.strides[0]) < abs(rows.strides[1])
     copied = np.empty(shape, rows.dtype) if by_columns else None
