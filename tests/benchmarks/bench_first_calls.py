@@ -5,8 +5,9 @@
 
 Adapters of a tree and of a graph are opened in processes of their own, and each call of `Adapter.predict` for
 one row is timed; the first process begins with an empty folder of compiled code (NUMBA_CACHE_DIR), the second
-with what the first left there. Answers are compared with those of one batch here. Memory is private: the
-pages that no other process maps, with those of the bundle's file that were read; dirty pages leave these out.
+with what the first left there. All run a copy of the package, beside which no code is kept. Answers are
+compared with those of one batch here. Memory is private: the pages that no other process maps, with those of
+the bundle's file that were read; dirty pages leave these out.
 
 Commands of `grove` run on WordNet's nouns where it is installed, else on a seeded tree of their size. Each
 runs three times in copies of one home, so that no run finds the result of another: once so that the system
@@ -36,11 +37,11 @@ from tests.benchmarks.bench_large_tree import write_table
 from tests.benchmarks.bench_tree_scoring import probabilities
 from tests.benchmarks.graphs import LSHTC_EDGES, LSHTC_LABELS, WORDNET_SIZE, category_graph, describe
 from tests.benchmarks.measuring import one_thread, print_document
+from tests.packagecopy import copied_package
 
 SEED = 0
 METRICS: tuple[Literal["tree", "graph"], ...] = ("tree", "graph")
 ONTOLOGY, SUPERNODES = "nouns", 10_000
-COMPILED_CODE = "NUMBA_CACHE_DIR"
 
 CHILD = """
 import json, sys, time
@@ -64,12 +65,12 @@ print(json.dumps({"answers": answers, "opened": opened, "taken": taken, "worked"
 """
 
 
-def environment(compiled: Path, **more: str) -> dict[str, str]:
-    """Return what a user's process sees: no settings but ours, and a folder of compiled code."""
+def environment(package: Path, compiled: Path, **more: str) -> dict[str, str]:
+    """Return what a user's process sees: no settings but ours, a copy of the package and compiled code."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GROVE_")}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)  # it would compile our modules in each process
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    return kept | threads | {COMPILED_CODE: str(compiled)} | more
+    return kept | threads | copied_package(package, compiled) | more
 
 
 def calls_in_a_process(bundle: Path, rows: Path, compiled: Path, expected: list[str]) -> dict[str, Any]:
@@ -77,7 +78,8 @@ def calls_in_a_process(bundle: Path, rows: Path, compiled: Path, expected: list[
     command = [sys.executable, "-c", CHILD, str(bundle), str(rows)]
     done = subprocess.run(
         command,
-        env=environment(compiled, GROVE_HOME=str(bundle.parent / "home")),
+        cwd=bundle.parent,
+        env=environment(bundle.parent / "package", compiled, GROVE_HOME=str(bundle.parent / "home")),
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -177,7 +179,10 @@ class Home:
     def _grove(self, home: Path, compiled: str, *arguments: str) -> Any:
         done = subprocess.run(
             [sys.executable, "-m", "labelgrove", *arguments, "--json"],
-            env=environment(self._folder / (compiled or "compiled"), GROVE_HOME=str(home)),
+            cwd=self._folder,
+            env=environment(
+                self._folder / "package", self._folder / (compiled or "compiled"), GROVE_HOME=str(home)
+            ),
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -1,7 +1,6 @@
 """Kernels that are loaded in the background: by no call of a scorer, by any process, and never twice."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import labelgrove
+from tests.packagecopy import copied_package
 
 pytestmark = pytest.mark.long  # processes that compile, each from nothing
 
@@ -98,16 +97,13 @@ Run = Callable[..., str]
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run a program with a copy of the package, so that no other test keeps code beside it."""
     copy = tmp_path_factory.mktemp("copy")
-    here = Path(labelgrove.__file__).parent
-    shutil.copytree(here, copy / "labelgrove", ignore=shutil.ignore_patterns("__pycache__"))
 
     def run(program: str, cache: Path, *, limit: str = ":") -> str:
         command = ["sh", "-c", f'{limit}; exec "$@"', "sh", sys.executable, "-W", "error", "-c", program]
-        environment = {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(copy), "HOME": str(copy)}
         done = subprocess.run(
             command,
             cwd=copy,
-            env=os.environ | environment,
+            env=os.environ | copied_package(copy, cache),
             stdout=subprocess.PIPE,
             text=True,
             timeout=280,
