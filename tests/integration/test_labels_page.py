@@ -31,6 +31,9 @@ def test_the_first_block_runs_after_quickstart(tmp_path, monkeypatch):
         result = CliRunner().invoke(grove, arguments)
         assert result.exit_code == 0, result.output
         said.append(result.stdout)
+    written, meant = re.search(r"`([\w ]+)` suggests\s+`([\w ]+)`", PAGE.read_text(encoding="utf-8")).groups()
+    close = CliRunner().invoke(grove, ["labels", "search", "quickstart-animals", written])
+    assert close.stderr == f"nothing found; close to it: {meant}\n"
     assert "n02084071" in said[0]
     assert said[2].startswith("canine (n02083346)\n")
     assert all("domestic animal" in text for text in said[4:])
