@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelgrove.adapter.texttable import shown_width
 from labelgrove.cli.options.completers import ontologies
 from labelgrove.cli.options.groups import option_group
 from labelgrove.cli.options.onelabel import OpenVersion
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.cli.printing.text import emit, json_option, note
-from labelgrove.cli.printing.texttable import table
+from labelgrove.cli.printing.text import emit, escaped, json_option, note
+from labelgrove.cli.printing.texttable import NARROWEST, cut_to, table
 from labelgrove.cli.printing.treelines import tree_lines
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.errors import counted
 
 if TYPE_CHECKING:
+    from labelgrove.ontology.browse.answers import Answers
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["labels"]
 
-_COLUMNS = ("idx", "key", "name", "depth", "leaf")
+_COLUMNS = ("key", "name", "depth", "leaf")
+_DISPENSABLE = ("leaf", "depth", "match")  # columns of a search that a narrow terminal leaves out, in order
+_CUT = ("parent", "matched")  # columns of a search whose text is cut on a terminal, before key and name are
+_SHORTEST = 12  # but not to fewer characters than this
 _MOST_LEVELS = 100
 
 name_argument = click.argument("name", shell_complete=ontologies)
@@ -108,7 +115,7 @@ def search(
         else:
             close = version.close_to(text)
             note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
-    _print(version, found, as_json, ("match", "matched"))
+    _print(version, found, as_json, text=lambda: hit_table(version.answers, found["items"]))
 
 
 @labels.command()
@@ -232,11 +239,24 @@ def tree(workspace: Workspace, name: str, under: str | None, levels: int, most: 
         note(f"and {counted(more, 'more root')}; show more with --most")
 
 
-def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: Sequence[str] = ()) -> None:
-    """Print a list of labels; `more` are the entries that its items have beside those of every item."""
+def _print(
+    version: OpenVersion,
+    found: Mapping[str, Any],
+    as_json: bool,
+    more: Sequence[str] = (),
+    text: Callable[[], str] | None = None,
+) -> None:
+    """Print a list of labels.
+
+    `more` are the entries that its items have beside those of every item; `text` returns the text for people
+    where it is not the table of these entries, and is not called if no label was found.
+    """
     columns = (*_COLUMNS, *more)
-    rows = [[_cell(item, column) for column in columns] for item in found["items"]]
-    emit({"ontology": version.ontology, **found}, as_json, lambda: table(columns, rows))
+    document = {"ontology": version.ontology, **found}
+    if text is not None and not (found["total"] or as_json):
+        return
+    rows = [[item[column] for column in columns] for item in found["items"]]
+    emit(document, as_json, text or (lambda: table(columns, rows)))
     if as_json:
         return
     if found["next"]:
@@ -250,11 +270,56 @@ def _print(version: OpenVersion, found: Mapping[str, Any], as_json: bool, more: 
             note("below " + ", ".join(f"{b['name']}: {b['count']:,}" for b in facets["branches"]))
 
 
-def _cell(item: Mapping[str, Any], column: str) -> Any:
-    if column != "matched":
-        return item[column]
-    text = item["matched"]["text"]
-    return "" if text in (item["key"], item["name"]) else text
+def hit_table(answers: Answers, items: Sequence[Mapping[str, Any]]) -> str:
+    """Return the labels that a search found as a table, each with the name of its primary parent."""
+    index = answers.index
+
+    def parent(label: int) -> str:
+        above = int(index.order.parent[label]) if index.graph.directed else -1
+        return index.graph.names[above] if above >= 0 else ""
+
+    def other_name(item: Mapping[str, Any]) -> str:
+        text = str(item["matched"]["text"])
+        return "" if text in (item["key"], item["name"]) else text
+
+    columns: dict[str, list[str]] = {
+        "key": [item["key"] for item in items],
+        "name": [item["name"] for item in items],
+        "parent": [parent(item["idx"]) for item in items],
+        "depth": ["" if item["depth"] is None else str(item["depth"]) for item in items],
+        "leaf": [str(item["leaf"]) for item in items],
+        "match": [item["match"] for item in items],
+        "matched": [other_name(item) for item in items],
+    }
+    for column in _CUT:
+        if not any(columns[column]):
+            del columns[column]
+    if sys.stdout.isatty():
+        columns = _narrowed(columns, max(NARROWEST, shutil.get_terminal_size().columns))
+    return table(tuple(columns), zip(*columns.values(), strict=True))
+
+
+def _narrowed(columns: Mapping[str, list[str]], width: int) -> dict[str, list[str]]:
+    """Return columns that fit in `width` characters with whole keys and names, if that is possible.
+
+    First columns are left out that say least, then parents and other names are cut.
+    """
+    kept = {column: [escaped(cell) for cell in cells] for column, cells in columns.items()}
+    wide = {column: max(map(shown_width, (column, *cells))) for column, cells in kept.items()}
+
+    def excess(sizes: Mapping[str, int]) -> int:
+        return sum(sizes.values()) + 2 * (len(sizes) - 1) - width
+
+    for column in _DISPENSABLE:
+        if excess({c: min(size, _SHORTEST) if c in _CUT else size for c, size in wide.items()}) <= 0:
+            break
+        del kept[column], wide[column]
+    while excess(wide) > 0:
+        longest = max((c for c in wide if c in _CUT), key=wide.__getitem__, default="")
+        if wide.get(longest, 0) <= _SHORTEST:
+            break
+        wide[longest] -= 1
+    return {c: [cut_to(cell, wide[c]) for cell in cells] for c, cells in kept.items()}
 
 
 def _label_page(document: Mapping[str, Any]) -> str:

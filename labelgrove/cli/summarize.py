@@ -53,7 +53,8 @@ def summarize(
 ) -> None:
     """Merge the labels of ONTOLOGY into supernodes until at most TARGET are left.
 
-    The file of --out also has the supernode of each label.
+    The file of --out also has the supernode of each label. In a .csv file, the columns are key, supernode,
+    name and supernode_name: a supernode is called by the name of its first label in canonical order.
     """
     from labelgrove.workers.kinds.inputs import open_version
     from labelgrove.workers.kinds.summary import read_summary
@@ -90,7 +91,14 @@ def summarize(
     if out is not None:
         rows = [(key, int(node)) for key, node in zip(graph.keys, found.assignment.tolist(), strict=True)]
         assigned = document | {"assignment": dict(rows)} if out.suffix == ".json" else document
-        write_rows(out, assigned, ("key", "supernode"), rows, safe=safe)
+        first: dict[int, int] = {}  # the label that stands for each supernode
+        for label, (_, node) in enumerate(rows):
+            first.setdefault(node, label)
+        named = [
+            (key, node, name, graph.names[first[node]])
+            for (key, node), name in zip(rows, graph.names, strict=True)
+        ]
+        write_rows(out, assigned, ("key", "supernode", "name", "supernode_name"), named, safe=safe)
     emit(
         document,
         as_json,

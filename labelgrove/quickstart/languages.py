@@ -7,6 +7,7 @@ that it knows. Texts in other languages fit nothing, as in a deployment where no
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections import Counter
 
@@ -15,6 +16,7 @@ import numpy as np
 from labelgrove.adapter.calibration import fit_temperature
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.datasets.predicted import Predicted
+from labelgrove.datasets.pretrained.languages import language_graph
 from labelgrove.datasets.pretrained.outputs import PretrainedModel
 from labelgrove.quickstart.result import Unknown
 
@@ -25,18 +27,6 @@ MODEL = "py3langid"
 UNKNOWN = ("sc", "tn", "ti")
 """Languages that the model does not know: in the third, it takes its wrong answer for certain."""
 
-_NAMES = {
-    "am": "Amharic",
-    "bnt": "Bantu languages",
-    "lij": "Ligurian",
-    "mul": "all languages",
-    "nso": "Northern Sotho",
-    "roa": "Romance languages",
-    "sc": "Sardinian",
-    "ti": "Tigrinya",
-    "tn": "Tswana",
-}
-
 
 def installed() -> bool:
     """Return whether the package of the model is installed."""
@@ -44,8 +34,14 @@ def installed() -> bool:
 
 
 def named(key: str) -> str:
-    """Return the English name of a label that quickstart prints; any other label is called by its key."""
-    return _NAMES.get(key, key)
+    """Return the English name of a language or family."""
+    return _names()[key]
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    graph = language_graph()
+    return dict(zip(graph.keys, graph.names, strict=True))
 
 
 def calibrated(model: PretrainedModel, seed: int) -> tuple[Predicted, float]:

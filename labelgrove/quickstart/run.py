@@ -226,7 +226,7 @@ class _Run:
         kind, widest = ("animals", _ANIMALS) if nouns == EXTRACT else ("nouns", _NOUNS)
         with self._step("cypher", "asking the graph two questions"):
             return part, (
-                self._ask(f"Which {kind} have the most kinds directly below them?", widest, _WIDEST),
+                self._ask(f"Which {kind} have the most {kind} directly below them?", widest, _WIDEST),
                 self._ask("How many animals are at each depth below animal?", _ANIMALS, _DEPTHS),
             )
 

@@ -154,10 +154,26 @@ def test_summarize_assigns_every_label(call):
     found = document(call("summarize", "garden", "--target", "3", "--out", "nodes.csv", "--json"))
     rows = [line.split(",") for line in Path("nodes.csv").read_text().splitlines()[1:]]
     assert len(rows) == 6
-    assert len({node for _, node in rows}) == found["n_supernodes"] <= 3
-    assert max(np.bincount([int(node) for _, node in rows])) == found["largest"]
+    assert len({node for _, node, *_ in rows}) == found["n_supernodes"] <= 3
+    assert max(np.bincount([int(node) for _, node, *_ in rows])) == found["largest"]
     assert "warning" in call("summarize", "garden", "--target", "3", "--method", "node", "--seed", "1").stderr
     assert "target" in call("summarize", "garden", "--target", "0", code=2).stderr
+
+
+def test_a_supernode_is_called_by_its_first_label(call):
+    Path("named.csv").write_text("key,parent,name\nk0,,plant\nk2,k0,tree\nk1,k0,herb\nk3,k2,oak\nk4,k2,elm\n")
+    call("ingest", "named", "named.csv")
+    call("summarize", "named", "--target", "3", "--method", "subtree", "--out", "nodes.csv")
+    with Path("nodes.csv").open(newline="") as file:
+        assert file.readline() == "key,supernode,name,supernode_name\n"
+        rows = [line.rstrip("\n").split(",") for line in file]
+    assert [key for key, *_ in rows] == ["k0", "k1", "k2", "k3", "k4"]  # canonical order
+    names = {"k0": "plant", "k1": "herb", "k2": "tree", "k3": "oak", "k4": "elm"}
+    first = {}
+    for key, node, name, supernode_name in rows:
+        assert name == names[key]
+        assert supernode_name == first.setdefault(node, name)
+    assert 1 < len(first) <= 3
 
 
 @pytest.mark.parametrize(

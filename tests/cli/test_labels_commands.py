@@ -2,16 +2,23 @@
 
 import itertools
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
+from labelgrove.cli.labels import hit_table
+from labelgrove.ontology.browse.answers import Answers
+from labelgrove.ontology.browse.labelindex import LabelIndex
+from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
+from tests.cli.terminal import sent_to_terminal
 
 ZOO = {
     "id": "n0",
@@ -112,7 +119,50 @@ def test_search_ranks_filters_and_counts(zoo):
     assert "below bird: 1, machine: 1" in said
     said = zoo("labels", "search", "zoo", "heron", "--facets").stderr
     assert "1 label, of which 1 is a leaf" in said
-    assert "matched" in zoo("labels", "search", "zoo", "BJORN").stdout
+
+
+def test_a_search_tells_labels_of_one_name_apart_by_their_parents(zoo):
+    header, _, *rows = zoo("labels", "search", "zoo", "crane").stdout.splitlines()
+    assert header.split() == ["key", "name", "parent", "depth", "leaf", "match"]
+    assert [row.split()[:3] for row in rows] == [["n3", "crane", "bird"], ["n4", "crane", "machine"]]
+    assert set(document(zoo, "search", "zoo", "crane")["items"][0]) == {
+        "idx",
+        "key",
+        "name",
+        "depth",
+        "leaf",
+        "match",
+        "matched",
+    }
+
+
+def test_another_name_that_was_found_has_a_column_only_where_there_is_one():
+    graph = LabelGraph.from_edges([("erne", "bird")])
+    answers = Answers(LabelIndex.of(graph, [NameRow(graph.keys.index("erne"), "sea eagle")]))
+    header, _, row = hit_table(answers, answers.search("eagle")["items"]).splitlines()
+    assert header.split()[-2:] == ["match", "matched"]
+    assert row.endswith("  words  sea eagle")
+    assert "matched" not in hit_table(answers, answers.search("erne")["items"])
+
+
+def test_keys_and_names_of_a_search_stay_whole_on_a_terminal(call):
+    name = "nondepository financial institution"
+    with Workspace.open(Settings.from_env()) as workspace:
+        edges = [("k0123456789", "k1"), ("k1", "k2"), ("short", "k1")]
+        names = {
+            "k0123456789": name,
+            "k1": "institution of " + "very " * 20 + "much money",
+            "short": "finance",
+        }
+        register(workspace, "money", LabelGraph.from_edges(edges, names=names))
+    for columns, left_out in ((120, set()), (80, {"leaf"}), (66, {"leaf", "depth", "match"})):
+        env = os.environ | {"COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parents[2])}
+        command = [sys.executable, "-m", "labelgrove", "labels", "search", "money", "finan"]
+        lines = sent_to_terminal(command, env=env, errors=False).splitlines()
+        assert {"key", "name", "parent", "depth", "leaf", "match"} - {*lines[0].split()} == left_out
+        assert max(map(len, lines)) <= columns
+        assert any(f"k0123456789  {name}  institution" in line for line in lines)
+        assert len(lines) == 4
 
 
 def test_a_search_that_finds_nothing_says_what_to_change(zoo):
@@ -121,7 +171,9 @@ def test_a_search_that_finds_nothing_says_what_to_change(zoo):
     said = zoo("labels", "search", "zoo", "heron", "--under", "machine").stderr
     assert said == "nothing found; 1 label without --under, --leaf, --inner and --depth\n"
     assert zoo("labels", "search", "zoo", "crnae", "--inner").stderr == "nothing found; close to it: crane\n"
-    assert zoo("labels", "search", "zoo", "xyzzy").stderr == "nothing found\n"
+    nothing = zoo("labels", "search", "zoo", "xyzzy", "--facets")
+    assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
+    assert document(zoo, "search", "zoo", "xyzzy")["items"] == []
 
 
 def test_pages_follow_one_another_and_a_cursor_of_another_list_is_refused(zoo):

@@ -318,6 +318,8 @@ class TestWhole:
         graph = read(EXTRACT).graph
         widest = int(np.bincount(graph.edge_parent).argmax())
         assert again.answers[0].rows[0][1] == graph.names[widest] == "percoid fish"
+        question = "Which animals have the most animals directly below them?"  # instances, too, are below
+        assert again.answers[0].question == question
         assert "apt-get install wordnet-base" in render(again)
         assert "apt-get" not in render(result)
         for name in ("grid.png", "simplex.png", "errors.png"):

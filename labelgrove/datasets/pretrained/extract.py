@@ -1,13 +1,16 @@
 """Extract the tree of languages and short texts in many languages from CLDR of the Unicode Consortium.
 
-Fetch two packages of CLDR, and give their unpacked folders; the command writes ``languages.csv.gz`` and
-``texts.csv.gz`` next to this module::
+Fetch three packages of CLDR and the registry of language tags, unpack each in a folder of its name, and give
+the four folders; the command writes ``languages.csv.gz`` and ``texts.csv.gz`` next to this module::
 
-    npm pack cldr-core cldr-annotations-full
-    python -m labelgrove.datasets.pretrained.extract cldr-core/package cldr-annotations-full/package
+    npm pack cldr-core cldr-annotations-full cldr-localenames-full language-subtag-registry
+    python -m labelgrove.datasets.pretrained.extract cldr-core/package cldr-annotations-full/package \
+        cldr-localenames-full/package language-subtag-registry/package
 
 The tree consists of the languages and families in ``languageGroups.json``; where CLDR names several families
-for a language, the first is its parent. The texts are the names of emoji in each language, such as "pair of
+for a language, the first is its parent. Names are those of CLDR in English. CLDR names only a tenth of the
+labels; the others have the first name in the language subtag registry of IANA, which has no restrictions
+(CC0). The texts are the names of emoji in each language, such as "pair of
 running shoes", joined in random order to texts of 40 to 160 characters. ``LICENSE.Unicode`` is the license of
 both files.
 """
@@ -20,17 +23,20 @@ import io
 import json
 import random
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from labelgrove.datasets.pretrained.languages import FAMILIES, TEXTS
 from labelgrove.ontology.store.wholefile import write_whole
 
-__all__ = ["family_rows", "text_rows"]
+__all__ = ["english_names", "family_rows", "label_rows", "text_rows"]
 
 _ADDED = {"sq": "sqj", "mt": "sem", "rw": "bnt", "uzs": "trk"}
 """Languages that identifiers know but CLDR puts into no family: Albanian, Maltese, Kinyarwanda, Uzbek."""
+
+_ROOT = "mul"
+_ROOT_NAME = "all languages"  # "Multiple languages" elsewhere, but here it is the family of them all
 
 _TEXTS_PER_LANGUAGE = 40
 _SHORTEST, _LONGEST = 40, 160
@@ -52,6 +58,34 @@ def family_rows(core: Path) -> list[tuple[str, str]]:
         for member in members if isinstance(members, list) else members.split():
             parents.setdefault(member, family)
     return sorted(parents.items())
+
+
+def english_names(localenames: Path, registry: Path) -> dict[str, str]:
+    """Return the English name of each language and family that has one.
+
+    Parameters
+    ----------
+    localenames : Path
+        The folder of the package ``cldr-localenames-full``.
+    registry : Path
+        The folder of the package ``language-subtag-registry``.
+    """
+    shown: dict[str, dict[str, str]] = _read(localenames / "main" / "en" / "languages.json")["main"]["en"][
+        "localeDisplayNames"
+    ]
+    tags = _read(registry / "data" / "json" / "registry.json")
+    registered: dict[str, str] = {
+        tag["Subtag"]: tag["Description"][0] for tag in tags if tag["Type"] == "language"
+    }
+    return registered | shown["languages"] | {_ROOT: _ROOT_NAME}
+
+
+def label_rows(families: Sequence[tuple[str, str]], names: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return key, parent and name of each label, the root first; the root has an empty parent."""
+    parents = dict(families)
+    roots = sorted({family for _, family in families} - parents.keys())
+    labels = [*((root, "") for root in roots), *families]
+    return [(key, parent, names.get(key, "")) for key, parent in labels]
 
 
 def text_rows(annotations: Path, languages: Iterable[str]) -> list[tuple[str, str]]:
@@ -105,5 +139,6 @@ def _packed(head: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 if __name__ == "__main__":
     families = family_rows(Path(sys.argv[1]))
     keys = {key for row in families for key in row}
-    write_whole(FAMILIES, [_packed(("child", "parent"), families)])
+    names = english_names(Path(sys.argv[3]), Path(sys.argv[4]))
+    write_whole(FAMILIES, [_packed(("key", "parent", "name"), label_rows(families, names))])
     write_whole(TEXTS, [_packed(("language", "text"), text_rows(Path(sys.argv[2]), keys))])

@@ -18,9 +18,18 @@ from numpy.typing import NDArray
 from labelgrove.datasets.pretrained.outputs import PretrainedModel
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.ontology.geometry import MetricSpace, metric_space
+from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import read
 
-__all__ = ["FAMILIES", "IDENTIFIERS", "TEXTS", "identified", "language_space", "language_texts"]
+__all__ = [
+    "FAMILIES",
+    "IDENTIFIERS",
+    "TEXTS",
+    "identified",
+    "language_graph",
+    "language_space",
+    "language_texts",
+]
 
 FAMILIES = Path(__file__).with_name("languages.csv.gz")
 TEXTS = Path(__file__).with_name("texts.csv.gz")
@@ -32,12 +41,17 @@ _SAME = {"tl": "fil", "gom": "kok", "kik": "ki", "bcl": "bik", "gug": "gn", "nb"
 """Codes for which CLDR uses another code of the same language, or the code of its macrolanguage."""
 
 
-def language_space() -> MetricSpace:
-    """Return the tree of languages and families."""
+def language_graph() -> LabelGraph:
+    """Return the tree of languages and families, with their English names."""
     graph = read(FAMILIES).graph
     if graph is None:
         raise NotFoundError(f"{FAMILIES}: contains no hierarchy; install labelgrove again")
-    return metric_space(graph, "tree")
+    return graph
+
+
+def language_space() -> MetricSpace:
+    """Return the tree of languages and families with its distances."""
+    return metric_space(language_graph(), "tree")
 
 
 def language_texts() -> tuple[list[str], list[str]]:

@@ -12,12 +12,13 @@ import pytest
 from labelgrove.adapter.evaluation.measures.pairdistances import pair_distances
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.datasets.pretrained import filetypes
-from labelgrove.datasets.pretrained.extract import family_rows, text_rows
+from labelgrove.datasets.pretrained.extract import english_names, family_rows, label_rows, text_rows
 from labelgrove.datasets.pretrained.languages import (
     FAMILIES,
     IDENTIFIERS,
     TEXTS,
     identified,
+    language_graph,
     language_space,
     language_texts,
 )
@@ -141,6 +142,42 @@ def test_texts_are_many_in_each_language_and_all_languages_are_in_the_tree(langu
     assert languages.n_labels == 5910
     assert steps(languages, "gl", "es") == 2  # both are Romance
     assert steps(languages, "gl", "de") == 6  # both are Indo-European
+
+
+def test_every_language_and_family_has_an_english_name():
+    graph = language_graph()
+    names = dict(zip(graph.keys, graph.names, strict=True))
+    assert all(name and name != key for key, name in names.items())
+    shown = {key: names[key] for key in ("de", "nso", "roa", "mul")}
+    assert shown == {
+        "de": "German",
+        "nso": "Northern Sotho",
+        "roa": "Romance languages",
+        "mul": "all languages",
+    }
+
+
+def test_names_come_from_cldr_before_the_registry(tmp_path):
+    tags = [("language", "nso", ["Pedi", "Northern Sotho"]), ("language", "roa", ["Romance languages"])]
+    tags.append(("region", "XA", ["nowhere"]))
+    written = {
+        "main/en/languages.json": {
+            "main": {"en": {"localeDisplayNames": {"languages": {"nso": "Northern"}}}}
+        },
+        "data/json/registry.json": [
+            {"Type": kind, "Subtag": subtag, "Description": description} for kind, subtag, description in tags
+        ],
+    }
+    for file, document in written.items():
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text(json.dumps(document))
+    names = english_names(tmp_path, tmp_path)
+    assert names == {"nso": "Northern", "roa": "Romance languages", "mul": "all languages"}
+    assert label_rows([("nso", "bnt"), ("bnt", "mul")], names) == [
+        ("mul", "", "all languages"),
+        ("nso", "bnt", "Northern"),
+        ("bnt", "mul", ""),
+    ]
 
 
 def test_the_license_stands_next_to_the_extract():
