@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.evidence.verdict import applied
+from labelgrove.adapter.outputs.outputkinds import is_about_kind
 from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.errors import counted
 
@@ -71,7 +72,10 @@ def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
         tables.append(branch_table(found, most=MOST_BRANCHES, names=names))
     for table in tables:
         lines += [f"{table.title}:", *table.text()]
-    return "\n".join([*lines, *remarks(found, named), f"verdict: {found.verdict}"])
+    said = remarks(found, named)
+    kind = [f"note: {note}" for note in said if is_about_kind(note)]
+    other = [note for note in said if not is_about_kind(note)]
+    return "\n".join([*lines, *other, *kind, f"verdict: {found.verdict}"])
 
 
 def _summary(found: Evaluation) -> str:

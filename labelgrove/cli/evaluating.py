@@ -12,7 +12,7 @@ from labelgrove.cli.options.groups import option_group
 from labelgrove.cli.options.model import load_model, model_options
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.text import emit, in_options, json_option, note
 from labelgrove.cli.waiting.stopping import typed
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def evaluate(
             evaluation_report(result, _origin(inputs, {}), calibration=fitted, regions=regions, named=named),
             reports,
         )
-    emit(result.to_dict(), as_json, lambda: result.render(named))
+    emit(result.to_dict(), as_json, lambda: in_options(result.render(named)))
 
 
 @click.command()
@@ -226,7 +226,7 @@ def calibrate(
         }
         origin = _origin({"outputs": outputs, "truth": truth}, settings)
         _write(calibration_report(result, origin), reports)
-    emit(result.to_dict(), as_json, result.render)
+    emit(result.to_dict(), as_json, lambda: in_options(result.render()))
 
 
 def _check_reports(reports: tuple[Path, ...]) -> None:

@@ -174,8 +174,32 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     assert "- model's outputs: logits\n- measure: nll\n- bins of calibration errors: 15\n" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
-    assert text.splitlines()[1].startswith("to answer at temperature ")
+    last = text.splitlines()[-1]
+    assert last.startswith("to answer at temperature ")
+    assert ": --outputs logits --temperature " in last
+    assert "outputs='" not in text
     assert "E[d²]-best" in text
+
+
+@pytest.mark.parametrize("command", ["calibrate", "evaluate"])
+@pytest.mark.parametrize("wrong", ["probabilities called logits", "scores called probabilities"])
+def test_a_note_on_misread_outputs_stands_next_to_the_last_line(call, command, wrong):
+    """The last line gives assured advice, which is worth nothing if the outputs were misread."""
+    called, odd = ("--outputs", "logits"), "these look like probabilities"
+    said = f"{odd}; leave out --outputs logits"
+    outputs = np.load("p.npy")
+    if wrong == "scores called probabilities":
+        outputs, called, odd, said = outputs + 0.3, (), "do not sum to 1", "For logits say --outputs logits"
+    np.save("wrong.npy", outputs)
+    arguments = (command, "plants.safetensors", "wrong.npy", "seen.txt", *MODEL, *called)
+    lines = call(*arguments).stdout.splitlines()
+    assert lines[-2].startswith("note: ")
+    assert lines[-2].endswith(said)
+    assert sum(said in line for line in lines) == 1
+    call(*arguments, "--report", "r.md")
+    assert odd in Path("r.md").read_text(encoding="utf-8")
+    right = call(command, "plants.safetensors", "p.npy", "seen.txt", *MODEL).stdout
+    assert "note: " not in right
 
 
 def test_evaluate_adds_a_calibration_to_its_report(call):
