@@ -14,12 +14,14 @@ import click
 __all__ = [
     "emit",
     "escaped",
+    "first_digits",
     "in_options",
     "json_option",
     "json_text",
     "note",
     "say",
     "share",
+    "to_the_minute",
     "when",
 ]
 
@@ -75,6 +77,20 @@ def when(seconds: float | None) -> str | None:
     '1970-01-01T00:00:00Z'
     """
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def first_digits(digest: str) -> str:
+    """Return the 12 digits of a digest that are enough to name a version or a bundle in a command."""
+    return digest[:12]
+
+
+def to_the_minute(time: str) -> str:
+    """Return a time as `when` writes it, without the seconds.
+
+    >>> to_the_minute("1970-01-01T00:00:59Z")
+    '1970-01-01T00:00Z'
+    """
+    return f"{time[:-4]}Z" if time else time
 
 
 def escaped(text: str) -> str:
