@@ -131,6 +131,32 @@ def test_select_gains_spends_and_keeps_to_its_limits(call):
     assert "bad.csv:2" in call("select", "garden", "--observed", "moss", "--costs", "bad.csv", code=2).stderr
 
 
+def test_select_says_what_the_picks_gain_and_whether_others_gain_more(call):
+    said = call("select", "garden", "--observed", "moss", "-n", "2").stderr
+    assert said == "2 picks add 5 labels to the 1 reached before (no other 2 picks reach more)\n"
+    assert "1 pick adds 4 labels" in call("select", "garden", "--observed", "moss", "-n", "1").stderr
+    limits = ("--observed", "moss", "-n", "1", "--forbidden", "oak")
+    assert "no other choice within these limits" in call("select", "garden", *limits).stderr
+
+
+def test_select_says_that_nothing_can_be_gained(call):
+    cover = ("--observed", "moss,elm,holm oak", "-n", "2")
+    result = call("select", "garden", *cover)
+    assert result.stderr == "all 6 labels are reached already; nothing to collect\n"
+    assert len(result.stdout.splitlines()) == 2 + 2
+    limits = ("--observed", "elm,moss", "-n", "1", "--candidates", "plant")
+    assert call("select", "garden", *limits).stderr == (
+        "no choice within these limits adds to the 4 of 6 labels that are reached already; nothing to "
+        "collect\n"
+    )
+
+
+def test_select_without_a_number_says_when_it_ends(call):
+    said = call("select", "garden", "--observed", "moss").stderr.splitlines()[0]
+    assert "until no label adds anything" in said
+    assert said.endswith("(6); -n 10 picks the first ten")
+
+
 def test_a_sample_is_what_observed_takes(call):
     keys = call("sample", "garden", "-n", "3", "--method", "gibbs", "--seed", "5").stdout
     assert keys == call("sample", "garden", "-n", "3", "--method", "gibbs", "--seed", "5").stdout
