@@ -47,6 +47,9 @@ def call(tmp_path, monkeypatch):
 
 
 MODEL = ("--columns", "bundle")
+COLUMN_NUMBERS = (
+    "these look like column numbers; write the key of the column with that number, counted from 0"
+)
 
 
 def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
@@ -350,7 +353,8 @@ def test_a_csv_of_truths_may_have_a_header(call, name, text):
         ("t.csv", "truth\n" + "oak\n" * 41, "t.csv: 41 labels for 40 rows of the outputs"),
         ("t.json", json.dumps(TRUTH), "t.json: looks like JSON; write one label per line"),
         ("t.txt", json.dumps({"truth": TRUTH}, indent=1), "t.txt: looks like JSON; write one label per line"),
-        ("t.txt", "0\n1\n2\n2\n" * 10, "class indices: [classes[i] for i in truth]"),
+        ("t.txt", "0\n1\n2\n2\n" * 10, f"\n{COLUMN_NUMBERS}\n"),
+        ("t.txt", "-1\n1\n2\noak\n" * 10, f"\n{COLUMN_NUMBERS}\n"),  # all that are unknown
     ],
 )
 def test_a_truth_of_another_form_is_told_what_it_looks_like(call, name, text, said):
@@ -364,7 +368,7 @@ def test_a_truth_of_another_form_is_told_what_it_looks_like(call, name, text, sa
 def test_numbers_are_not_taken_for_indices_where_one_is_not(call):
     Path("t.txt").write_text("0\n1\n2\n3\n" * 10)  # three classes are 0, 1 and 2
     found = call("evaluate", "plants.safetensors", "p.npy", "t.txt", *MODEL, code=4)
-    assert "class indices" not in found.stderr
+    assert "column numbers" not in found.stderr
 
 
 @pytest.mark.parametrize(
