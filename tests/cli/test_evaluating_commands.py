@@ -377,7 +377,7 @@ def test_numbers_are_not_taken_for_indices_where_one_is_not(call):
         ("bare.csv", "names.txt", "--columns does not replace the header of a .csv file"),
         ("numbers.csv", "names.txt", "put them in its first line, or save numbers without names as .npy"),
         ("p.npy", "0,1,2", "columns: 0, 1, 2 look like column numbers; name the classes"),
-        ("turned.npy", "bundle", "it looks transposed: give P.T"),
+        ("turned.npy", "bundle", "it looks transposed: save its transpose"),
         ("turned.csv", "bundle", "--columns does not replace"),
     ],
 )

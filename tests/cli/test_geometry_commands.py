@@ -211,4 +211,5 @@ def test_pictures_refuse_what_they_cannot_draw(call):
 def test_unknown_labels_are_named(call, command):
     option = "--columns" if command == "distances" else "--observed"
     assert "fern" in call(command, "garden", option, "fern", code=2).stderr
-    call(command, "nowhere", option, "oak", code=4)
+    assert "did you mean" not in call(command, "nowhere", option, "oak", code=4).stderr
+    assert "did you mean garden? If not, ingest it" in call(command, "gardn", option, "oak", code=4).stderr
