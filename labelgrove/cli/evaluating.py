@@ -18,7 +18,7 @@ from labelgrove.cli.waiting.stopping import typed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.adapter import Adapter
+    from labelgrove.adapter import Adapter, Bundle
     from labelgrove.ontology.geometry import MetricSpace, TreeSpace
     from labelgrove.report.content import Origin, Report
 
@@ -163,7 +163,8 @@ def evaluate(
             evaluation_report(result, _origin(inputs, {}), calibration=fitted, regions=regions, named=named),
             reports,
         )
-    emit(result.to_dict(), as_json, lambda: in_options(result.render(named)))
+    unit = _unit(adapter.bundle, result.diameter)
+    emit(result.to_dict(), as_json, lambda: in_options(result.render(named, unit=unit)))
 
 
 @click.command()
@@ -227,6 +228,15 @@ def calibrate(
         origin = _origin({"outputs": outputs, "truth": truth}, settings)
         _write(calibration_report(result, origin), reports)
     emit(result.to_dict(), as_json, lambda: in_options(result.render()))
+
+
+def _unit(bundle: Bundle, diameter: float) -> str:
+    """Return the unit of `diameter`, which is edges if the bundle shows that all edges have length 1."""
+    from labelgrove.adapter.bundles.bundlechecks import UNIT
+
+    if bundle.kind != "tree" or bundle.length is not None:  # other bundles have no edges to look at
+        return UNIT
+    return "edge" if diameter == 1 else "edges"
 
 
 def _check_reports(reports: tuple[Path, ...]) -> None:

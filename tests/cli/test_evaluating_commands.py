@@ -80,6 +80,7 @@ def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
     assert "wrote the report to r.md" in found.stderr
     text = call(*arguments).stdout
     assert "verdict: " in text.splitlines()[-1]
+    assert text.splitlines()[0].endswith("diameter 3 edges")
 
 
 def test_every_form_of_outputs_gives_the_report_of_the_probabilities(call):

@@ -98,10 +98,12 @@ def escaped(text: str) -> str:
     return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def share(part: int, whole: int) -> str:
-    """Return `part` of `whole` labels as text, with the share in percent.
+def share(part: int, whole: int, said: str = "") -> str:
+    """Return `part` of `whole` labels as text, with the share in percent; `said` says what they are.
 
     >>> share(1234, 82115)
     '1,234 of 82,115 labels (1.50 %)'
+    >>> share(2961, 4017, "are a cover")
+    '2,961 of 4,017 labels are a cover (73.71 %)'
     """
-    return f"{part:,} of {whole:,} labels ({100 * part / whole:.2f} %)"
+    return f"{part:,} of {whole:,} labels{said and f' {said}'} ({100 * part / whole:.2f} %)"
