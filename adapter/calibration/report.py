@@ -49,6 +49,8 @@ class CalibrationReport:
         with the smallest E[d²], and the fitted one.
     outputs : str
         Kind of the model's outputs.
+    kind_note : str or None
+        A note for the user if the outputs do not look like this kind.
     """
 
     fit: TemperatureFit
@@ -57,6 +59,7 @@ class CalibrationReport:
     fitted: Reliability
     betas: BetaTable
     outputs: str
+    kind_note: str | None = None
 
     @property
     def change(self) -> tuple[float, float]:
@@ -68,7 +71,8 @@ class CalibrationReport:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings and remarks for the user, without repetitions."""
-        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES)))
+        kind = () if self.kind_note is None else (self.kind_note,)
+        return tuple(dict.fromkeys((*self.fit.notes, *self.trade_off.notes, SAME_SAMPLES, *kind)))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,12 +102,13 @@ class CalibrationReport:
         return {name: part.to_dict() for name, part in parts.items()} | bins | {"notes": list(self.notes)}
 
     def render(self) -> str:
-        """Return the report as text."""
+        """Return the report as text; it ends with the advice."""
         bins = bin_table(self.trade_off.reliability, "default temperature")
-        lines = [self.summary(), self.step]
+        lines = [self.summary()]
         for table in (self.temperature_table(), self.error_table(), bins, self.betas.table()):
             lines += [f"{table.title}:", *table.text()]
-        return "\n".join([*lines, *self.remarks])
+        remarks = (f"note: {said}" if said == self.kind_note else said for said in self.remarks)
+        return "\n".join([*lines, *remarks, self.step])
 
     def summary(self) -> str:
         """Return the result of the fit in one sentence."""
@@ -185,6 +190,7 @@ def calibrate(
         fitted=data.reliability(fit.temperature, bins=bins),
         betas=beta_table(adapter, P, truths, space=space, betas=exponents, temperatures=degrees),
         outputs=adapter.outputs,
+        kind_note=data.kind_note,
     )
 
 

@@ -24,7 +24,7 @@ from labelgrove.adapter.evaluation.truths import (
     truth_indices,
 )
 from labelgrove.adapter.outputs.gate import wrong_axes, wrong_length
-from labelgrove.adapter.outputs.outputkinds import OutputKind
+from labelgrove.adapter.outputs.outputkinds import KindSeen, OutputKind
 from labelgrove.adapter.outputs.rowblocks import BlockSource, OutputStream
 from labelgrove.adapter.outputs.weights import softmax
 from labelgrove.adapter.scorer import Adapter
@@ -91,6 +91,8 @@ class LabeledOutputs:
     column : ndarray of shape (n,), dtype=int64
         For each sample, the index of its truth among the bundle's observed labels; -1 if the truth is not
         observed.
+    kind_note : str or None
+        A note for the user if the outputs do not look like the stated kind; None before they were read once.
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class LabeledOutputs:
             raise wrong_length(len(listed), self._blocks.n_rows)
         whole = resolved(adapter, None, space)[1] if distances else None
         points = adapter.bundle.points if whole is None else whole.points
+        self.kind_note: str | None = None
         self._truths = truth_indices(adapter, points, listed)
         self._distance = None if whole is None else LabelDistances(adapter, whole)
         self.n = len(listed)
@@ -137,15 +140,17 @@ class LabeledOutputs:
 
     def logits(self) -> Blocks:
         """Yield pairs: a slice of samples, and their logits with the columns in the order of the bundle."""
-        stop = 0
+        stop, kind = 0, KindSeen(self.adapter.outputs)
         for rows in self._blocks:
             stop = rows.first + len(rows)
             if stop > self.n:
                 raise wrong_length(self.n, stop, more=True)
             for _, logits in self.adapter.logits(rows):
                 yield slice(rows.first, stop), logits
+            kind.add(rows.values)
         if stop != self.n:
             raise wrong_length(self.n, stop)
+        self.kind_note = kind.note()
 
     def squared(
         self, of: slice, weights: NDArray[np.float64], adapter: Adapter | None = None

@@ -312,11 +312,13 @@ def header_hint(text: str) -> str:
     return f"if {text!r} is a header, delete the line"
 
 
-def look_like_numbers(texts: Iterable[str], n: int) -> bool:
-    """Return whether every text is a number from 0 to `n` - 1, like an index of classes or columns.
+def look_like_numbers(texts: Iterable[str], n: int, *, first: int = 0) -> bool:
+    """Return whether every text is a number from `first` to `n` - 1, like an index of classes or columns.
 
     >>> look_like_numbers(["0", "2"], 3), look_like_numbers(["0", "3"], 3), look_like_numbers(["oak"], 3)
     (True, False, False)
+    >>> look_like_numbers(["-1", "2"], 3), look_like_numbers(["-1", "2"], 3, first=-1)
+    (False, True)
     """
-    numbers = {str(i) for i in range(n)}
+    numbers = {str(i) for i in range(first, n)}
     return all(text in numbers for text in texts)

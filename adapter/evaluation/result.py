@@ -143,12 +143,14 @@ class Evaluation:
         """Return the evaluation as dicts, lists and numbers that JSON can represent."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
-    def render(self, named: Callable[[str], str] = str) -> str:
+    def render(self, named: Callable[[str], str] = str, *, unit: str = UNIT) -> str:
         """Return the report as text: verdict, tables and notes.
 
         Parameters
         ----------
         named : callable, default=str
             Turns the key of a label into the text that the report shows for it.
+        unit : str, default="edge-weight units"
+            Unit of the diameter; give ``"edges"`` if all edges have length 1.
         """
-        return as_text(self, named)
+        return as_text(self, named, unit=unit)

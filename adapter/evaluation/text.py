@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.evidence.verdict import applied
+from labelgrove.adapter.outputs.outputkinds import is_about_kind
 from labelgrove.adapter.texttable import Span, Table, shown
 from labelgrove.ontology.errors import counted
 
@@ -57,12 +58,12 @@ def rule_name(rule: str) -> str:
     return f"{rule} (oracle)" if rule == _ORACLE else rule
 
 
-def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
+def as_text(found: Evaluation, named: Callable[[str], str] = str, *, unit: str = UNIT) -> str:
     """Return an evaluation as text for a terminal.
 
-    `named` turns the key of a label into the text that is shown for it.
+    `named` turns the key of a label into the text that is shown for it. `unit` is the unit of distances.
     """
-    lines = [_summary(found)]
+    lines = [_summary(found, unit)]
     tables = [_error_table(found), interval_table(found), _exactness_table(found)]
     if len(found.severity_edges) - 1 <= _MOST_BINS:
         tables.append(severity_table(found))
@@ -71,16 +72,19 @@ def as_text(found: Evaluation, named: Callable[[str], str] = str) -> str:
         tables.append(branch_table(found, most=MOST_BRANCHES, names=names))
     for table in tables:
         lines += [f"{table.title}:", *table.text()]
-    return "\n".join([*lines, *remarks(found, named), f"verdict: {found.verdict}"])
+    said = remarks(found, named)
+    kind = [f"note: {note}" for note in said if is_about_kind(note)]
+    other = [note for note in said if not is_about_kind(note)]
+    return "\n".join([*lines, *other, *kind, f"verdict: {found.verdict}"])
 
 
-def _summary(found: Evaluation) -> str:
+def _summary(found: Evaluation, unit: str) -> str:
     """Return one line with the numbers of samples and labels, and the diameter."""
     first = found.rules[0]
     return (
         f"{counted(found.n_samples, 'sample')} ({first.observed.n} with an observed truth, "
         f"{first.unobserved.n} without), {counted(found.n_labels, 'label')}, {found.n_observed} observed, "
-        f"diameter {found.diameter:g} {UNIT}"
+        f"diameter {found.diameter:g} {unit}"
     )
 
 

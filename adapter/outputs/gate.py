@@ -63,7 +63,8 @@ def wrong_width(
     In `shape`, None stands for an unknown number of rows. The message lists the first few keys in `columns`.
     """
     named = f", in this order: {first_few(columns)}" if columns else ""
-    transposed = "; it looks transposed: give P.T" if len(shape) == 2 and shape[0] == n_columns else ""
+    turned = f"give {name}.T" if name.isidentifier() else "save its transpose"  # an argument, or a file
+    transposed = f"; it looks transposed: {turned}" if len(shape) == 2 and shape[0] == n_columns else ""
     return WeightError(
         f"{name}: {counted(shape[-1] or 0, 'column')} given, expected {n_columns}: one for each class of the "
         f"model{named}{transposed}"

@@ -10,7 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IF_LOGITS", "IF_LOGITS_OR_LOGS", "KINDS", "LARGEST_LOG", "KindSeen", "OutputKind", "absent_value"]
+__all__ = [
+    "IF_LOGITS",
+    "IF_LOGITS_OR_LOGS",
+    "KINDS",
+    "LARGEST_LOG",
+    "KindSeen",
+    "OutputKind",
+    "absent_value",
+    "is_about_kind",
+]
 
 OutputKind = Literal["probabilities", "log_probabilities", "logits"]
 """Kind of the outputs of a model."""
@@ -26,6 +35,10 @@ IF_LOGITS_OR_LOGS = (
     "(grove: --outputs log_probabilities)"
 )
 """Advice for numbers that cannot be weights."""
+
+_LIKE_PROBABILITIES = "every row lies in 0..1 and sums to 1: these look like probabilities"
+
+_UNLIKE_PROBABILITIES = "rows do not sum to 1"
 
 _ODD = 1e-2  # how far from 1 the sum of a row of probabilities may be without a note
 
@@ -70,14 +83,20 @@ class KindSeen:
     def note(self) -> str | None:
         """Return a note for the user if the outputs do not look like the stated kind, otherwise None."""
         if self._kind == "logits" and self._n and self._within and not self._n_odd:
-            return (
-                "every row lies in 0..1 and sums to 1: these look like probabilities; leave out "
-                "outputs='logits' (grove: --outputs logits)"
-            )
+            return f"{_LIKE_PROBABILITIES}; leave out outputs='logits' (grove: --outputs logits)"
         if self._kind == "probabilities" and self._n_odd:
             return (
-                f"{self._n_odd} of {self._n} rows do not sum to 1 ({self._low:.4g} to {self._high:.4g}); "
+                f"{self._n_odd} of {self._n} {_UNLIKE_PROBABILITIES} ({self._low:.4g} to {self._high:.4g}); "
                 "they are used as weights: no answer changes, but variances are multiplied by the row's sum. "
                 "For logits say outputs='logits' (grove: --outputs logits)"
             )
         return None
+
+
+def is_about_kind(note: str) -> bool:
+    """Return whether a note for the user is one that `KindSeen` wrote.
+
+    >>> is_about_kind("2 of 3 rows do not sum to 1 (0.5 to 2); ..."), is_about_kind("some samples are copies")
+    (True, False)
+    """
+    return _LIKE_PROBABILITIES in note or _UNLIKE_PROBABILITIES in note

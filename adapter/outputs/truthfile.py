@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read_exact_keys", "read_truth", "read_truth_keys"]
 
+_COLUMN_NUMBERS = (
+    "these look like column numbers; write the key of the column with that number, counted from 0"
+)
+
 _HEADERS = ("truth", "label", "y")
 """Names that the header of a ``.csv`` file may give the column of labels, in upper or lower case."""
 
@@ -205,10 +209,11 @@ def _advice(
     path: Path, n_observed: int, listed: list[tuple[int, str]], unknown: list[tuple[int, str]], n_texts: int
 ) -> list[str]:
     """Return a list with advice about the likely reason for unknown labels; empty if no reason is found."""
-    if len(unknown) == n_texts and look_like_numbers((text for _, text in unknown), n_observed):
-        written = "write them as in the ontology"
-        return [CLASS_INDICES.format(name="truth", keys=written)]
-    if path.suffix != ".npy" and unknown == listed[:1]:
+    is_first = path.suffix != ".npy" and unknown == listed[:1]
+    numbers = look_like_numbers((text for _, text in unknown), n_observed, first=-1)  # -1: often "no class"
+    if numbers and (len(unknown) == n_texts or not is_first):
+        return [_COLUMN_NUMBERS]
+    if is_first:
         named = f", or call it {', '.join(_HEADERS)}" if path.suffix == ".csv" else ""
         return [header_hint(unknown[0][1]) + named]
     return []

@@ -13,7 +13,7 @@ from labelgrove.cli.options.storedspace import by_option, labels_option, metric_
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import emit, json_option, when
+from labelgrove.cli.printing.text import emit, first_digits, json_option, to_the_minute, when
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 
@@ -165,7 +165,8 @@ def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
     ]
     columns = ("bundle", "stale", "created_at", "sha256")
     rows = [(b["bundle"], "stale" if b["stale"] else None, b["created_at"], b["sha256"]) for b in described]
-    emit(described, as_json, lambda: table(columns, rows))
+    brief = {"created_at": to_the_minute, "sha256": first_digits}
+    emit(described, as_json, lambda: table(columns, rows, whole=["bundle"], brief=brief))
 
 
 @bundle.command()

@@ -69,10 +69,9 @@ def cover(
     else:
         keys, document, certainty = _cover(stored, identifying, method)
         field, listed = "labels", keys
-        kind = {"must": "that every cover contains"}.get(
-            method, "that are an identifying cover" if identifying else "that are a cover"
-        )
-        text = f"{share(len(keys), stored.space.n_labels)} {kind} ({certainty})\n{stored.examples(keys)}"
+        suffices = "an identifying cover" if identifying else "a cover"
+        kind = "are in every cover" if method == "must" else f"are {suffices}"
+        text = f"{share(len(keys), stored.space.n_labels, kind)}, {certainty}\n{stored.examples(keys)}"
     if as_json or out is not None:  # naming many labels takes longer than finding them
         document[field] = stored.named(listed)
     if out is not None:
@@ -140,7 +139,8 @@ def _check_observed(
         "size": reached,
     }
     kind = "an identifying cover" if unique == n else "a cover" if reached == n else "not a cover"
-    text = f"these {len(keys):,} labels are {kind}: they reach {share(reached, n)}, {unique:,} uniquely"
+    reach = f"{share(reached, n)}, {unique:,} as the only answer"
+    text = f"these {len(keys):,} labels are {kind}: they reach {reach}"
     if missing:
         text += f"\nnot reached: {stored.examples(missing)}"
     return document, missing, text

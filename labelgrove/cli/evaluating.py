@@ -12,13 +12,13 @@ from labelgrove.cli.options.groups import option_group
 from labelgrove.cli.options.model import load_model, model_options
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import emit, json_option, note
+from labelgrove.cli.printing.text import emit, in_options, json_option, note
 from labelgrove.cli.waiting.stopping import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from labelgrove.adapter import Adapter
+    from labelgrove.adapter import Adapter, Bundle
     from labelgrove.ontology.geometry import MetricSpace, TreeSpace
     from labelgrove.report.content import Origin, Report
 
@@ -163,7 +163,8 @@ def evaluate(
             evaluation_report(result, _origin(inputs, {}), calibration=fitted, regions=regions, named=named),
             reports,
         )
-    emit(result.to_dict(), as_json, lambda: result.render(named))
+    unit = _unit(adapter.bundle, result.diameter)
+    emit(result.to_dict(), as_json, lambda: in_options(result.render(named, unit=unit)))
 
 
 @click.command()
@@ -226,7 +227,16 @@ def calibrate(
         }
         origin = _origin({"outputs": outputs, "truth": truth}, settings)
         _write(calibration_report(result, origin), reports)
-    emit(result.to_dict(), as_json, result.render)
+    emit(result.to_dict(), as_json, lambda: in_options(result.render()))
+
+
+def _unit(bundle: Bundle, diameter: float) -> str:
+    """Return the unit of `diameter`, which is edges if the bundle shows that all edges have length 1."""
+    from labelgrove.adapter.bundles.bundlechecks import UNIT
+
+    if bundle.kind != "tree" or bundle.length is not None:  # other bundles have no edges to look at
+        return UNIT
+    return "edge" if diameter == 1 else "edges"
 
 
 def _check_reports(reports: tuple[Path, ...]) -> None:

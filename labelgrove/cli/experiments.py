@@ -156,6 +156,7 @@ def _run(
             f"{name}: {document['verdict']} ({counted(found.computed, 'unit')} computed during this command; "
             f"all units took {found.seconds:.0f} s in total; {out / name / 'result.json'})"
         )
+        note(f"page: {out / name / 'result.html'}")
         documents.append(document)
         seconds.append(found.seconds)
     if overview:

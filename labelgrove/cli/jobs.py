@@ -13,7 +13,7 @@ from labelgrove.cli.options import completers
 from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.cli.printing.text import emit, json_option, note, to_the_minute, when
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.results import result
 from labelgrove.cli.schedules import schedule
@@ -334,7 +334,8 @@ def _listed(workspace: Workspace, found: Sequence[Job], described: Sequence[dict
         for job, told in zip(found, described, strict=True)
     ]
     columns = ("id", "kind", "ontology", "state", "seconds", "stale", "created_at", "error")
-    return table(columns, rows)
+    brief = {"created_at": to_the_minute}
+    return table(columns, rows, whole=["id", "kind", "ontology", "state"], brief=brief)
 
 
 def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:

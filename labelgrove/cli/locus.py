@@ -73,7 +73,7 @@ def locus(
     lines = [
         f"{len(keys):,} observed labels reach {share(len(found), stored.space.n_labels)}, "
         f"{CERTAIN[found.status]} ({stored.space.kind} metric)",
-        f"{len(found.unique):,} of them uniquely",
+        f"{len(found.unique):,} of them as the only answer",
         stored.examples(found.members),
     ]
     if witness is not None:
@@ -88,7 +88,11 @@ def locus(
         most = max(weights.values())  # these whole numbers may be beyond every float
         tied = len(frechet_mean_set(stored.space, list(weights), [w / most for w in weights.values()]))
         alone = "the only answer" if tied == 1 else f"an answer, tied with {tied - 1:,} more,"
-        lines.append(f"{witness} is {alone} at the weights {weights}")
+        listed = ", ".join(
+            f"{w:,} of {o}" + (f" ({stored.name(o)})" if stored.name(o) not in ("", o) else "")
+            for o, w in weights.items()
+        )
+        lines.append(f"{witness} is {alone} at the weights {listed}")
     if out is not None:
         rows = [(entry["key"], entry["name"], entry["unique"]) for entry in document["members"]]
         write_rows(out, document, ("key", "name", "unique"), rows, safe=safe)

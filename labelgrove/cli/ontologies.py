@@ -13,7 +13,7 @@ from labelgrove.cli.options.reading import read_source, reading_options
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
 from labelgrove.cli.printing.outfile import give
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_cell, safe_option
-from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.cli.printing.text import emit, first_digits, json_option, note, to_the_minute, when
 from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ def list_(workspace: Workspace, as_json: bool) -> None:
     if not described:
         note("there is no ontology yet; create one with grove quickstart, or with grove ingest NAME FILE")
     columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
-    emit(described, as_json, lambda: table(columns, [[v[c] for c in columns] for v in described]))
+    rows = [[v[c] for c in columns] for v in described]
+    brief = {"created_at": to_the_minute, "digest": first_digits}
+    emit(described, as_json, lambda: table(columns, rows, whole=["ontology"], brief=brief))
 
 
 @ontology.command()

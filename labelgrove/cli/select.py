@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from labelgrove.cli.options.storedspace import StoredSpace, with_space
 from labelgrove.cli.printing.outfile import out_option, write_rows
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.geometry import Selection
 
 __all__ = ["read_costs", "select"]
 
@@ -136,6 +139,11 @@ def select(
         method=method,
         seed=seed,
     )
+    if n is None and budget is None and method == "active":
+        note(
+            "without -n, labels are picked until no label adds anything, which may take as many rounds as "
+            f"there are labels ({stored.space.n_labels:,}); -n 10 picks the first ten"
+        )
     digest = stored.answer(
         "selection",
         "selection",
@@ -170,11 +178,34 @@ def select(
     rows = [tuple(pick.values()) for pick in picks]
     if out is not None:
         write_rows(out, document, columns, rows, safe=safe)
-    quality = "no other choice within these limits reaches more"
+    limited = bool(prices or wanted or unwanted) or budget is not None or among is not None
+    note(_summary(found, stored.space.n_labels, limited))
+    emit(document, as_json, lambda: table(columns, rows))
+
+
+def _summary(found: Selection, n_labels: int, limited: bool) -> str:
+    """Return what the picks gain, and whether others can gain more, as one line.
+
+    `n_labels` is the number of labels that may be answers. `limited` says whether the request limits the
+    picks by more than their number.
+    """
+    from labelgrove.ontology.errors import counted
+
+    picks = len(found)
+    if not found.upper_bound:
+        within = " within these limits" if limited else ""
+        return (
+            f"all {n_labels:,} labels are reached already; nothing to collect"
+            if found.size_before == n_labels
+            else f"no choice{within} adds to the {found.size_before:,} of {n_labels:,} labels that are "
+            "reached already; nothing to collect"
+        )
     if found.status != "exact":
         quality = f"a heuristic: no choice reaches more than {found.upper_bound:,}"
-    note(
-        f"{len(picks):,} picks add {document['gain']:,} labels to the {found.size_before:,} reached before "
-        f"({quality})"
-    )
-    emit(document, as_json, lambda: table(columns, rows))
+    elif limited:
+        quality = "no other choice within these limits reaches more"
+    else:
+        quality = "no other pick reaches more" if picks == 1 else f"no other {picks:,} picks reach more"
+    gain = counted(int(found.gains.sum()), "label")
+    adds = "adds" if picks == 1 else "add"
+    return f"{counted(picks, 'pick')} {adds} {gain} to the {found.size_before:,} reached before ({quality})"

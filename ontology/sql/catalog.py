@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from labelgrove.ontology.errors import ConflictError, InputError, LeaseLostError, NotFoundError
+from labelgrove.ontology.spelling import close_words
 from labelgrove.ontology.sql.database import metadata, now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
 
@@ -249,8 +250,10 @@ class Catalog:
         if found:
             raise NotFoundError(f"ontology {name!r} is not complete yet; wait for its ingest, or repeat it")
         names = ", ".join(self.names()) or "none yet"
+        near = close_words(name, self.names(), 1)
+        meant = f"did you mean {near[0]}? If not, " if near else ""
         raise NotFoundError(
-            f"ontology {name!r} is not in the catalog (known: {names}); ingest it with: grove ingest"
+            f"ontology {name!r} is not in the catalog (known: {names}); {meant}ingest it with: grove ingest"
         )
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:

@@ -47,6 +47,9 @@ def call(tmp_path, monkeypatch):
 
 
 MODEL = ("--columns", "bundle")
+COLUMN_NUMBERS = (
+    "these look like column numbers; write the key of the column with that number, counted from 0"
+)
 
 
 def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
@@ -77,6 +80,7 @@ def test_evaluate_prints_json_and_writes_reports(call, monkeypatch):
     assert "wrote the report to r.md" in found.stderr
     text = call(*arguments).stdout
     assert "verdict: " in text.splitlines()[-1]
+    assert text.splitlines()[0].endswith("diameter 3 edges")
 
 
 def test_every_form_of_outputs_gives_the_report_of_the_probabilities(call):
@@ -174,8 +178,32 @@ def test_calibrate_prints_the_temperature_and_what_surrounds_it(call):
     assert "- model's outputs: logits\n- measure: nll\n- bins of calibration errors: 15\n" in page
     text = call(*arguments, "--measure", "squared_distance", "--bins", "5").stdout
     assert "by squared_distance" in text
-    assert text.splitlines()[1].startswith("to answer at temperature ")
+    last = text.splitlines()[-1]
+    assert last.startswith("to answer at temperature ")
+    assert ": --outputs logits --temperature " in last
+    assert "outputs='" not in text
     assert "E[d²]-best" in text
+
+
+@pytest.mark.parametrize("command", ["calibrate", "evaluate"])
+@pytest.mark.parametrize("wrong", ["probabilities called logits", "scores called probabilities"])
+def test_a_note_on_misread_outputs_stands_next_to_the_last_line(call, command, wrong):
+    """The last line gives assured advice, which is worth nothing if the outputs were misread."""
+    called, odd = ("--outputs", "logits"), "these look like probabilities"
+    said = f"{odd}; leave out --outputs logits"
+    outputs = np.load("p.npy")
+    if wrong == "scores called probabilities":
+        outputs, called, odd, said = outputs + 0.3, (), "do not sum to 1", "For logits say --outputs logits"
+    np.save("wrong.npy", outputs)
+    arguments = (command, "plants.safetensors", "wrong.npy", "seen.txt", *MODEL, *called)
+    lines = call(*arguments).stdout.splitlines()
+    assert lines[-2].startswith("note: ")
+    assert lines[-2].endswith(said)
+    assert sum(said in line for line in lines) == 1
+    call(*arguments, "--report", "r.md")
+    assert odd in Path("r.md").read_text(encoding="utf-8")
+    right = call(command, "plants.safetensors", "p.npy", "seen.txt", *MODEL).stdout
+    assert "note: " not in right
 
 
 def test_evaluate_adds_a_calibration_to_its_report(call):
@@ -326,7 +354,8 @@ def test_a_csv_of_truths_may_have_a_header(call, name, text):
         ("t.csv", "truth\n" + "oak\n" * 41, "t.csv: 41 labels for 40 rows of the outputs"),
         ("t.json", json.dumps(TRUTH), "t.json: looks like JSON; write one label per line"),
         ("t.txt", json.dumps({"truth": TRUTH}, indent=1), "t.txt: looks like JSON; write one label per line"),
-        ("t.txt", "0\n1\n2\n2\n" * 10, "class indices: [classes[i] for i in truth]"),
+        ("t.txt", "0\n1\n2\n2\n" * 10, f"\n{COLUMN_NUMBERS}\n"),
+        ("t.txt", "-1\n1\n2\noak\n" * 10, f"\n{COLUMN_NUMBERS}\n"),  # all that are unknown
     ],
 )
 def test_a_truth_of_another_form_is_told_what_it_looks_like(call, name, text, said):
@@ -340,7 +369,7 @@ def test_a_truth_of_another_form_is_told_what_it_looks_like(call, name, text, sa
 def test_numbers_are_not_taken_for_indices_where_one_is_not(call):
     Path("t.txt").write_text("0\n1\n2\n3\n" * 10)  # three classes are 0, 1 and 2
     found = call("evaluate", "plants.safetensors", "p.npy", "t.txt", *MODEL, code=4)
-    assert "class indices" not in found.stderr
+    assert "column numbers" not in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -349,7 +378,7 @@ def test_numbers_are_not_taken_for_indices_where_one_is_not(call):
         ("bare.csv", "names.txt", "--columns does not replace the header of a .csv file"),
         ("numbers.csv", "names.txt", "put them in its first line, or save numbers without names as .npy"),
         ("p.npy", "0,1,2", "columns: 0, 1, 2 look like column numbers; name the classes"),
-        ("turned.npy", "bundle", "it looks transposed: give P.T"),
+        ("turned.npy", "bundle", "it looks transposed: save its transpose"),
         ("turned.csv", "bundle", "--columns does not replace"),
     ],
 )

@@ -41,6 +41,7 @@ def test_one_experiment_prints_its_verdict_and_leaves_its_files(call):
     result = call("experiment", "complete-graph", "--quick", "--out", "found")
     assert "complete-graph  holds" in result.stdout
     assert "4 units computed during this command" in result.stderr
+    assert f"\npage: {Path('found/complete-graph/result.html')}\n" in result.stderr
     assert "--quick runs too few trials" in result.stderr
     assert sorted(p.name for p in Path("found/complete-graph").iterdir()) == [
         "result.html",

@@ -1,6 +1,7 @@
 """The commands on geometry: what they print, write and refuse, on the embedded default."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -35,12 +36,16 @@ def test_locus_shows_what_is_reached_and_how(call):
 
 def test_a_witness_says_whether_its_label_is_the_only_answer(call):
     text = call("locus", "garden", "--observed", "elm,moss", "--witness", "tree").stdout
-    assert "tree is the only answer at the weights {'elm': 2, 'moss': 1}" in text
+    assert "tree is the only answer at the weights 2 of elm, 1 of moss\n" in text
     Path("square.csv").write_text("child,parent\na,top\nb,top\nx,a\nx,b\ny,a\ny,b\n")
     call("ingest", "square", "square.csv", "--policy", "roots=keep")
     text = call("locus", "square", "--metric", "graph", "--observed", "a,b", "--witness", "y").stdout
-    assert "y is an answer, tied with 2 more, at the weights {'a': " in text
-    assert "2 of them uniquely" in text
+    assert re.search(r"y is an answer, tied with 2 more, at the weights [\d,]+ of a, [\d,]+ of b\n", text)
+    assert "2 of them as the only answer" in text
+    Path("named.csv").write_text("key,parent,name\nr,,\na,r,Alder\nb,r,Beech\n")
+    call("ingest", "named", "named.csv")
+    text = call("locus", "named", "--observed", "a,b", "--witness", "r").stdout
+    assert "r is the only answer at the weights 1 of a (Alder), 1 of b (Beech)\n" in text
 
 
 def test_a_label_out_of_reach_has_no_witness(call):
@@ -104,7 +109,9 @@ def test_an_error_names_the_option_that_is_wrong_and_no_job_is_recorded(call, wo
 
 
 def test_few_labels_are_all_printed_and_many_by_example(call):
-    assert "\nmoss, elm, holm oak\n" in call("cover", "garden").stdout
+    said = call("cover", "garden").stdout
+    assert said.startswith("3 of 6 labels are a cover (50.00 %), no cover is smaller\n")
+    assert "\nmoss, elm, holm oak\n" in said
     Path("many.csv").write_text("child,parent\n" + "".join(f"leaf {i},top\n" for i in range(100)))
     call("ingest", "many", "many.csv")
     text = call("cover", "many").stdout
@@ -129,6 +136,32 @@ def test_select_gains_spends_and_keeps_to_its_limits(call):
         "not a header" in call("select", "garden", "--observed", "moss", "--costs", "bare.csv", code=2).stderr
     )
     assert "bad.csv:2" in call("select", "garden", "--observed", "moss", "--costs", "bad.csv", code=2).stderr
+
+
+def test_select_says_what_the_picks_gain_and_whether_others_gain_more(call):
+    said = call("select", "garden", "--observed", "moss", "-n", "2").stderr
+    assert said == "2 picks add 5 labels to the 1 reached before (no other 2 picks reach more)\n"
+    assert "1 pick adds 4 labels" in call("select", "garden", "--observed", "moss", "-n", "1").stderr
+    limits = ("--observed", "moss", "-n", "1", "--forbidden", "oak")
+    assert "no other choice within these limits" in call("select", "garden", *limits).stderr
+
+
+def test_select_says_that_nothing_can_be_gained(call):
+    cover = ("--observed", "moss,elm,holm oak", "-n", "2")
+    result = call("select", "garden", *cover)
+    assert result.stderr == "all 6 labels are reached already; nothing to collect\n"
+    assert len(result.stdout.splitlines()) == 2 + 2
+    limits = ("--observed", "elm,moss", "-n", "1", "--candidates", "plant")
+    assert call("select", "garden", *limits).stderr == (
+        "no choice within these limits adds to the 4 of 6 labels that are reached already; nothing to "
+        "collect\n"
+    )
+
+
+def test_select_without_a_number_says_when_it_ends(call):
+    said = call("select", "garden", "--observed", "moss").stderr.splitlines()[0]
+    assert "until no label adds anything" in said
+    assert said.endswith("(6); -n 10 picks the first ten")
 
 
 def test_a_sample_is_what_observed_takes(call):
@@ -201,4 +234,5 @@ def test_pictures_refuse_what_they_cannot_draw(call):
 def test_unknown_labels_are_named(call, command):
     option = "--columns" if command == "distances" else "--observed"
     assert "fern" in call(command, "garden", option, "fern", code=2).stderr
-    call(command, "nowhere", option, "oak", code=4)
+    assert "did you mean" not in call(command, "nowhere", option, "oak", code=4).stderr
+    assert "did you mean garden? If not, ingest it" in call(command, "gardn", option, "oak", code=4).stderr

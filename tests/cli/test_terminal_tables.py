@@ -1,6 +1,7 @@
 """Tables: they fit a terminal, whatever they hold, and a program gets all of it."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.workers.client import build_bundle_job
 from tests.cli.terminal import sent_to_terminal
 
 pytestmark = pytest.mark.long
@@ -90,6 +92,13 @@ def test_wrapped_text_is_all_there_broken_at_spaces():
     assert len(laid_out(("part", "detail"), [("x", "word " * 1000)], width=40, wrap=True)) == 2 + 8
 
 
+def test_whole_columns_are_never_cut():
+    rows = [("k" * 30, "n" * 30, "x" * 30)]
+    for width in (20, 40, 64, 70):
+        lines = laid_out(("key", "name", "of"), rows, width=width, whole=[1])
+        assert any("n" * 30 in line for line in lines), width
+
+
 KEYS = [f"{i}" + " a key that somebody wrote with many words and no end" * 2 for i in range(3)]
 
 
@@ -133,3 +142,26 @@ def test_commands_fit_a_terminal_and_are_whole_in_a_pipe(arguments, ontology):
     assert "…" not in piped
     if arguments[0] in ("labels", "distances", "cypher"):
         assert all(key in piped for key in KEYS)
+
+
+def test_lists_keep_the_names_that_commands_take(tmp_path):
+    """At 80 columns; digests are shortened on a terminal only."""
+    name, bundle = "a-long-name-of-an-ontology-of-plants", "the-classes-of-my-model"
+    graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+    with Workspace.open(Settings.from_env()) as workspace:
+        digest = register(workspace, name, graph).digest
+        job = build_bundle_job(workspace, name, bundle, ["oak", "elm"])
+    for arguments, kept, digits in (
+        (("ontology", "list"), name, digest),
+        (("bundle", "list"), f"{name}/{bundle}", job.result_sha256),
+        (("jobs", "list"), name, None),
+    ):
+        shown = "\n".join(on_terminal(80, *arguments))
+        assert f"{kept} " in shown
+        piped = CliRunner().invoke(grove, list(arguments)).stdout
+        assert re.search(r"\d\dT\d\d:\d\d:\d\dZ", piped)
+        assert not re.search(r"\d\dT\d\d:\d\d:\d\dZ", shown)
+        assert re.search(r"\d\dT\d\d:\d\dZ", shown)
+        if digits is not None:
+            assert digits in piped
+            assert re.search(rf"\b{digits[:12]}\b", shown)

@@ -14,12 +14,14 @@ import click
 __all__ = [
     "emit",
     "escaped",
+    "first_digits",
     "in_options",
     "json_option",
     "json_text",
     "note",
     "say",
     "share",
+    "to_the_minute",
     "when",
 ]
 
@@ -77,15 +79,31 @@ def when(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def first_digits(digest: str) -> str:
+    """Return the 12 digits of a digest that are enough to name a version or a bundle in a command."""
+    return digest[:12]
+
+
+def to_the_minute(time: str) -> str:
+    """Return a time as `when` writes it, without the seconds.
+
+    >>> to_the_minute("1970-01-01T00:00:59Z")
+    '1970-01-01T00:00Z'
+    """
+    return f"{time[:-4]}Z" if time else time
+
+
 def escaped(text: str) -> str:
     """Return `text` with an escape, such as ``\\x1b``, in place of each character that controls terminals."""
     return _COMMANDING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def share(part: int, whole: int) -> str:
-    """Return `part` of `whole` labels as text, with the share in percent.
+def share(part: int, whole: int, said: str = "") -> str:
+    """Return `part` of `whole` labels as text, with the share in percent; `said` says what they are.
 
     >>> share(1234, 82115)
     '1,234 of 82,115 labels (1.50 %)'
+    >>> share(2961, 4017, "are a cover")
+    '2,961 of 4,017 labels are a cover (73.71 %)'
     """
-    return f"{part:,} of {whole:,} labels ({100 * part / whole:.2f} %)"
+    return f"{part:,} of {whole:,} labels{said and f' {said}'} ({100 * part / whole:.2f} %)"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from labelgrove.adapter.texttable import shown_width
@@ -16,20 +17,33 @@ __all__ = ["NARROWEST", "cut_to", "laid_out", "table"]
 NARROWEST = 20
 """The least width, in columns, to which a table is fitted; a narrower terminal counts as this wide."""
 
+_IN_FULL: Mapping[str, Callable[[str], str]] = MappingProxyType({})
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> str:
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    wrap: bool = False,
+    whole: Collection[str] = (),
+    brief: Mapping[str, Callable[[str], str]] = _IN_FULL,
+) -> str:
     """Return rows as a table of aligned text; columns of numbers are aligned to the right.
 
     On a terminal, the table is fitted to the width: long text is cut, or wrapped in the last column if `wrap`
-    is set. Elsewhere nothing is cut, so that a program that reads the output gets the whole text.
+    is set. Columns in `whole` are never cut, and the functions in `brief` shorten the texts of some columns.
+    Elsewhere nothing is cut or shortened, so that a program that reads the output gets the whole text.
     """
     cells = [["" if value is None else _cell_text(value) for value in row] for row in rows]
     headers = [_cell_text(column) for column in columns]
     if not sys.stdout.isatty():
         return "\n".join(laid_out(headers, cells))
+    shorter = [brief.get(column, str) for column in columns]
+    cells = [[short(cell) for short, cell in zip(shorter, row, strict=True)] for row in cells]
     headers, *cells = [[escaped(cell).replace("\t", r"\t") for cell in row] for row in (headers, *cells)]
     width = max(NARROWEST, shutil.get_terminal_size().columns)
-    return "\n".join(laid_out(headers, cells, width=width, wrap=wrap))
+    kept = [i for i, column in enumerate(columns) if column in whole]
+    return "\n".join(laid_out(headers, cells, width=width, wrap=wrap, whole=kept))
 
 
 def _cell_text(value: Any) -> str:
@@ -49,7 +63,12 @@ _READABLE = 12  # a column of text is not made narrower than this to put another
 
 
 def laid_out(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, width: int | None = None, wrap: bool = False
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None = None,
+    wrap: bool = False,
+    whole: Collection[int] = (),
 ) -> list[str]:
     """Return the lines of a table; columns of numbers are aligned to the right.
 
@@ -64,6 +83,8 @@ def laid_out(
         another table below, which repeats the first column. By default, nothing is cut.
     wrap : bool
         Whether long text in the last column is wrapped; it is cut only after 8 lines.
+    whole : collection of int
+        The indices of the columns that are never cut, even if the table is then wider than `width`.
 
     Examples
     --------
@@ -78,8 +99,8 @@ def laid_out(
     number = [len(rows) > 0 and all(map(_is_number, column[1:])) for column in cells]
     widths = [max(map(shown_width, column)) for column in cells]
     least = [
-        max(map(len, column[1:])) if fixed else min(1, size)
-        for column, fixed, size in zip(cells, number, widths, strict=True)
+        size if i in whole else max(map(len, column[1:])) if fixed else min(1, size)
+        for i, (column, fixed, size) in enumerate(zip(cells, number, widths, strict=True))
     ]
     lines: list[str] = []
     for block in _blocks(widths, least, width):

@@ -79,12 +79,12 @@ def search_cover(space: MetricSpace, *, identifying: bool = False) -> Cover:
     points = allowed_points(space)
     n = len(points)
     if n > EXACT_LABELS:
-        way = "allow fewer"
+        way = "allow fewer with labels=... (grove: --labels FILE)"
         if not isinstance(space, TreeSpace):
             way += ", or measure on the tree of primary parents: metric='tree' (grove: --metric tree)"
         raise SpaceError(
-            f"{n} labels: the search for a small cover compares all pairs of labels, so it takes at most "
-            f"{EXACT_LABELS} labels; {way}"
+            f"{n:,} labels: the search for a small cover compares all pairs of labels, so it takes at most "
+            f"{EXACT_LABELS:,} labels; {way}"
         )
     distances = space.distances(cols=points)
     between, tolerant = not isinstance(space, MatrixSpace), is_tolerant(space)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -218,3 +220,18 @@ def test_singular_systems_are_told() -> None:
     x, d = LinearSystem(matrix).solve(right) or (None, 0)
     assert x is not None
     assert (x.tolist(), d) == ([1, 33_554_393], 33_554_393)
+
+
+def test_the_solver_prints_nothing() -> None:
+    """A new process shows it, because HiGHS prints its banner once, past the streams of Python."""
+    program = """
+from labelgrove.ontology.geometry.loci.proofs.linearsolver import new_solver
+for _ in range(2):
+    highspy, solver = new_solver()
+    solver.addVar(0.0, 1.0)
+    solver.changeColCost(0, 1.0)
+    solver.run()
+    assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")

@@ -148,7 +148,8 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
     unique = set(found.unique)
     rows = [(key, name, key in unique) for key, name in named_labels(result.graph, found.members)]
     sizes = {"status": found.status, "size": len(rows), "n_unique": len(unique)}
-    line = f"{len(rows):,} labels are reached, {len(unique):,} of them uniquely, {CERTAIN[found.status]}"
+    certain, only = CERTAIN[found.status], f"{len(unique):,} of them as the only answer"
+    line = f"{len(rows):,} labels are reached, {only}, {certain}"
     return labels_table(line, version_fields(workspace, result) | sizes, ("key", "name", "unique"), rows)
 
 

@@ -5,6 +5,7 @@ The results of HiGHS are only proposals, which are then checked in whole numbers
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 from labelgrove.ontology.errors import MissingExtraError
@@ -32,7 +33,7 @@ def new_solver(**options: float) -> tuple[Any, Any]:
         import highspy
     except ImportError:
         raise MissingExtraError.of("highspy", "science", "computing the locus on this space") from None
-    solver = cast(Any, highspy).Highs()
+    solver = _silent_class(highspy)()
     chosen = {
         "output_flag": False,
         "threads": 1,
@@ -44,3 +45,19 @@ def new_solver(**options: float) -> tuple[Any, Any]:
     for option, value in (chosen | options).items():
         solver.setOptionValue(option, value)
     return highspy, solver
+
+
+@cache
+def _silent_class(highspy: Any) -> Any:
+    """Return a subclass of ``Highs`` that prints nothing, not even while its constructor runs.
+
+    From HiGHS 1.16 on, the constructor prints a banner on stdout when it calls ``enableCallbacks``, before a
+    caller can turn the output off.
+    """
+
+    class SilentHighs(cast(Any, highspy.Highs)):  # type: ignore[misc]
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    return SilentHighs
