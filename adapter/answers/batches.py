@@ -41,7 +41,7 @@ def best(
     name of a rule or a `Subtree`. If compiled code cannot be used, or meets invalid outputs, `ranked` finds
     the answers instead; it checks the outputs and raises an error if they are invalid.
     """
-    if threads != 1:
+    if type(threads) is not int or threads != 1:
         rows = reader.rows(P, state.observed)
         return shared(lambda some, among: best(state, reader, some, among), rows, candidates, threads)
     if candidates is None or isinstance(candidates, str | Subtree):

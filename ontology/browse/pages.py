@@ -64,13 +64,13 @@ def cut(items: Sequence[T], question: Sequence[object], *, limit: int, after: st
     >>> page.items, page.total, cut("abcde", ["letters"], limit=3, after=page.next)
     ('abc', 5, Page(items='de', total=5, next=None))
     """
-    begin = position(question, limit=limit, after=after)
+    begin = position(question, len(items), limit=limit, after=after)
     part = items[begin : begin + limit]
     return Page(part, len(items), cursor(question, begin + limit) if begin + limit < len(items) else None)
 
 
-def position(question: Sequence[object], *, limit: int, after: str | None) -> int:
-    """Return where the page begins that follows the cursor `after`, as described at `cut`."""
+def position(question: Sequence[object], total: int, *, limit: int, after: str | None) -> int:
+    """Return where the page of `total` items begins that follows the cursor `after`, as described at `cut`."""
     if not 1 <= limit <= LARGEST_PAGE:
         raise InputError(f"limit: {limit:,} given; give 1 to {LARGEST_PAGE:,}")
     if after is None:
@@ -79,7 +79,7 @@ def position(question: Sequence[object], *, limit: int, after: str | None) -> in
         of, begin = json.loads(base64.urlsafe_b64decode(after.encode("ascii")))
     except (ValueError, TypeError, binascii.Error, RecursionError):
         of, begin = None, None
-    if of != _digest(question) or type(begin) is not int or begin < 0:
+    if of != _digest(question) or type(begin) is not int or not 0 <= begin < total:
         raise InputError(
             f"after: {after!r:.80} is not a cursor of this list; give the 'next' of its page before, with "
             "the same question and version"

@@ -30,7 +30,7 @@ from labelgrove.ontology.browse.folding import chunks, fold, words
 from labelgrove.ontology.browse.nametable import KINDS, NameTable
 from labelgrove.ontology.browse.pages import cursor, position
 from labelgrove.ontology.browse.walk import Walk
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import InputError, counted
 
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
@@ -177,9 +177,9 @@ class Search:
         """
         folded = self._checked(text)
         question = (self._graph.digest, "search", text, under, leaf, depth)
-        begin = position(question, limit=limit, after=after)
         best = self._best(text, folded)
         found = self._kept(best, under, leaf, depth)
+        begin = position(question, len(found), limit=limit, after=after)
         first = _smallest(best[found], begin + limit)
         page = found[first[begin:]]
         return Found(
@@ -229,8 +229,8 @@ class Search:
             raise InputError("text: give at least one character to search for")
         if len(text) > LONGEST_QUERY or len(chunks(folded)) > _MOST_PARTS:
             raise InputError(
-                f"text: {len(text):,} characters in {len(chunks(folded)):,} parts; search for at most "
-                f"{LONGEST_QUERY:,} characters in {_MOST_PARTS} parts between blanks"
+                f"text: {len(text):,} characters in {counted(len(chunks(folded)), 'part')}; search for at "
+                f"most {LONGEST_QUERY:,} characters in {_MOST_PARTS} parts between blanks"
             )
         return folded
 

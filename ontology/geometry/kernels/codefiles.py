@@ -27,9 +27,9 @@ class CodeFiles:
     to. So code that was compiled while an image was built is used where the image is mounted read-only.
 
     Code that is read is run. So a folder is used only if it belongs to this user or to root, and only if not
-    everybody can write to it; a relative path is not used, because what it names depends on where the
-    program was started. Each file ends with the sha256 of what precedes it, so that damaged code is never
-    run.
+    everybody can write to it; a file only if it belongs to one of them too, and nobody else can write to it.
+    A relative path is not used, because what it names depends on where the program was started. Each file
+    ends with the sha256 of what precedes it, so that damaged code is never run.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CodeFiles:
         for folder in self.folders:
             with suppress(OSError):
                 if _is_trusted(folder):
-                    content = (folder / name).read_bytes()
+                    content = _read_trusted(folder / name)
                     body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
                     if hashlib.sha256(body).digest() == digest:
                         self.used.add(folder)
@@ -102,9 +102,21 @@ def _is_writable(folder: Path) -> bool:
 
 def _is_trusted(folder: Path) -> bool:
     """Return whether what the folder contains may be run; raise OSError if the folder is missing."""
-    if not folder.is_absolute():
-        return False
-    about = folder.stat()
-    if not hasattr(os, "geteuid"):  # Windows, where the rights of a folder are lists
+    return folder.is_absolute() and _is_safe(folder.stat(), stat.S_IWOTH)
+
+
+def _read_trusted(path: Path) -> bytes:
+    """Return the content of a file; raise OSError unless it is one that may be run."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not hang
+    with open(os.open(path, flags), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not (stat.S_ISREG(about.st_mode) and _is_safe(about, stat.S_IWOTH | stat.S_IWGRP)):
+            raise PermissionError(f"{path}: not a file that only you or root can write to")
+        return file.read()
+
+
+def _is_safe(about: os.stat_result, others: int) -> bool:
+    """Return whether this user or root owns a file or folder, and none of the rights `others` is given."""
+    if not hasattr(os, "geteuid"):  # Windows, where rights are lists
         return True
-    return about.st_uid in (0, os.geteuid()) and not about.st_mode & stat.S_IWOTH
+    return about.st_uid in (0, os.geteuid()) and not about.st_mode & others

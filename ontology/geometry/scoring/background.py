@@ -6,6 +6,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 __all__ = ["Background"]
 
@@ -13,7 +14,8 @@ __all__ = ["Background"]
 class Background:
     """A function that runs at most once in each process, in a daemon thread.
 
-    A fault of the function, or a thread that cannot be started, gives a `RuntimeWarning`.
+    A fault of the function, or a thread that cannot be started, gives a `RuntimeWarning`; where warnings are
+    errors, nothing is said, since neither the thread nor the caller is to fail.
 
     Parameters
     ----------
@@ -46,9 +48,10 @@ class Background:
             self._warn(error)
 
     def _warn(self, error: Exception) -> None:
-        warnings.warn(
-            f"labelgrove goes on without this, and answers more slowly: {self._purpose}: "
-            f"{type(error).__name__}: {error}",
-            RuntimeWarning,
-            stacklevel=1,
-        )
+        with suppress(RuntimeWarning):
+            warnings.warn(
+                f"labelgrove goes on without this, and answers more slowly: {self._purpose}: "
+                f"{type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=1,
+            )

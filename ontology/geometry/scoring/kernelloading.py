@@ -5,7 +5,10 @@ tiny inputs. So a rehearsal loads their code, or compiles the code that no folde
 
 In the background, a thread loads the code, and another process compiles it, because a thread that compiles
 keeps the interpreter lock for long. Only code that cannot be kept in any folder is compiled in the thread.
-Then a fork waits until all of it is compiled, and the end of the process until one kernel is.
+
+A fork waits until code that is being loaded or compiled in this process is ready, because the child would
+wait for ever for the thread that held a lock. Loading takes half a second, and longer while other threads
+compute in Python; a server that forks calls `Adapter.warm` before. The end of a process waits for one kernel.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -228,7 +229,24 @@ def test_threads_give_the_answers_and_refusals_of_one(labels: str, threads: int)
         adapter.predict(rows, threads=threads)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", None])
+@pytest.mark.parametrize("refused_from", [0, 2])
+def test_rows_for_which_there_is_no_thread_are_answered_all_the_same(
+    refused_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapter, rows = made(), outputs()
+    expected, begun, start = adapter.predict(rows), [], threading.Thread.start
+
+    def started(thread: threading.Thread) -> None:
+        if len(begun) >= refused_from:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", started)
+    assert adapter.predict(rows, threads=5) == expected
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, 1.0, True, "2", None, np.array([2, 3])])
 def test_a_number_of_threads_is_at_least_one(wrong: Any) -> None:
     with pytest.raises(InputError, match="threads: "):
         made().predict(outputs(), threads=wrong)

@@ -100,6 +100,8 @@ def test_a_cursor_continues_only_its_own_list():
     ]:
         with pytest.raises(InputError, match="not a cursor of this list"):
             cut(range(9), question, limit=2, after=wrong)
+    with pytest.raises(InputError, match="not a cursor of this list"):
+        cut(range(2), ["v1", "children", 3], limit=2, after=after)  # beyond its end
     for limit in (0, -1, 1_001):
         with pytest.raises(InputError, match="give 1 to 1,000"):
             cut(range(9), ["v1"], limit=limit)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -88,4 +89,7 @@ def test_a_thread_that_cannot_be_started_is_a_warning(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(threading.Thread, "start", refused)
     with pytest.warns(RuntimeWarning, match="answers more slowly: count: RuntimeError: can't start new"):
+        Background(list, "count").start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         Background(list, "count").start()

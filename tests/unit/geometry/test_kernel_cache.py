@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import labelgrove
+from labelgrove.ontology.geometry.kernels.codefiles import CodeFiles
 
 pytestmark = pytest.mark.long  # processes that compile, each from nothing
 
@@ -127,6 +128,40 @@ def test_a_damaged_file_of_the_cache_is_compiled_again(
     for path, content in program.files().items():
         path.write_bytes(damage(content))
     assert [program.run("float64"), program.run("float64")] == ["7.0 0", "7.0 1"]
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "change", [lambda path: path.chmod(0o664), lambda path: path.chmod(0o646), pipe, endless]
+)
+def test_only_files_that_nobody_else_can_write_to_are_run(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    program = Program(tmp_path)
+    assert program.run("float64") == "7.0 0"
+    for path in program.cache.rglob("*.nbc"):
+        change(path)
+    assert program.run("float64") == "7.0 0"
+
+
+def test_files_of_another_user_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = CodeFiles([tmp_path])
+    files.save("kernel.nbc", b"code")
+    assert files.load("kernel.nbc") == b"code"
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "kernel.nbc", 12345, -1)
+    else:  # who cannot give files away becomes another user
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert files.load("kernel.nbc") is None
 
 
 def test_a_kernel_runs_where_its_code_cannot_be_kept(tmp_path: Path) -> None:
