@@ -70,7 +70,7 @@ def cut(items: Sequence[T], question: Sequence[object], *, limit: int, after: st
 
 
 def position(question: Sequence[object], total: int, *, limit: int, after: str | None) -> int:
-    """Return where the page of `total` items begins that follows the cursor `after`, as described at `cut`."""
+    """Return where the page begins that follows the cursor `after` in a list of `total` items; see `cut`."""
     if not 1 <= limit <= LARGEST_PAGE:
         raise InputError(f"limit: {limit:,} given; give 1 to {LARGEST_PAGE:,}")
     if after is None:
