@@ -23,7 +23,6 @@ from labelgrove.ontology.geometry.scoring.decision import Decision, Found
 
 __all__ = ["decided"]
 
-_ARRAYS = (np.ndarray, np.memmap)
 _ENTRIES_AT_ONCE = 1 << 17  # of one chunk of rows, which stays in the cache of the processor
 
 
@@ -73,9 +72,6 @@ def _found_in_chunks(reader: OutputReader, rows: NDArray[Any], decide: Decision)
 
 def _dense(state: State, reader: OutputReader, P: Any) -> NDArray[Any] | None:
     """Return outputs as an array of real numbers with two axes, or None for sparse outputs."""
-    if type(P) in _ARRAYS and P.dtype.kind == "f" and P.ndim == 2 and P.shape[1] == reader.n_columns:
-        found: NDArray[Any] = P
-        return found
     rows = reader.rows(P, state.observed)
     return rows.values if isinstance(rows, DenseRows) else None
 

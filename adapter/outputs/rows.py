@@ -169,6 +169,8 @@ def rows_of(P: Any, n_columns: int, columns: tuple[str, ...] = ()) -> OutputRows
     BindingError
         As for `named_order`.
     """
+    if type(P) is np.ndarray and P.dtype.kind == "f" and P.ndim in (1, 2) and P.shape[-1] == n_columns:
+        return DenseRows(P if P.ndim == 2 else P[None], columns)  # what follows would find nothing to do
     if isinstance(P, DenseRows | SparseRows):
         return P
     if isinstance(P, SparseOutputs):
