@@ -5,6 +5,9 @@ that no other type of argument occurs.
 
 As a program, ``python -m labelgrove.ontology.geometry.rehearsals NAME...`` runs the rehearsals of these names
 in this order, or all of them if no name is given.
+
+What only some rehearsals need is imported there: a model server that loads the kernels of a scorer has no
+use for the modules of loci, selections and summaries.
 """
 
 from __future__ import annotations
@@ -15,16 +18,11 @@ from typing import get_args
 
 import numpy as np
 
-from labelgrove.ontology.geometry.loci.locusmethods import locus
 from labelgrove.ontology.geometry.paths.rootedtree import RootedTree
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.tree.treescorer import TreeScorer
-from labelgrove.ontology.geometry.selections.selection import select_classes
-from labelgrove.ontology.geometry.spaces.choosing import metric_space
 from labelgrove.ontology.geometry.spaces.treespace import TreeSpace
-from labelgrove.ontology.geometry.summaries.distortion import supernode_diameters
-from labelgrove.ontology.geometry.summaries.summary import Method, summarize
 from labelgrove.ontology.keys import Keys
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -70,6 +68,8 @@ def row_search(dtype: str) -> None:
 
 def block_distances() -> None:
     """Call the kernels that write blocks of distances, in graphs from few labels and from many."""
+    from labelgrove.ontology.geometry.spaces.choosing import metric_space
+
     for dtype, length in _LENGTH.items():
         space = metric_space(_graph(dtype), "graph")
         for n_columns in (2, 40):
@@ -80,6 +80,9 @@ def block_distances() -> None:
 
 def loci(dtype: str) -> None:
     """Call the kernels of loci on graphs with distances of one dtype, and on the leaves of a tree."""
+    from labelgrove.ontology.geometry.loci.locusmethods import locus
+    from labelgrove.ontology.geometry.spaces.choosing import metric_space
+
     for space in (metric_space(_graph(dtype), "graph"), metric_space(_hierarchy(dtype), "tree", "leaves")):
         observed = [space.points[i] for i in (2, 7, 20)]
         locus(space, observed)
@@ -88,6 +91,9 @@ def loci(dtype: str) -> None:
 
 def selections(dtype: str) -> None:
     """Call the kernels of selections on graphs with distances of one dtype, and on trees."""
+    from labelgrove.ontology.geometry.selections.selection import select_classes
+    from labelgrove.ontology.geometry.spaces.choosing import metric_space
+
     tree = metric_space(_hierarchy(dtype), "tree")
     for space in (
         metric_space(_graph(dtype), "graph"),
@@ -101,6 +107,9 @@ def selections(dtype: str) -> None:
 
 def summaries() -> None:
     """Call the kernels that summarize graphs, by each method."""
+    from labelgrove.ontology.geometry.summaries.distortion import supernode_diameters
+    from labelgrove.ontology.geometry.summaries.summary import Method, summarize
+
     graph = _hierarchy("uint8")
     for method in get_args(Method):
         summarize(graph, 20, method=method)

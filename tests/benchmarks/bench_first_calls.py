@@ -5,9 +5,9 @@
 
 Adapters of a tree and of a graph are opened in processes of their own, and each call of `Adapter.predict` for
 one row is timed; the first process begins with an empty folder of compiled code (NUMBA_CACHE_DIR), the second
-with what the first left there. All run a copy of the package, beside which no code is kept. Answers are
-compared with those of one batch here. Memory is private: the pages that no other process maps, with those of
-the bundle's file that were read; dirty pages leave these out.
+with what the first left there, and the third calls `Adapter.warm` before. All run a copy of the package,
+beside which no code is kept. Answers are compared with those of one batch here. Memory is private: the pages
+that no other process maps, with those of the bundle's file that were read; dirty pages leave these out.
 
 Commands of `grove` run on WordNet's nouns where it is installed, else on a seeded tree of their size. Each
 runs three times in copies of one home, so that no run finds the result of another: once so that the system
@@ -50,6 +50,8 @@ from labelgrove.adapter import Adapter
 rows = np.load(sys.argv[2])
 begin = time.perf_counter()
 adapter = Adapter.load(sys.argv[1])
+if sys.argv[3] == "warmed":
+    adapter.warm()
 opened = time.perf_counter() - begin
 taken, answers = [], []
 worked = time.process_time()
@@ -73,9 +75,11 @@ def environment(package: Path, compiled: Path, **more: str) -> dict[str, str]:
     return kept | threads | copied_package(package, compiled) | more
 
 
-def calls_in_a_process(bundle: Path, rows: Path, compiled: Path, expected: list[str]) -> dict[str, Any]:
+def calls_in_a_process(
+    bundle: Path, rows: Path, compiled: Path, expected: list[str], state: str
+) -> dict[str, Any]:
     """Open a bundle in a process of its own and answer row by row; return the times and the memory."""
-    command = [sys.executable, "-c", CHILD, str(bundle), str(rows)]
+    command = [sys.executable, "-c", CHILD, str(bundle), str(rows), state]
     done = subprocess.run(
         command,
         cwd=bundle.parent,
@@ -116,7 +120,8 @@ def measure_adapters(folder: Path, n_labels: int, n_observed: int, n_calls: int)
         compiled.mkdir()
         expected = Adapter(bundle).predict(weights)
         found[metric] = {
-            state: calls_in_a_process(path, rows, compiled, expected) for state in ("empty", "filled")
+            state: calls_in_a_process(path, rows, compiled, expected, state)
+            for state in ("empty", "filled", "warmed")
         }
         path.unlink()
     return {"graph": describe("category_graph", graph), "bundles": found}

@@ -7,14 +7,15 @@ from typing import Any
 from tests.benchmarks.pages.section import Run, Section, graph_line, number, table
 
 ABOUT = """\
-`python -m tests.benchmarks.bench_first_calls`: adapters of a tree and of a graph are opened in processes of
-their own, and `Adapter.predict` is called for one row at a time, with an *empty* folder of compiled code and
-with what the first process left there (*filled*). All answers equal those of one batch. Times are on the
-clock, but for *processor*, which counts all threads; *private* is memory that no other process maps,
-with the pages of the bundle's file that were read, and *dirty* is memory without these. Commands run in
-copies of one home, which holds none of their results, first with an empty folder of compiled code and then
-with what the first run left; the results are equal, and the difference is what compiling costs.
-`select` runs on the tree, the others on the graph."""
+`python -m tests.benchmarks.bench_first_calls`: adapters of a tree and of a graph are opened in processes
+of their own, and `Adapter.predict` is called for one row at a time, with an *empty* folder of compiled
+code and with what the first process left there (*filled*); a third process calls `Adapter.warm` before
+(*warmed*), which *open ms* includes. All answers equal those of one batch. Times are on the clock, but
+for *processor*, which counts all threads; *private* is memory that no other process maps, with the pages
+of the bundle's file that were read, and *dirty* is memory without these. Commands run in copies of one
+home, which holds none of their results, first with an empty folder of compiled code and then with what
+the first run left; the results are equal, and the difference is what compiling costs. `select` runs on
+the tree, the others on the graph."""
 
 FIELDS = {
     "open_ms": "open ms",
