@@ -65,9 +65,13 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "jobs watch": (READS, "{job}"),
     "labels ancestors": (READS, "garden oak"),
     "labels children": (READS, "garden tree"),
+    "labels descendants": (READS, "garden tree"),
     "labels lca": (READS, "garden oak elm"),
     "labels path": (READS, "garden oak elm"),
     "labels search": (READS, "garden oak"),
+    "labels show": (READS, "garden oak"),
+    "labels siblings": (READS, "garden oak"),
+    "labels tree": (READS, "garden"),
     "locus": (WRITES, "garden --observed oak"),
     "ontology delete": (WRITES, "garden --yes"),
     "ontology export": (READS, "garden"),
@@ -85,7 +89,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "summarize": (WRITES, "garden --target 2"),
     "train": (NEITHER, "features.csv labels.txt features.csv --out {out}/trained"),
 }
-"""How each command uses the database, and arguments for which it does; `worker` is left out: it waits."""
+"""How each command uses the database, and arguments for which it does.
+
+`worker`, which waits, and `warm`, which compiles for a minute, are left out.
+"""
 
 
 @dataclass(frozen=True)
