@@ -187,7 +187,7 @@ def variances(
 
 
 def check_k(k: int, n: int, what: str) -> None:
-    """Raise `InputError` unless `k` labels can be ranked among `n`; `what` names these n in the message."""
+    """Raise `InputError` unless `k` is a whole number from 1 to `n`, the number of what `what` names."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= n:
         raise InputError(f"k: {k!r} given, expected a whole number from 1 to {n}, the number of {what}")
 
