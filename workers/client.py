@@ -337,7 +337,7 @@ def submit_ingest(
     parameters: Mapping[str, Any] = {
         "ontology": graph.digest,
         "snapshot": snapshot.arrays[0],
-        "definitions": None if snapshot.definitions is None else snapshot.definitions[0],
+        "annotations": None if snapshot.annotations is None else snapshot.annotations[0],
         "shrink": shrink,
     }
     plan = plan_job(known, parameters, Subject.of(graph))

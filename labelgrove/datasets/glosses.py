@@ -142,7 +142,7 @@ def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: b
     """Read and embed the glosses once for all units; read them again if the content of the file changes."""
     from labelgrove.datasets.synsets import masked_texts
 
-    nouns, definitions, words = _nouns(path, sha256)
+    nouns, glosses, words = _nouns(path, sha256)
     parent = nouns.primary_parent
     leaf = np.ones(nouns.n_labels, dtype=bool)
     leaf[parent[parent >= 0]] = False
@@ -157,9 +157,9 @@ def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: b
     both = {child: (*words[child], *words[label]) for child, label in zip(keys, above, strict=True)}
 
     def described(key: str) -> str:
-        return f"{', '.join(words[key])}: {definitions.get(key, '')}"
+        return f"{', '.join(words[key])}: {glosses.get(key, '')}"
 
-    documents = tuple(map(described, keys)) if named else masked_texts(keys, definitions, both)
+    documents = tuple(map(described, keys)) if named else masked_texts(keys, glosses, both)
     classes = tuple(map(described, graph.keys))
     vectors = _embedded([*documents, *classes], len(documents), n_dimensions)
     return Glosses(
@@ -173,12 +173,12 @@ def _glosses(path: Path, sha256: str, n_dimensions: int, n_labels: int, named: b
 
 @lru_cache(maxsize=1)
 def _nouns(path: Path, _sha256: str) -> tuple[LabelGraph, dict[str, str], dict[str, tuple[str, ...]]]:
-    from labelgrove.datasets.synsets import synset_words
+    from labelgrove.datasets.synsets import synset_glosses, synset_words
 
     source = read(path, format="wordnet")
     if source.graph is None:
         raise NotFoundError(f"{path}: contains no hierarchy")
-    return source.graph, source.definitions, synset_words(path)
+    return source.graph, synset_glosses(path), synset_words(path)
 
 
 def _with_ancestors(parent: NDArray[np.int32], labels: NDArray[np.int64]) -> NDArray[np.int64]:

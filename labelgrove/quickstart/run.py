@@ -12,7 +12,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +20,7 @@ from labelgrove.adapter.evaluation import Evaluation, evaluate
 from labelgrove.adapter.scorer import Adapter
 from labelgrove.datasets.predicted import Predicted
 from labelgrove.datasets.pretrained.languages import FAMILIES, identified, language_space
-from labelgrove.datasets.synsets import masked_texts, synset_words
+from labelgrove.datasets.synsets import masked_texts, synset_glosses, synset_words
 from labelgrove.ontology.errors import GroveError, MissingExtraError
 from labelgrove.ontology.geometry import CompleteSpace, MetricSpace, frechet_mean, metric_space
 from labelgrove.ontology.labelgraph import LabelGraph
@@ -205,14 +204,14 @@ class _Run:
         nouns = data_file(where, "noun")
         with self._step("wordnet: read", f"wordnet: reading the nouns in {nouns}"):
             source = read(nouns, format="wordnet")
-            words = synset_words(nouns)
+            words, glosses = synset_words(nouns), synset_glosses(nouns)
         if nouns != EXTRACT:
             with self._step("wordnet: register", f"wordnet: registering {len(words):,} nouns in the graph"):
                 self._register(_NOUNS, source)
         with self._step("animals: register", "animals: registering the labels below 'animal'"):
             graph = wordnet.subtree(source.graph)
-            self._register(_ANIMALS, replace(source, graph=graph))
-        texts = masked_texts(graph.keys, source.definitions, words)
+            self._register(_ANIMALS, source.of_part(graph))
+        texts = masked_texts(graph.keys, glosses, words)
         space = metric_space(graph, metric="tree")
         evaluations = []
         for seed in _ANIMALS_SEEDS:

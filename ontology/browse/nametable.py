@@ -259,7 +259,7 @@ def _uses_of_names(graph: LabelGraph, rows: Sequence[NameRow]) -> tuple[NDArray[
             raise InputError(f"use: {row.use} of the name {row.text!r:.80}; give 0 to {_MOST_USES}")
         if not _LANGUAGE.fullmatch(row.language):
             raise InputError(f"language: {row.language!r:.80} is not a language tag such as 'en' or 'pt-BR'")
-        if row.kind == "preferred" and not row.language and row.text == graph.names[row.label]:
+        if row.kind == "preferred" and row.text == graph.names[row.label] and not uses[row.label]:
             uses[row.label] = row.use
         else:
             others.append(row)

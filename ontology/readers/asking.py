@@ -22,13 +22,13 @@ from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
-from labelgrove.ontology.readers.formats.wordnet import data_file, read_wordnet
+from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, data_file, read_wordnet
 from labelgrove.ontology.readers.text.head import Head, head
 from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 6
+READER_VERSION = 7
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -46,6 +46,8 @@ class Format:
         Reads the file at a path into a collector, with the caller's options.
     options : tuple of str
         Keyword arguments of `read` that the format takes; every format also takes ``root``.
+    companions : tuple of str
+        Names of files that the reader also reads if they are beside the source.
     policies : mapping of code to policy
         Default policies of the format, where they differ from those in `ontology.readers.defectrules`.
     """
@@ -54,13 +56,20 @@ class Format:
     title: str
     reader: Callable[[Path, Collector, Options], None]
     options: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
     policies: Mapping[str, str] = field(default_factory=dict)
 
 
 FORMATS = {
     f.name: f
     for f in (
-        Format("wordnet", "WordNet database: data.noun, data.verb, or their folder", read_wordnet, ("part",)),
+        Format(
+            "wordnet",
+            "WordNet database: data.noun, data.verb, or their folder",
+            read_wordnet,
+            ("part",),
+            (WORD_COUNTS,),
+        ),
         Format(
             "edges",
             "edge list split by blanks, tabs, commas or semicolons; header optional",
@@ -130,12 +139,18 @@ class Request:
         """Whether the file that the option `labels` names looks like something other than a class list."""
         return self.labels_look not in (None, DOCUMENTS)
 
+    @property
+    def _companions(self) -> list[Path]:
+        """The files beside the source that its reader also reads."""
+        beside = [self.file.with_name(name) for name in self.format.companions]
+        return [path for path in beside if path.is_file()]
+
     def fingerprint(self) -> str:
         """Return the sha256 over everything that determines the result of the read.
 
-        This includes the bytes and the names of two files: the file to read, and the file that the option
-        `labels` names, if any. The names are included, because some formats are recognized from them. The
-        paths of the folders of these files are not included.
+        This includes the bytes and the names of the files that are read: the source, its companions, and the
+        file that the option `labels` names, if any. The names are included, because some formats are
+        recognized from them. The paths of the folders of these files are not included.
         """
         options = self.options
         decides = {
@@ -148,7 +163,7 @@ class Request:
                 None
                 if path is None
                 else [os.fsencode(path.name).hex(), sha256_of(path, shown=printable(str(path)))]
-                for path in (self.file, options.labels)
+                for path in (self.file, options.labels, *self._companions)
             ],
         }
         return hashlib.sha256(json.dumps(decides).encode()).hexdigest()

@@ -67,6 +67,7 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
         raise InputError(
             "policies: roots='virtual' needs a directed hierarchy; choose error, largest or keep"
         )
+    _retire_obsolete(found)
     edges = _check_keys(_numbered(found), recorder)
     if not edges.n_labels:
         if not recorder.has_errors:
@@ -92,6 +93,19 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
         directed=edges.directed,
     )
     return _as_stated(graph, found)
+
+
+def _retire_obsolete(found: Collector) -> None:
+    """Retire deprecated labels that have no edge, unless the policy ``obsolete-label`` is ``warn``."""
+    keeps = found.recorder.policy("obsolete-label") == "warn"
+    placed = found.numbers
+    for key in sorted(found.annotations.deprecated - placed.keys()):
+        line = found.labels.get(key)
+        if line is None:
+            continue
+        found.defect("obsolete-label", line, key)
+        if not keeps:
+            found.annotations.retired[key] = found.labels.pop(key)
 
 
 def _as_stated(graph: LabelGraph, found: Collector) -> LabelGraph | None:

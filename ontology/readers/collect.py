@@ -13,6 +13,7 @@ import numpy as np
 
 from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import MARKS
 
@@ -106,6 +107,8 @@ class Collector:
         Labels that the source declares, whether or not they have an edge.
     names, definitions : dict of key to text
         Texts of labels.
+    annotations : CollectedAnnotations
+        Other names of labels, notes on them, and which are deprecated or retired.
     directed : bool
         Whether edges point from child to parent.
     layout, digest : str or None
@@ -125,6 +128,7 @@ class Collector:
     labels: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
+    annotations: CollectedAnnotations = field(default_factory=CollectedAnnotations)
     directed: bool = True
     layout: str | None = None
     digest: str | None = None

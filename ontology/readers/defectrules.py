@@ -133,6 +133,9 @@ _TABLE = (
          "the edge is left out", "no action is needed"),
     Rule("parent-without-record", _WARN_ERROR, "a parent that no record describes", "",
          "check its spelling, and whether it is a name in place of a key; otherwise no action is needed"),
+    Rule("obsolete-label", ("fix", "warn", "error"),
+         "a label that the source calls obsolete or deprecated, and that has no place in the hierarchy",
+         "it is not a label; its names and replacements are recorded", "no action is needed"),
     Rule("decimal-parent", ("error", "warn", "fix"), "a parent that is an id written as a decimal number",
          "the label with that id becomes the parent",
          "read the ids as text (pandas: dtype=str) and write the file again"),
@@ -222,6 +225,8 @@ _TABLE = (
          "a hypernym that does not list its hyponym, or the reverse", "",
          "restore the missing pointer; edges are read from the pointers to hypernyms"),
     Rule("frame-count", _WARN_ERROR, "verb frames that do not match their count", "", "restore the line"),
+    Rule("word-uses", _WARN_ERROR, "a line of cntlist.rev that is not `sense number count`", "",
+         "no action is needed; the line is left out"),
     Rule("missing-gloss", _WARN_ERROR, "a synset without a gloss", "", "restore the line"),
     # Category hierarchies with class lists.
     Rule("not-an-integer", _ERROR_FIX, "an id that is not a 64-bit integer",

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from labelgrove.ontology.errors import DefectsError, counted
+from labelgrove.ontology.annotations import Annotations
+from labelgrove.ontology.errors import DefectsError, InputError, counted
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers.asking import FORMATS, Format, ask
 from labelgrove.ontology.readers.assemble import assemble
@@ -27,8 +28,8 @@ class ReadResult:
         The graph; None if a defect of severity error was found.
     report : Report
         Every defect, with file and line.
-    definitions : dict of key to text
-        Definitions of labels, if the format has them.
+    annotations : Annotations or None
+        Synonyms, definitions and other texts of the labels; None if there is no graph.
     classes : tuple of str or None
         Sorted keys of the classes, which are the labels that documents have. Only the labels file of a
         category hierarchy names them; without this file, None.
@@ -40,14 +41,27 @@ class ReadResult:
 
     graph: LabelGraph | None
     report: Report
-    definitions: dict[str, str]
+    annotations: Annotations | None
     classes: tuple[str, ...] | None = None
     reading: tuple[str, str] | None = None
 
+    def of_part(self, graph: LabelGraph) -> ReadResult:
+        """Return the result with `graph`, which has some of its labels, in place of its graph."""
+        if self.graph is None or self.annotations is None:
+            raise InputError("this result has no graph, so it has no part; see its report")
+        return replace(self, graph=graph, annotations=self.annotations.moved(self.graph, graph))
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """The definitions of the labels that have one, by key."""
+        if self.graph is None or self.annotations is None:
+            return {}
+        texts = zip(self.graph.keys, self.annotations.definitions, strict=False)  # retired keys come last
+        return {key: text for key, text in texts if text}
+
     def __repr__(self) -> str:
         classes = "" if self.classes is None else f", {counted(len(self.classes), 'class', 'classes')}"
-        definitions = counted(len(self.definitions), "definition")
-        return f"ReadResult({self.graph!r}, {self.report!r}, {definitions}{classes})"
+        return f"ReadResult({self.graph!r}, {self.report!r}, {self.annotations!r}{classes})"
 
 
 def formats() -> tuple[Format, ...]:
@@ -104,7 +118,7 @@ def read(
     Returns
     -------
     ReadResult
-        Graph, report, definitions, classes. The graph does not depend on the order or repetition of lines, on
+        Graph, report, annotations, classes. The graph does not depend on the order or repetition of lines, on
         line endings, compression or a byte order mark.
 
     Raises
@@ -153,13 +167,17 @@ def read(
     )
     if strict and graph is None:
         raise DefectsError(_summary(report), report=report)
-    kept = set(graph.keys) if graph and (found.definitions or found.classes) else set()
+    kept = set(graph.keys) if graph and found.classes else set()
     return ReadResult(
         graph,
         report,
-        {key: text for key, text in found.definitions.items() if key in kept},
+        None if graph is None else _annotations(graph, found),
         None if found.classes is None else tuple(key for key in found.classes if key in kept),
     )
+
+
+def _annotations(graph: LabelGraph, found: Collector) -> Annotations:
+    return found.annotations.of(graph, names=found.names, definitions=found.definitions, lines=found.labels)
 
 
 def fingerprint(path: str | os.PathLike[str], **options: Any) -> str:

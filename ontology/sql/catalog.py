@@ -93,7 +93,7 @@ version_table = Table(
     Column("digest", String(64), nullable=False),
     Column("state", String(16), nullable=False),
     Column("snapshot_sha256", String(64), ForeignKey("artifact.sha256"), nullable=False),
-    Column("definitions_sha256", String(64), ForeignKey("artifact.sha256")),
+    Column("annotations_sha256", String(64), ForeignKey("artifact.sha256")),
     Column("n_labels", Integer, nullable=False),
     Column("n_edges", Integer, nullable=False),
     Column("layout", String(64), nullable=False),
@@ -150,9 +150,9 @@ class Version:
         ``"loading"`` until its ingest commits, then ``"ready"``.
     current : bool
         Whether this is the current version of its ontology.
-    snapshot_sha256, definitions_sha256 : str, str or None
+    snapshot_sha256, annotations_sha256 : str, str or None
         The sha256 of the artifact with the arrays of the label graph, and of the artifact with the
-        definitions of its labels. `definitions_sha256` is None if there are no definitions.
+        annotations of its labels. `annotations_sha256` is None if there are no annotations.
     """
 
     id: int
@@ -160,7 +160,7 @@ class Version:
     digest: str
     state: str
     snapshot_sha256: str
-    definitions_sha256: str | None
+    annotations_sha256: str | None
     n_labels: int
     n_edges: int
     layout: str
@@ -304,7 +304,7 @@ class Catalog:
                 "name": name,
                 "version": found[0].digest,
                 "snapshot": found[0].snapshot_sha256,
-                "definitions": found[0].definitions_sha256,
+                "annotations": found[0].annotations_sha256,
                 "layout": found[0].layout,
                 "n_labels": found[0].n_labels,
                 "n_edges": found[0].n_edges,
@@ -378,7 +378,7 @@ class Catalog:
         *,
         digest: str,
         snapshot: tuple[str, int],
-        definitions: tuple[str, int] | None,
+        annotations: tuple[str, int] | None,
         n_labels: int,
         n_edges: int,
         layout: str,
@@ -391,22 +391,22 @@ class Catalog:
         A load batch is a part of the version that is loaded into the graph in one step. A version that is
         already recorded keeps its state.
 
-        `snapshot` and `definitions` are pairs: the sha256 and the size in bytes of an artifact. The digest of
-        a version does not depend on the definitions and the source. If definitions or a source are given,
+        `snapshot` and `annotations` are pairs: the sha256 and the size in bytes of an artifact. The digest of
+        a version does not depend on the annotations and the source. If annotations or a source are given,
         they replace those that an earlier ingest of the same content recorded. `read_by` is a pair: the
         fingerprint of the reading of the source, and the report of that reading as JSON. If `read_by` is not
-        given and the definitions change, the record of an earlier reading is removed, because that reading
-        gave other definitions.
+        given and the annotations change, the record of an earlier reading is removed, because that reading
+        gave other annotations.
         """
         key = {"ontology": lease.name, "digest": digest}
         with writing(self.engine) as connection:
             _hold(connection, lease)
             _record(connection, *snapshot, "snapshot")
             extra: dict[str, Any] = {} if source is None else {"source": source}
-            if definitions is not None:
-                _record(connection, *definitions, "definitions")
-                extra["definitions_sha256"] = definitions[0]
-            extra |= _reading_values(connection, key, definitions, read_by)
+            if annotations is not None:
+                _record(connection, *annotations, "annotations")
+                extra["annotations_sha256"] = annotations[0]
+            extra |= _reading_values(connection, key, annotations, read_by)
             values = key | extra | {"state": "loading", "snapshot_sha256": snapshot[0], "created_at": now()}
             values |= {"n_labels": n_labels, "n_edges": n_edges, "layout": layout}
             insertion = upsert(connection, version_table).values(values)
@@ -525,7 +525,7 @@ def _versions(connection: Connection, *conditions: Any) -> list[Version]:
 def _reading_values(
     connection: Connection,
     key: Mapping[str, str],
-    definitions: tuple[str, int] | None,
+    annotations: tuple[str, int] | None,
     read_by: tuple[str, str] | None,
 ) -> dict[str, Any]:
     """Return new values for the columns that record how a version's source was read.
@@ -535,14 +535,14 @@ def _reading_values(
     """
     columns = version_table.c
     before = connection.execute(
-        select(columns.definitions_sha256, columns.reading).where(
+        select(columns.annotations_sha256, columns.reading).where(
             columns.ontology == key["ontology"], columns.digest == key["digest"]
         )
     ).one_or_none()
     if read_by is not None:
         is_new = before is None or before.reading != read_by[0]
         return {"reading": read_by[0], "report_json": read_by[1], "read_at": now()} if is_new else {}
-    if before is None or definitions is None or before.definitions_sha256 == definitions[0]:
+    if before is None or annotations is None or before.annotations_sha256 == annotations[0]:
         return {}
     return dict.fromkeys(_OF_READINGS)
 

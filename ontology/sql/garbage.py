@@ -31,7 +31,7 @@ _artifact, _bundle, _version, _upkeep = (
     t.c for t in (artifact_table, bundle_table, version_table, upkeep_table)
 )
 
-_NAMED = (_version.snapshot_sha256, _version.definitions_sha256, _bundle.sha256)
+_NAMED = (_version.snapshot_sha256, _version.annotations_sha256, _bundle.sha256)
 """All columns in which the catalog names an artifact; versions that are still loading are included."""
 
 

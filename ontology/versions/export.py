@@ -43,8 +43,8 @@ def export_ontology(
         As for `export_graph`.
     """
     graph = workspace.label_graph(name, version)
-    table = workspace.definitions(name, version)
-    described = {} if table is None else dict(zip(graph.keys, table, strict=True))
+    annotations = workspace.annotations(name, version)
+    described = {} if annotations is None else dict(zip(graph.keys, annotations.definitions, strict=False))
     return export_graph(graph, described, name=name, format=format)
 
 

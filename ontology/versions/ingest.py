@@ -2,7 +2,7 @@
 
 The steps have a fixed order, and each is safe to repeat:
 
-1. ``snapshot``: the arrays and the definitions are stored as artifacts
+1. ``snapshot``: the arrays and the annotations are stored as artifacts
 2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
 3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
@@ -95,7 +95,7 @@ def register(
         1 to 64 characters of ``a-z 0-9 . _ -``; the first must be a letter or digit.
     result : ReadResult, LabelGraph or Snapshot
         What `ontology.read` or `ontology.versions.sources.read_once` returned; or a label graph, which has no
-        definitions.
+        annotations.
     source : str, optional
         Origin to record; by default the source in the reader's report.
     shrink : bool, default=False
@@ -119,7 +119,7 @@ def register(
     Notes
     -----
     If the same content is already registered, no version is added, but missing steps are completed.
-    Definitions and source are not part of the digest: if given, they replace those recorded with the version.
+    Annotations and source are not part of the digest: if given, they replace those recorded with the version.
     """
     check_name(name)
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
@@ -170,7 +170,7 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
     before = go_live(workspace.stores, lease, version, steps)
     graph = snapshot.graph
     with steps.step("labels"):
-        _build_label_index(workspace, lease.name, graph)
+        _build_label_index(workspace, lease.name, graph.digest)
     return RegisterResult(
         lease.name,
         graph.digest,
@@ -182,18 +182,18 @@ def _make_current(workspace: Workspace, lease: Lease, snapshot: Snapshot, steps:
     )
 
 
-def _build_label_index(workspace: Workspace, name: str, graph: LabelGraph) -> None:
+def _build_label_index(workspace: Workspace, name: str, digest: str) -> None:
     """Build the label index of a version, unless there is one; a fault is logged as a warning."""
     indexes = workspace.label_indexes
     try:
-        indexes.open(graph)
+        workspace.label_index(name, digest)
     except Exception as error:  # the version is current already, and its first use builds the index again
         _log.warning(
             "%s: the label index of %s@%s is not built (%s: %s); the version is current, and the next "
             "command of `grove labels` builds its index: run `grove labels tree %s`",
             indexes.where,
             name,
-            graph.digest[:12],
+            digest[:12],
             type(error).__name__,
             error,
             name,
@@ -206,7 +206,7 @@ def _open_version(workspace: Workspace, lease: Lease, snapshot: Snapshot) -> Ver
         lease,
         digest=graph.digest,
         snapshot=snapshot.arrays,
-        definitions=snapshot.definitions,
+        annotations=snapshot.annotations,
         n_labels=graph.n_labels,
         n_edges=graph.n_edges,
         layout=graph.layout,
@@ -277,7 +277,7 @@ def snapshot_graph(
 ) -> RegisterResult:
     """Make a new version of `name` from the edits that users made to its current version in the graph.
 
-    Labels that remain keep their definitions. The old version is then restored in the graph from its
+    Labels that remain keep their annotations. The old version is then restored in the graph from its
     snapshot. If nothing was edited, there is no new version.
 
     Raises
@@ -289,12 +289,11 @@ def snapshot_graph(
     found = workspace.graph.read_back(version.digest)
     edited = found.digest != version.digest
     graph = _canonical(found) if edited else found
-    table = workspace.definitions(name)
-    definitions = (
-        {} if table is None else dict(zip(workspace.label_graph_of(version).keys, table, strict=True))
-    )
+    annotations = workspace.annotations(name)
+    if annotations is not None and edited:
+        annotations = annotations.moved(workspace.label_graph_of(version), graph)
     source = f"edited in the graph of {version.digest}" if edited else version.source
-    snapshot = put_snapshot(workspace.artifacts, graph, definitions, source)
+    snapshot = put_snapshot(workspace.artifacts, graph, annotations, source)
     result = register(workspace, name, snapshot, shrink=shrink, progress=progress)
     if not edited:
         return result

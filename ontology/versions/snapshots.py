@@ -1,4 +1,4 @@
-"""Store label graphs and definitions as artifacts at an ingest, and open them later."""
+"""Store label graphs and annotations as artifacts at an ingest, and open them later."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from labelgrove.ontology.errors import ArtifactError, DefectsError, InputError, counted
-from labelgrove.ontology.keys import Texts, stored_texts
+from labelgrove.ontology.annotations import Annotations
+from labelgrove.ontology.errors import ArtifactError, DefectsError
 from labelgrove.ontology.labelgraph import LabelGraph
 
 if TYPE_CHECKING:
@@ -18,19 +18,17 @@ if TYPE_CHECKING:
     from labelgrove.ontology.store.artifacts import ArtifactStore
 
 __all__ = [
-    "DEFINITIONS_FORMAT",
     "Reading",
     "Snapshot",
     "Stored",
     "open_snapshot",
+    "opened_annotations",
     "put_result",
     "put_snapshot",
-    "stored_definitions",
+    "stored_annotations",
     "stored_graph",
     "unpacked",
 ]
-
-DEFINITIONS_FORMAT = "labelgrove/definitions/1"
 
 Stored = tuple[str, int]
 """An artifact: its sha256 and its size in bytes."""
@@ -65,9 +63,9 @@ class Snapshot:
     ----------
     graph : LabelGraph
         The graph itself.
-    arrays, definitions : (str, int), (str, int) or None
-        The artifact with the arrays of the graph, and the artifact with the definitions of its labels, each
-        as (sha256, size in bytes). `definitions` is None if there are no definitions.
+    arrays, annotations : (str, int), (str, int) or None
+        The artifact with the arrays of the graph, and the artifact with the annotations of its labels, each
+        as (sha256, size in bytes). `annotations` is None if there are none.
     source : str or None
         Origin of the graph, as the catalog records it.
     reading : Reading or None
@@ -76,35 +74,40 @@ class Snapshot:
 
     graph: LabelGraph
     arrays: Stored
-    definitions: Stored | None
+    annotations: Stored | None
     source: str | None = None
     reading: Reading | None = None
 
 
 def unpacked(
     result: ReadResult | LabelGraph, source: str | None = None
-) -> tuple[LabelGraph, Mapping[str, str], str | None]:
-    """Return graph, definitions and source of a read result or graph.
+) -> tuple[LabelGraph, Annotations | None, str | None]:
+    """Return graph, annotations and source of a read result or graph.
 
     `DefectsError` is raised for a read result that has no graph because of its defects.
     """
     if isinstance(result, LabelGraph):
-        return result, {}, source
+        return result, None, source
     if result.graph is None:
         raise DefectsError(
             f"{result.report.source}: its defects prevent an ingest; see the report, then correct the file "
             "or choose a policy for them",
             result.report,
         )
-    return result.graph, result.definitions, source or str(result.report.source)
+    return result.graph, result.annotations, source or str(result.report.source)
 
 
 def put_snapshot(
-    artifacts: ArtifactStore, graph: LabelGraph, definitions: Mapping[str, str], source: str | None
+    artifacts: ArtifactStore, graph: LabelGraph, annotations: Annotations | None, source: str | None
 ) -> Snapshot:
-    """Store a graph and its definitions as artifacts; storing the same content again adds nothing."""
+    """Store a graph and its annotations as artifacts; storing the same content again adds nothing.
+
+    Annotations that hold nothing but lines of the source are not stored.
+    """
     arrays = _put_arrays(artifacts, *graph.to_arrays())
-    described = _put_arrays(artifacts, *_definition_arrays(graph, definitions)) if definitions else None
+    described = None
+    if annotations is not None and not annotations.is_empty:
+        described = _put_arrays(artifacts, *annotations.to_arrays(graph.digest))
     return Snapshot(graph, arrays, described, source)
 
 
@@ -134,25 +137,19 @@ def put_result(
 # ---- opening -------------------------------------------------------------------------------------------
 
 
-def open_snapshot(artifacts: ArtifactStore, arrays: str, definitions: str | None) -> Snapshot:
-    """Return the snapshot whose arrays and definitions are the artifacts with these digests.
+def open_snapshot(artifacts: ArtifactStore, arrays: str, annotations: str | None) -> Snapshot:
+    """Return the snapshot whose arrays and annotations are the artifacts with these digests.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        If an artifact is damaged or missing, or the definitions belong to other labels.
+        If an artifact is damaged or missing, or the annotations belong to other labels.
     """
     graph = LabelGraph.from_arrays(*artifacts.open_arrays(arrays))
     described = None
-    if definitions is not None:
-        _, metadata = artifacts.open_arrays(definitions)
-        if metadata != _definition_metadata(graph):
-            raise ArtifactError(
-                f"definitions {definitions}: format is {metadata.get('format')!r} and ontology is "
-                f"{metadata.get('ontology')!r}, expected {DEFINITIONS_FORMAT!r} and {graph.digest!r}; "
-                "give the definitions of this ontology"
-            )
-        described = definitions, artifacts.size(definitions)
+    if annotations is not None:
+        opened_annotations(artifacts, annotations, n_labels=graph.n_labels, digest=graph.digest)
+        described = annotations, artifacts.size(annotations)
     return Snapshot(graph, (arrays, artifacts.size(arrays)), described)
 
 
@@ -184,35 +181,29 @@ def stored_graph(artifacts: ArtifactStore, snapshot: str, digest: str) -> LabelG
     return graph
 
 
-def stored_definitions(artifacts: ArtifactStore, version: Version) -> Texts | None:
-    """Return the definitions of `version`, one for each label in canonical order; None if there are none.
-
-    The text is empty for a label without a definition.
+def stored_annotations(artifacts: ArtifactStore, version: Version) -> Annotations | None:
+    """Return the annotations of `version`; None if there are none.
 
     Raises
     ------
     ArtifactError, NotFoundError
-        For definitions that are damaged or missing; ingesting the same source again repairs them.
+        For annotations that are damaged or missing; ingesting the same source again repairs them.
     """
-    sha256 = version.definitions_sha256
+    sha256 = version.annotations_sha256
     if sha256 is None:
         return None
-    arrays, metadata = artifacts.open_arrays(sha256)
-    if metadata.get("format") != DEFINITIONS_FORMAT:
-        raise ArtifactError(
-            f"definitions {sha256}: format is {metadata.get('format')!r}, but this labelgrove reads "
-            f"{DEFINITIONS_FORMAT!r}; ingest the source again"
-        )
+    return opened_annotations(artifacts, sha256, n_labels=version.n_labels, digest=version.digest)
+
+
+def opened_annotations(artifacts: ArtifactStore, sha256: str, *, n_labels: int, digest: str) -> Annotations:
+    """Return the annotations in the artifact `sha256`, which must be those of the version `digest`.
+
+    Errors are as for `stored_annotations`.
+    """
     try:
-        texts = stored_texts(arrays, "definitions")
-    except InputError as error:
-        raise ArtifactError(f"definitions {sha256}: {error}; ingest the source again") from None
-    if len(texts) != version.n_labels:
-        raise ArtifactError(
-            f"definitions {sha256}: {len(texts):,} texts for {counted(version.n_labels, 'label')}; "
-            "ingest the source again"
-        )
-    return texts
+        return Annotations.from_arrays(*artifacts.open_arrays(sha256), n_labels=n_labels, digest=digest)
+    except ArtifactError as error:
+        raise ArtifactError(f"artifact {sha256}: {error}") from None
 
 
 # ---- arrays --------------------------------------------------------------------------------------------
@@ -223,15 +214,3 @@ def _put_arrays(
 ) -> Stored:
     sha256 = artifacts.put_arrays(arrays, metadata)
     return sha256, artifacts.size(sha256)
-
-
-def _definition_arrays(
-    graph: LabelGraph, definitions: Mapping[str, str]
-) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    table = Texts.from_strings(definitions.get(key, "") for key in graph.keys)
-    arrays: dict[str, NDArray[Any]] = {"definitions.blob": table.blob, "definitions.offsets": table.offsets}
-    return arrays, _definition_metadata(graph)
-
-
-def _definition_metadata(graph: LabelGraph) -> dict[str, str]:
-    return {"format": DEFINITIONS_FORMAT, "ontology": graph.digest}

@@ -79,7 +79,7 @@ def _earlier(workspace: Workspace, name: str, fingerprint: str) -> Snapshot | No
         return None
     version, report, read_at = found
     try:
-        snapshot = open_snapshot(workspace.artifacts, version.snapshot_sha256, version.definitions_sha256)
+        snapshot = open_snapshot(workspace.artifacts, version.snapshot_sha256, version.annotations_sha256)
     except (ArtifactError, NotFoundError):
         return None
     if snapshot.graph.digest != version.digest:

@@ -22,7 +22,7 @@ class Stores:
     catalog : Catalog
         The record of ontologies and versions; the graph and the index files are made to match it.
     artifacts : ArtifactStore
-        Snapshots, definitions and index files.
+        Snapshots, annotations and index files.
     graph : GraphStore
         Copies of the versions, for queries.
     """

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.indexcache import IndexCache
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.keys import Texts
+from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
 from labelgrove.ontology.store.posix import require_posix
 from labelgrove.ontology.versions.indexfile import refresh_index
-from labelgrove.ontology.versions.snapshots import stored_definitions, stored_graph
+from labelgrove.ontology.versions.snapshots import stored_annotations, stored_graph
 from labelgrove.ontology.versions.stores import Stores
 
 if TYPE_CHECKING:
@@ -162,14 +164,34 @@ class Workspace:
         `version` is as for `label_graph`, and so are the errors. An index that this machine lacks is built
         first, which takes a few seconds for hundreds of thousands of labels.
         """
-        return self.label_indexes.open(self.label_graph(name, version))
+        return self.label_index_of(self.catalog.version(name, version))
 
-    def definitions(self, name: str, version: str | None = None) -> Texts | None:
-        """Return the definitions of a version of `name`; see `snapshots.stored_definitions`.
+    def label_index_of(self, version: Version) -> LabelIndex:
+        """Return `version`, open for browsing, as `label_index`."""
+        graph = self.label_graph_of(version)
+        return self.label_indexes.open(
+            graph, lambda: _name_rows(self.artifacts, version), version.annotations_sha256 or ""
+        )
+
+    def annotations(self, name: str, version: str | None = None) -> Annotations | None:
+        """Return the annotations of a version of `name`; see `snapshots.stored_annotations`.
 
         `version` is as for `label_graph`.
         """
-        return stored_definitions(self.artifacts, self.catalog.version(name, version))
+        return stored_annotations(self.artifacts, self.catalog.version(name, version))
+
+    def definition_of(self, name: str, version: str | None = None) -> Callable[[int], str]:
+        """Return a function from the index of a label to its definition, which is empty if it has none.
+
+        The annotations are opened when it is first called; its errors are those of `annotations`.
+        """
+        annotations = functools.cache(lambda: self.annotations(name, version))
+
+        def definition(label: int) -> str:
+            found = annotations()
+            return "" if found is None else found.definitions[label]
+
+        return definition
 
     # ---- upkeep ------------------------------------------------------------------------------------
 
@@ -191,3 +213,11 @@ class Workspace:
         from labelgrove.ontology.versions.repair import repair
 
         return repair(self.stores)
+
+
+def _name_rows(artifacts: ArtifactStore, version: Version) -> Iterable[NameRow]:
+    found = stored_annotations(artifacts, version)
+    for i in range(0 if found is None else len(found.name_texts)):
+        if found is not None and found.name_subject[i] < version.n_labels:
+            name = found.name(i)
+            yield NameRow(int(found.name_subject[i]), name.text, name.kind, name.language, name.use)

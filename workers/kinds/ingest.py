@@ -37,7 +37,7 @@ _SECONDS_PER_ROW = 5e-5  # for a label or an edge, written to a server
 
 _PARAMETERS = (
     *CONTENT,
-    Parameter("definitions", "the artifact with the definitions of the labels; or null", None),
+    Parameter("annotations", "the artifact with the annotations of the labels; or null", None),
     Parameter(
         "shrink",
         "true or false: accept a version with less than half of the labels of the current one",
@@ -58,7 +58,7 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
         given = {"shares": min(shares, _MOST_SHARES), **given}
     found = Parameters("ingest", given, _PARAMETERS)
     found.digests("ontology", "snapshot")
-    found.digests("definitions", optional=True)
+    found.digests("annotations", optional=True)
     found.whole("shares", 1, _MOST_SHARES)
     found.flag("shrink")
     return found
@@ -68,8 +68,7 @@ def _plan(parameters: Mapping[str, Any]) -> list[Step]:
     """Return one step for each share of the version, and a last step that completes the version.
 
     A share is a part of the labels and edges. Shares are loaded one after the other: an edge can only be
-    written when its labels exist, and two writers of one version would block each other. Definitions are not
-    in the graph, so jobs that differ only in definitions have the same units.
+    written when its labels exist, and two writers of one version would block each other.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
@@ -133,7 +132,7 @@ def _publish(naming: Naming) -> None:
 
     workspace, wanted = naming.workspace, naming.result.parameters
     name = _named(naming.target)
-    snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["definitions"])
+    snapshot = open_snapshot(workspace.artifacts, wanted["snapshot"], wanted["annotations"])
     if snapshot.graph.digest != wanted["ontology"]:
         raise ArtifactError(
             f"snapshot {wanted['snapshot']}: contains version {snapshot.graph.digest}, but "
@@ -193,7 +192,7 @@ INGEST = JobKind(
 )
 """Load a version into the graph and make it current: `ontology.versions.ingest.register` as a job.
 
-Parameters: ``ontology`` (its digest), ``snapshot`` and ``definitions`` (artifacts; definitions may be null),
+Parameters: ``ontology`` (its digest), ``snapshot`` and ``annotations`` (artifacts; annotations may be null),
 ``shrink``, whether it may have less than half of the labels of the current version, and ``shares``, how many
 units load it, one after the other. The name of a result is ``{"ontology": name}``; until the job is done, the
 previous version stays current. A result is only a receipt, because the loaded version itself is in the graph.

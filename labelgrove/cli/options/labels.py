@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -84,11 +83,7 @@ def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> F
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 
-    definitions = functools.cache(lambda: workspace.definitions(ontology, graph.digest))
-
-    def definition(i: int) -> str:
-        found = definitions()
-        return "" if found is None else found[i]
+    definition = workspace.definition_of(ontology, graph.digest)
 
     def find(given: Sequence[str], what: str) -> tuple[str, ...]:
         describe = describe_graph(graph, definition)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shlex
 from typing import TYPE_CHECKING
 
@@ -41,15 +40,8 @@ class OpenVersion:
         self.given = given
         self.ontology, beginning = name_and_version(given)
         version = workspace.catalog.version(self.ontology, beginning)
-        index = workspace.label_indexes.open(workspace.label_graph_of(version))
-        definitions = functools.cache(lambda: workspace.definitions(self.ontology, version.digest))
-
-        def definition(label: int) -> str:
-            found = definitions()
-            return "" if found is None else found[label]
-
-        self.definition = definition
-        self.answers = Answers(index, definition)
+        self.definition = workspace.definition_of(self.ontology, version.digest)
+        self.answers = Answers(workspace.label_index_of(version), self.definition)
 
     def label(self, text: str) -> int:
         """Return the label that `text` means: the one with this key, or else the only one with this name.

@@ -4,7 +4,9 @@ Each record is a synset; its hypernyms become its parents. A record has the form
 ``offset lex_filenum ss_type w_cnt word lex_id... p_cnt symbol offset pos scope... | gloss``.
 Here ``w_cnt`` and ``lex_id`` are hexadecimal and ``p_cnt`` is decimal; records of verbs also have frames.
 Lines that start with two blanks are the license. A key is ``n`` or ``v`` followed by the offset; the name is
-the first word. Parents are ranked in the order of the record, all hypernyms (``@``) before all instance
+the first word, and the other words are synonyms. The gloss is split into the definition and the examples,
+which are in quotes. If a file ``cntlist.rev`` is beside the source, it tells how often a word has a meaning
+in a corpus. Parents are ranked in the order of the record, all hypernyms (``@``) before all instance
 hypernyms (``@i``).
 """
 
@@ -19,7 +21,10 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.text.lines import Lines
 
-__all__ = ["data_file", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
+__all__ = ["WORD_COUNTS", "data_file", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
+
+WORD_COUNTS = "cntlist.rev"
+"""Name of the file with lines ``lemma%part:lex_filenum:lex_id:head_word:head_id sense_number count``."""
 
 _VARIABLES = (("WNSEARCHDIR", ""), ("WNHOME", ""), ("WNHOME", "/dict"))
 _FOLDERS = (
@@ -35,6 +40,8 @@ _LEXICAL_ID = re.compile(r"[0-9a-fA-F]{1,2}")
 _RECORD = re.compile(r"[0-9]{8} [0-9]{2} [nvasr] [0-9a-f]{2} ")
 _SYMBOL = re.compile(r"[@~]i?|[#%][msp]|[;-][cru]?|[!=+*>^$&<\\]")
 _PARTS = {"n": "noun", "v": "verb"}
+_PART_NUMBERS = {"n": 1, "v": 2}
+_EXAMPLES = re.compile(r'; (?=")')
 _UP, _DOWN = ("@", "@i"), ("~", "~i")
 
 
@@ -77,7 +84,7 @@ def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
     if suffix in ("adj", "adv"):
         into.defect("no-hierarchy", 0, path.name)
         return
-    reader = _Reader(into, {"noun": "n", "verb": "v"}.get(suffix))
+    reader = _Reader(into, {"noun": "n", "verb": "v"}.get(suffix), _uses(path.with_name(WORD_COUNTS), into))
     for number, lines in Lines(path, into.recorder).blocks():
         for at, line in enumerate(lines, number):
             reader.take(line, at)
@@ -87,9 +94,10 @@ def read_wordnet(path: Path, into: Collector, _options: Options) -> None:
 class _Reader:
     """Collect synsets line by line, then add the edges between them."""
 
-    def __init__(self, into: Collector, letter: str | None) -> None:
+    def __init__(self, into: Collector, letter: str | None, uses: Mapping[str, int]) -> None:
         self._into = into
         self._letter = letter
+        self._uses = uses
         self._position = 0
         self._shift = 0
         self._up: list[tuple[str, str, int, int]] = []
@@ -133,12 +141,22 @@ class _Reader:
             into.defect("duplicate-id", at, line)
         into.describe(key, at)
         into.name(key, cells[4].replace("_", " "), at)
-        gloss = gloss.strip()
-        if bar and gloss:
-            into.define(key, gloss, at)
+        for place in range(4, after, 2):
+            word, lexical_id = cells[place : place + 2]
+            use = self._uses.get(_sense(word, letter, lexicographer, lexical_id), 0)
+            kind = "preferred" if place == 4 else "exact"
+            into.annotations.name(key, word.replace("_", " "), kind, "en", use)
+        if bar and not gloss.isspace() and gloss:
+            self._gloss(key, gloss.strip(), at)
         else:
             into.defect("missing-gloss", at, line)
         self._pointers(key, cells[after:], at, line)
+
+    def _gloss(self, key: str, gloss: str, at: int) -> None:
+        definition, *examples = _EXAMPLES.split(gloss)
+        self._into.define(key, definition, at)
+        for example in examples:
+            self._into.annotations.note(key, "example", example)
 
     def _pointers(self, key: str, cells: list[str], at: int, line: str) -> None:
         into = self._into
@@ -189,6 +207,28 @@ class _Reader:
                 into.defect(
                     "one-sided-pointer", at, f"{child} is listed by {parent} but does not point to it"
                 )
+
+
+def _sense(word: str, letter: str, lexicographer: str, lexical_id: str) -> str:
+    """Return the key of a sense, as `WORD_COUNTS` names it; empty if the record is damaged."""
+    if not (lexicographer.isdecimal() and _LEXICAL_ID.fullmatch(lexical_id)):
+        return ""
+    return f"{word.lower()}%{_PART_NUMBERS[letter]}:{lexicographer}:{int(lexical_id, 16):02d}::"
+
+
+def _uses(path: Path, into: Collector) -> dict[str, int]:
+    """Return how often each sense occurs, from a file `WORD_COUNTS`; nothing if there is none."""
+    if not path.is_file():
+        return {}
+    uses = {}
+    for number, lines in Lines(path, into.recorder).blocks():
+        for at, line in enumerate(lines, number):
+            cells = line.split(" ")
+            if len(cells) == 3 and cells[2].isdecimal():
+                uses[cells[0]] = int(cells[2])
+            elif line:
+                into.recorder.add("word-uses", str(path), at, line)
+    return uses
 
 
 def _frames_match(cells: list[str]) -> bool:

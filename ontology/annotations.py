@@ -1,0 +1,458 @@
+"""Annotations: what a source says about labels beside the hierarchy, such as synonyms and definitions.
+
+The annotations of a version are an artifact of their own. They are not part of the digest of the version, so
+they can change without making a new version. Search, label pages and mappings between versions read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.errors import ArtifactError, InputError, counted
+from labelgrove.ontology.keys import Keys, Texts, stored_texts
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.store.safetensors_file import stored_array
+
+__all__ = ["ANNOTATIONS_FORMAT", "NAME_KINDS", "NOTE_KINDS", "Annotations", "Description", "Name"]
+
+ANNOTATIONS_FORMAT = "labelgrove/annotations/1"
+"""Name of the format of the artifact; its number is increased when the arrays change."""
+
+_DEFINITIONS_FORMAT = "labelgrove/definitions/1"
+"""Format of older artifacts, which hold definitions alone."""
+
+NAME_KINDS = ("preferred", "exact", "narrow", "broad", "related")
+"""Kinds of names: the preferred name of a language, synonyms, and looser names."""
+
+NOTE_KINDS = ("notation", "alternative_id", "replaced_by", "consider", "reference", "example")
+"""Kinds of notes: a code in another scheme, a former id that means the same label, the key that replaces this
+one, a key that may replace it, a cross-reference, and a sentence that uses the label."""
+
+_MOST_USES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of a label.
+
+    Attributes
+    ----------
+    text : str
+    kind : str
+        One of `NAME_KINDS`.
+    language : str
+        Language tag, such as ``"en"``; empty if the source gives none.
+    use : int
+        How often the name means this label, as counted in some corpus; 0 if unknown.
+    """
+
+    text: str
+    kind: str = "exact"
+    language: str = ""
+    use: int = 0
+
+
+@dataclass(frozen=True)
+class Description:
+    """The annotations of one key: a label, or a key that the source retired.
+
+    Attributes
+    ----------
+    names : tuple of Name
+        Preferred names first, then in the order of `NAME_KINDS`, language and text.
+    definition : str
+        Empty if there is none.
+    deprecated : bool
+        Whether the source advises against using this key.
+    notation, alternative_id, replaced_by, consider, reference, example : tuple of str
+        Notes of each kind of `NOTE_KINDS`, sorted.
+    line : int
+        Line of the source that describes the key; 0 if unknown.
+    """
+
+    names: tuple[Name, ...] = ()
+    definition: str = ""
+    deprecated: bool = False
+    notation: tuple[str, ...] = ()
+    alternative_id: tuple[str, ...] = ()
+    replaced_by: tuple[str, ...] = ()
+    consider: tuple[str, ...] = ()
+    reference: tuple[str, ...] = ()
+    example: tuple[str, ...] = ()
+    line: int = 0
+
+
+class Annotations:
+    """The annotations of all labels of a version, and of keys that its source retired.
+
+    The *subjects* are the labels in canonical order, then the retired keys in the order of their bytes. A
+    retired key is deprecated and has no place in the hierarchy.
+
+    Attributes
+    ----------
+    n_labels : int
+    retired : Keys
+        The retired keys, ascending.
+    definitions : Texts, length n_subjects
+        Empty text for a subject without a definition.
+    deprecated : ndarray of shape (n_subjects,), dtype=uint8
+        1 for each deprecated subject.
+    line : ndarray of shape (n_subjects,), dtype=int64
+        Line of the source that describes each subject; 0 if unknown.
+    name_subject, name_kind, name_language, name_use : ndarray of shape (n_names,)
+        Subject of each name (int32), its kind as an index in `NAME_KINDS` (uint8), its language as an index
+        in `languages` (uint16), and how often it is used (int32). Names are sorted by subject, kind, language
+        and text.
+    name_texts : Texts, length n_names
+    languages : Texts
+        Sorted language tags; the empty text stands for an unknown language.
+    note_subject, note_kind : ndarray of shape (n_notes,)
+        Subject (int32) and kind (uint8, index in `NOTE_KINDS`) of each note; sorted by subject, kind, text.
+    note_texts : Texts, length n_notes
+
+    Notes
+    -----
+    Arrays from an artifact stay in its memory map. `describe` decodes the annotations of one key.
+
+    Examples
+    --------
+    >>> graph = LabelGraph.from_edges([("oak", "tree")])
+    >>> held = Annotations.of(graph, {"oak": Description((Name("Quercus", language="la"),), "a tree")})
+    >>> held.describe(graph.keys.index("oak")).names[0].text, held.definitions[1]
+    ('Quercus', 'a tree')
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], n_labels: int) -> None:
+        """Open the arrays that `to_arrays` returned; `InputError` says which of them breaks a rule."""
+        self.n_labels = n_labels
+        self.retired = Keys.from_strings(stored_texts(arrays, "retired"))
+        n_subjects = n_labels + len(self.retired)
+        self.definitions = stored_texts(arrays, "definitions")
+        self.languages = stored_texts(arrays, "languages")
+        self.name_texts, self.note_texts = stored_texts(arrays, "names"), stored_texts(arrays, "notes")
+        names, notes = (len(self.name_texts),), (len(self.note_texts),)
+        self.deprecated = stored_array(arrays, "deprecated", np.uint8, (n_subjects,))
+        self.line = stored_array(arrays, "line", np.int64, (n_subjects,))
+        self.name_subject = stored_array(arrays, "names.subject", np.int32, names)
+        self.name_kind = stored_array(arrays, "names.kind", np.uint8, names)
+        self.name_language = stored_array(arrays, "names.language", np.uint16, names)
+        self.name_use = stored_array(arrays, "names.use", np.int32, names)
+        self.note_subject = stored_array(arrays, "notes.subject", np.int32, notes)
+        self.note_kind = stored_array(arrays, "notes.kind", np.uint8, notes)
+        if len(self.definitions) != n_subjects:
+            raise InputError(
+                f"definitions: {len(self.definitions):,} texts for {counted(n_subjects, 'subject')}"
+            )
+        for name, found, n in (
+            ("names.subject", self.name_subject, n_subjects),
+            ("names.kind", self.name_kind, len(NAME_KINDS)),
+            ("names.language", self.name_language, len(self.languages)),
+            ("notes.subject", self.note_subject, n_subjects),
+            ("notes.kind", self.note_kind, len(NOTE_KINDS)),
+        ):
+            if len(found) and not 0 <= int(found.min()) <= int(found.max()) < n:
+                raise InputError(f"{name}: an entry is outside 0..{n - 1}")
+            if name.endswith("subject") and (found[1:] < found[:-1]).any():
+                raise InputError(f"{name}: the entries do not ascend")
+        if (self.name_use < 0).any():
+            raise InputError("names.use: an entry is below 0")
+
+    # ---- making ------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, graph: LabelGraph, described: Mapping[str, Description]) -> Self:
+        """Return the annotations of the labels of `graph`; other keys in `described` are retired keys."""
+        names = [(key, name) for key, found in described.items() for name in found.names]
+        notes = [
+            (key, kind, text)
+            for key, found in described.items()
+            for kind in NOTE_KINDS
+            for text in getattr(found, kind)
+        ]
+        return cls.from_columns(
+            graph,
+            names=([key for key, _ in names], *_columns(name for _, name in names)),
+            notes=(
+                [key for key, _, _ in notes],
+                [NOTE_KINDS.index(kind) for _, kind, _ in notes],
+                [text for _, _, text in notes],
+            ),
+            definitions={key: found.definition for key, found in described.items() if found.definition},
+            deprecated=[key for key, found in described.items() if found.deprecated],
+            lines={key: found.line for key, found in described.items() if found.line},
+            retired=[key for key in described if key not in graph.keys],
+        )
+
+    @classmethod
+    def from_columns(
+        cls,
+        graph: LabelGraph,
+        *,
+        names: tuple[Sequence[str], Sequence[str], Sequence[int], Sequence[str], Sequence[int]] = (
+            (),
+            (),
+            (),
+            (),
+            (),
+        ),
+        notes: tuple[Sequence[str], Sequence[int], Sequence[str]] = ((), (), ()),
+        definitions: Mapping[str, str] | None = None,
+        deprecated: Iterable[str] = (),
+        lines: Mapping[str, int] | None = None,
+        retired: Iterable[str] = (),
+    ) -> Self:
+        """Return annotations from columns; entries of keys that are neither labels nor retired are left out.
+
+        Parameters
+        ----------
+        graph : LabelGraph
+        names : (keys, texts, kinds, languages, uses)
+            Five sequences of one length: for each name its key, text, kind (index in `NAME_KINDS`), language
+            and use.
+        notes : (keys, kinds, texts)
+            Three sequences of one length: for each note its key, kind (index in `NOTE_KINDS`) and text.
+        definitions, deprecated, lines, retired
+            As the attributes, by key. Retired keys are deprecated.
+
+        Notes
+        -----
+        Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once.
+        """
+        gone = sorted({key for key in retired if key not in graph.keys})
+        number = {key: i for i, key in enumerate(graph.keys)}
+        number |= {key: graph.n_labels + i for i, key in enumerate(gone)}
+        n_subjects = graph.n_labels + len(gone)
+        flags = np.zeros(n_subjects, dtype=np.uint8)
+        flags[graph.n_labels :] = 1
+        flags[[number[key] for key in deprecated if key in number]] = 1
+        line = np.zeros(n_subjects, dtype=np.int64)
+        for key, at in (lines or {}).items():
+            if key in number:
+                line[number[key]] = at
+        described = [""] * n_subjects
+        for key, text in (definitions or {}).items():
+            if key in number:
+                described[number[key]] = text
+        tables = (_name_arrays(number, *names), _note_arrays(number, *notes))
+        texts = {"retired": gone, "definitions": described}
+        arrays: dict[str, NDArray[Any]] = {"deprecated": flags, "line": line}
+        for name, strings in texts.items():
+            arrays |= _text_arrays(name, strings)
+        return cls(arrays | tables[0] | tables[1], graph.n_labels)
+
+    # ---- reading -----------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but lines is stored."""
+        return not (
+            len(self.name_texts)
+            or len(self.note_texts)
+            or len(self.retired)
+            or len(self.definitions.blob)
+            or self.deprecated.any()
+        )
+
+    def describe(self, subject: int) -> Description:
+        """Return the annotations of a label, given its index; retired key ``i`` is ``n_labels + i``."""
+        notes: dict[str, list[str]] = {}
+        for i in _rows_of(self.note_subject, subject):
+            notes.setdefault(NOTE_KINDS[int(self.note_kind[i])], []).append(self.note_texts[i])
+        return Description(
+            tuple(map(self.name, _rows_of(self.name_subject, subject))),
+            self.definitions[subject],
+            bool(self.deprecated[subject]),
+            line=int(self.line[subject]),
+            **{kind: tuple(texts) for kind, texts in notes.items()},
+        )
+
+    def name(self, i: int) -> Name:
+        """Return the name in row `i` of the names."""
+        return Name(
+            self.name_texts[i],
+            NAME_KINDS[int(self.name_kind[i])],
+            self.languages[int(self.name_language[i])],
+            int(self.name_use[i]),
+        )
+
+    def descriptions(self, graph: LabelGraph) -> Iterator[tuple[str, Description]]:
+        """Yield (key, description) of every label of `graph`, which is this version, and of retired keys."""
+        for subject, key in enumerate([*graph.keys, *self.retired]):
+            yield key, self.describe(subject)
+
+    def moved(self, old: LabelGraph, new: LabelGraph) -> Self:
+        """Return the annotations of the labels of `new`, given those of `old`; retired keys stay.
+
+        Labels of `new` that `old` lacks have no annotations. A retired key that is a label of `new` is no
+        longer retired, and keeps its annotations.
+        """
+        subjects = [*old.keys, *self.retired]
+        names, notes = self.name_subject.tolist(), self.note_subject.tolist()
+        return type(self).from_columns(
+            new,
+            names=(
+                [subjects[i] for i in names],
+                list(self.name_texts),
+                self.name_kind.tolist(),
+                [self.languages[i] for i in self.name_language.tolist()],
+                self.name_use.tolist(),
+            ),
+            notes=([subjects[i] for i in notes], self.note_kind.tolist(), list(self.note_texts)),
+            definitions=dict(zip(subjects, self.definitions, strict=True)),
+            deprecated=[subjects[i] for i in np.flatnonzero(self.deprecated).tolist()],
+            lines=dict(zip(subjects, self.line.tolist(), strict=True)),
+            retired=self.retired,
+        )
+
+    # ---- artifact ----------------------------------------------------------------------------------
+
+    def to_arrays(self, digest: str) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """Return the named arrays and the metadata of the artifact (docs/artifact-format.md).
+
+        `digest` is that of the version to which the annotations belong.
+        """
+        arrays: dict[str, NDArray[Any]] = {
+            "deprecated": self.deprecated,
+            "line": self.line,
+            "names.subject": self.name_subject,
+            "names.kind": self.name_kind,
+            "names.language": self.name_language,
+            "names.use": self.name_use,
+            "notes.subject": self.note_subject,
+            "notes.kind": self.note_kind,
+        }
+        for name, table in (
+            ("retired", self.retired),
+            ("definitions", self.definitions),
+            ("languages", self.languages),
+            ("names", self.name_texts),
+            ("notes", self.note_texts),
+        ):
+            arrays |= {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
+        return arrays, {"format": ANNOTATIONS_FORMAT, "ontology": digest}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str], *, n_labels: int, digest: str
+    ) -> Self:
+        """Open the artifact of a version; older artifacts, which hold definitions alone, are read too.
+
+        Raises
+        ------
+        ArtifactError
+            For another format, another version, or arrays that break a rule.
+        """
+        found = metadata.get("format"), metadata.get("ontology")
+        if found not in ((ANNOTATIONS_FORMAT, digest), (_DEFINITIONS_FORMAT, digest)):
+            raise ArtifactError(
+                f"annotations: format is {found[0]!r} and ontology is {found[1]!r}, expected "
+                f"{ANNOTATIONS_FORMAT!r} and {digest!r}; ingest the source again"
+            )
+        try:
+            if found[0] == _DEFINITIONS_FORMAT:
+                arrays = _with_definitions(stored_texts(arrays, "definitions"), n_labels)
+            return cls(arrays, n_labels)
+        except InputError as error:
+            raise ArtifactError(f"annotations: {error}; ingest the source again") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Annotations):
+            return NotImplemented
+        mine, theirs = (one.to_arrays("")[0] for one in (self, other))
+        return self.n_labels == other.n_labels and all(
+            np.array_equal(array, theirs[name]) for name, array in mine.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names, retired = counted(len(self.name_texts), "name"), counted(len(self.retired), "retired key")
+        n_defined = int(np.count_nonzero(np.diff(self.definitions.offsets)))
+        return f"Annotations({names}, {counted(n_defined, 'definition')}, {retired})"
+
+
+# ---- building blocks -----------------------------------------------------------------------------------
+
+
+def _columns(names: Iterable[Name]) -> tuple[list[str], list[int], list[str], list[int]]:
+    listed = list(names)
+    return (
+        [name.text for name in listed],
+        [NAME_KINDS.index(name.kind) for name in listed],
+        [name.language for name in listed],
+        [name.use for name in listed],
+    )
+
+
+def _name_arrays(
+    number: Mapping[str, int],
+    keys: Sequence[str],
+    texts: Sequence[str],
+    kinds: Sequence[int],
+    languages: Sequence[str],
+    uses: Sequence[int],
+) -> dict[str, NDArray[Any]]:
+    most: dict[tuple[int, int, str, str], int] = {}
+    for key, text, kind, language, use in zip(keys, texts, kinds, languages, uses, strict=True):
+        if key in number:
+            row = number[key], kind, language, text
+            most[row] = max(most.get(row, 0), min(use, _MOST_USES))
+    rows = sorted(most)
+    tags = sorted({"", *(row[2] for row in rows)})
+    if len(tags) > 2**16:
+        raise InputError(f"languages: {len(tags):,} different ones; at most 65,536 are possible")
+    place = {tag: i for i, tag in enumerate(tags)}
+    return {
+        "names.subject": np.array([row[0] for row in rows], dtype=np.int32),
+        "names.kind": np.array([row[1] for row in rows], dtype=np.uint8),
+        "names.language": np.array([place[row[2]] for row in rows], dtype=np.uint16),
+        "names.use": np.array([most[row] for row in rows], dtype=np.int32),
+        **_text_arrays("names", [row[3] for row in rows]),
+        **_text_arrays("languages", tags),
+    }
+
+
+def _note_arrays(
+    number: Mapping[str, int], keys: Sequence[str], kinds: Sequence[int], texts: Sequence[str]
+) -> dict[str, NDArray[Any]]:
+    rows = sorted(
+        {
+            (number[key], kind, text)
+            for key, kind, text in zip(keys, kinds, texts, strict=True)
+            if key in number
+        }
+    )
+    return {
+        "notes.subject": np.array([row[0] for row in rows], dtype=np.int32),
+        "notes.kind": np.array([row[1] for row in rows], dtype=np.uint8),
+        **_text_arrays("notes", [row[2] for row in rows]),
+    }
+
+
+def _text_arrays(name: str, strings: Iterable[str]) -> dict[str, NDArray[Any]]:
+    table = Texts.from_strings(strings)
+    return {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
+
+
+def _with_definitions(definitions: Texts, n_labels: int) -> dict[str, NDArray[Any]]:
+    """Return the arrays of annotations that consist of definitions alone."""
+    return {
+        "deprecated": np.zeros(n_labels, dtype=np.uint8),
+        "line": np.zeros(n_labels, dtype=np.int64),
+        "definitions.blob": definitions.blob,
+        "definitions.offsets": definitions.offsets,
+        **_text_arrays("retired", ()),
+        **_name_arrays({}, (), (), (), (), ()),
+        **_note_arrays({}, (), (), ()),
+    }
+
+
+def _rows_of(subjects: NDArray[np.int32], subject: int) -> range:
+    wanted = np.array((subject, subject + 1), dtype=np.int32)  # of another dtype, all would be converted
+    low, high = np.searchsorted(subjects, wanted).tolist()
+    return range(low, high)
