@@ -72,15 +72,17 @@ class Case:
     labels: bytes | None = None
     name: str = "source.txt"
     note: str = ""
+    beside: dict[str, bytes] = field(default_factory=dict)
+    """Files beside the source, by name; the defect is in the first of them."""
 
     @property
     def id(self) -> str:
         return "-".join(filter(None, (self.format, self.code, self.note)))
 
     @property
-    def in_labels(self) -> bool:
-        """Whether the defect stands in the labels file."""
-        return self.labels is not None
+    def in_file(self) -> str:
+        """Name of the file with the defect."""
+        return next(iter(self.beside), "train.csv" if self.labels is not None else self.name)
 
 
 def _with_line(source: bytes, number: int, change: Any) -> bytes:
@@ -301,6 +303,14 @@ def _wordnet_cases() -> list[Case]:
             5,
             sound.replace(f"~ {offsets[3]}".encode(), f"! {offsets[3]}".encode()),
             note="hyponym not listed",
+        ),
+        Case(
+            "wordnet",
+            "word-uses",
+            2,
+            sound,
+            name="data.noun",
+            beside={"cntlist.rev": b"wild_dog%1:03:00:: 1 7\ncat%1:03:00:: 1\n"},
         ),
         changed("missing-gloss", 4, " | barks", "", "no bar"),
         changed("missing-gloss", 4, " | barks", " | ", "nothing behind the bar"),

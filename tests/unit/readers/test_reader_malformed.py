@@ -19,6 +19,8 @@ def place(case: Case, folder: Path) -> tuple[Path, dict[str, object]]:
     """Write the files of a case and return the source with the options to read it by."""
     source = folder / case.name
     source.write_bytes(case.content)
+    for name, content in case.beside.items():
+        (folder / name).write_bytes(content)
     options: dict[str, object] = {"format": case.format, **case.options}
     if case.labels is not None:
         (folder / "train.csv").write_bytes(case.labels)
@@ -49,7 +51,7 @@ def test_every_rule_of_the_table_is_broken_by_some_case():
 def test_a_malformed_source_is_reported_with_file_and_line(case, tmp_path):
     result = read_case(case, tmp_path)
     found = {defect.code: defect for defect in result.report.defects}
-    file = str(tmp_path / ("train.csv" if case.in_labels else case.name))
+    file = str(tmp_path / case.in_file)
     assert case.code in found, result.report.render()
     assert (file, case.line) in found[case.code].places, result.report.render()
     assert found[case.code].count >= len(found[case.code].places) >= 1
