@@ -120,8 +120,8 @@ _TABLE = (
          "keys that differ only in case, blanks, invisible characters or Unicode form", "",
          "if they mean the same label, write them the same way"),
     Rule("header", _ERROR, "a header that does not name each column exactly once", "",
-         "name the columns parent and child, or parent and key; docs/formats.md lists the words of other "
-         "columns that are read, and the option `columns` names columns with other words"),
+         "name the columns parent and child, or parent and key; the names of other columns that are read are "
+         "weight, rank, name, definition and relation"),
     Rule("repeated-header", _ERROR_FIX, "the header is repeated inside the file", _LINE_OUT,
          "remove the line; files were probably joined"),
     Rule("extra-column", _WARN_ERROR, "a column or member that is not read", "",

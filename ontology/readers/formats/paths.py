@@ -22,6 +22,7 @@ from labelgrove.ontology.readers.formats.pathlabels import PathLabels, path_of
 from labelgrove.ontology.readers.formats.recordcolumns import LEVELS, record_role
 from labelgrove.ontology.readers.formats.recordtable import TableLines, TableRows
 from labelgrove.ontology.readers.text.cells import MARKS, split_cells
+from labelgrove.ontology.readers.text.head import head
 
 __all__ = ["NUMPY", "has_level_header", "path_separator", "read_paths"]
 
@@ -41,8 +42,7 @@ _Entry = tuple[str, list[str], str, int]  # id, names from the top, name of the 
 
 def read_paths(path: Path, into: Collector, options: Options) -> None:
     """Read label paths into a collector; the paths are kept in memory if they have ids."""
-    with path.open("rb") as raw:
-        is_array = raw.read(len(NUMPY)) == NUMPY
+    is_array = head(path).start.startswith(NUMPY)
     entries = _array(path, into) if is_array else _text(path, into, options)
     taken: list[_Entry] = []
     found = PathLabels(into)

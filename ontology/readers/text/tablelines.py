@@ -12,6 +12,7 @@ from typing import Any
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import write_cell
+from labelgrove.ontology.readers.text.head import head
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["PARQUET", "is_parquet", "parquet_names", "table_blocks"]
@@ -23,9 +24,8 @@ _ROWS_TOGETHER = 1 << 14
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file begins like a Parquet file."""
-    with path.open("rb") as raw:
-        return raw.read(len(PARQUET)) == PARQUET
+    """Return whether a file begins like a Parquet file; if it cannot be read, its reader will report it."""
+    return head(path).start.startswith(PARQUET)
 
 
 def table_blocks(path: Path, recorder: Recorder) -> Iterator[tuple[int, list[str]]]:
