@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
+from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
 
@@ -41,6 +42,9 @@ NOUNS = [
 SOUND: dict[str, bytes] = {
     "wordnet": wordnet(NOUNS),
     "edges": b"parent,child\nanimal,dog\nanimal,cat\ndog,rex\n",
+    "records": b"key,name,parent,synonyms\nanimal,Animal,,beast\ndog,Dog,animal,hound|cur\n"
+    b"cat,Cat,animal,\nrex,Rex,dog,\n",
+    "paths": b"animal > dog\nanimal > dog > rex\nanimal > cat\n",
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
@@ -58,31 +62,6 @@ EMPTY = {
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
 LABELS = b"Data\n2, 4 1:1 2:3\n3 7:1\n"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One malformed source: what is expected of reading it."""
-
-    format: str
-    code: str
-    line: int
-    content: bytes
-    options: dict[str, Any] = field(default_factory=dict)
-    labels: bytes | None = None
-    name: str = "source.txt"
-    note: str = ""
-    beside: dict[str, bytes] = field(default_factory=dict)
-    """Files beside the source, by name; the defect is in the first of them."""
-
-    @property
-    def id(self) -> str:
-        return "-".join(filter(None, (self.format, self.code, self.note)))
-
-    @property
-    def in_file(self) -> str:
-        """Name of the file with the defect."""
-        return next(iter(self.beside), "train.csv" if self.labels is not None else self.name)
 
 
 def _with_line(source: bytes, number: int, change: Any) -> bytes:
@@ -543,6 +522,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *TABLE_CASES,
 ]
 
 
