@@ -47,6 +47,9 @@ class Options:
         The part of a WordNet folder to read.
     root : str
         Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
+    levels : tuple of str or None
+        In a source with levels, such as the ranks of taxa, the only levels whose labels are kept. If None,
+        all are kept.
     """
 
     direction: str | None = None
@@ -56,6 +59,7 @@ class Options:
     labels: Path | None = None
     part: str = "noun"
     root: str = "root"
+    levels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,7 @@ def read(
     relation: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
+    levels: Iterable[str] | None = None,
     root: str = "root",
 ) -> ReadResult:
     """Read a label hierarchy.
@@ -88,7 +89,7 @@ def read(
     Parameters
     ----------
     path : path
-        A file, plain or gzip, or a WordNet folder.
+        A file, plain or gzip, or the folder of a WordNet database or taxonomy dump.
     format : str, optional
         A name that `formats` returns. By default, the format is recognized from the file's name and first
         lines.
@@ -112,6 +113,8 @@ def read(
         Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
+    levels : iterable of str, optional
+        Taxonomy dumps: the ranks whose taxa become labels, such as ``species``; all by default.
     root : str, default="root"
         Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
 
@@ -144,6 +147,7 @@ def read(
         relation=relation,
         labels=labels,
         part=part,
+        levels=levels,
         root=root,
     )
     recorder = Recorder(asked.policies)

@@ -47,6 +47,13 @@ _options = option_group(
     ),
     click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."),
     click.option(
+        "--level",
+        "levels",
+        multiple=True,
+        metavar="RANK",
+        help="Taxonomy dumps: a rank whose taxa become labels, such as species. May be repeated.",
+    ),
+    click.option(
         "--root", default="root", show_default=True, help="Key of the root, if a root has to be added."
     ),
     click.option(
@@ -73,7 +80,9 @@ def read_source(source: str, **reading: Any) -> ReadResult:
     return read(source, **as_reading(**reading))
 
 
-def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
+def as_reading(
+    *, format_: str | None, policies: tuple[str, ...], levels: tuple[str, ...], **rest: Any
+) -> dict[str, Any]:
     """Turn the values of the options that `reading_options` adds into arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
 
@@ -83,4 +92,4 @@ def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -
         if not equals:
             raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
         chosen[code] = policy
-    return {"format": format_, "policies": chosen, **rest}
+    return {"format": format_, "policies": chosen, "levels": levels or None, **rest}
