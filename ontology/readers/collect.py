@@ -64,7 +64,8 @@ class Options:
         What separates the values in a cell, or the labels of a path. If None, it is recognized; if empty,
         cells have one value.
     levels : tuple of str or None
-        In a table with a column of levels, the only levels whose records are kept. If None, all are kept.
+        In a source with levels, such as the ranks of taxa, the only levels whose labels are kept. If None,
+        all are kept.
     """
 
     direction: str | None = None

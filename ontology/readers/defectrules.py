@@ -277,6 +277,22 @@ _TABLE = (
          "check that both files are from the same release"),
     Rule("class-not-leaf", _WARN_ERROR, "a class that has labels below it", "",
          "no action is needed; if such classes may be answers, use labels=`all`, not `leaves`"),
+    # Taxonomy dumps.
+    Rule("record-end", _ERROR_FIX, "a record that does not end in TAB |", "it is read to the end of its line",
+         "download the dump again; a file that was edited may have lost its tabs"),
+    Rule("missing-file", _WARN_ERROR, "a file that belongs to the source is not there", "",
+         "put it beside the source"),
+    Rule("unknown-taxon", _FIX_ERROR, "a name or former id of a taxon that nodes.dmp does not have",
+         _LINE_OUT, "check that the files are from the same release; otherwise no action is needed"),
+    Rule("name-class", _WARN_ERROR, "a name of an unknown class", "",
+         "no action is needed: it is read as a related name"),
+    Rule("former-id", _ERROR_FIX, "a merged or deleted id that is a taxon, or has several successors",
+         "a taxon stays a label, a deleted id stays deleted, and of several successors the first in the "
+         "order of UTF-8 bytes is used", "check that the files are from the same release"),
+    Rule("former-parent", _FIX_ERROR, "a parent that is a former id of a label",
+         "the label becomes the parent", "no action is needed"),
+    Rule("unknown-level", _ERROR, "a level of the option `levels` that no label has", "",
+         "check its spelling; levels are compared exactly as they are written"),
     # Superclass lists and outlines.
     Rule("no-classes", _WARN_ERROR, "a superclass without classes", "", "no action is needed: it is a leaf"),
     Rule("repeated-superclass", _WARN_ERROR, "a superclass with several lines", "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,14 +84,14 @@ def read(
     root: str = "root",
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
-    levels: Sequence[str] | None = None,
+    levels: Iterable[str] | None = None,
 ) -> ReadResult:
     """Read a label hierarchy.
 
     Parameters
     ----------
     path : path
-        A file, plain or gzip, or a WordNet folder.
+        A file, plain or gzip, or the folder of a WordNet database or taxonomy dump.
     format : str, optional
         A name that `formats` returns. By default, the format is recognized from the file's name and first
         lines.
@@ -124,9 +124,9 @@ def read(
     separator : str, optional
         Records: what separates the values in a cell; ``""`` if cells have one value. Label paths: what
         separates the labels of a path. By default, it is recognized.
-    levels : sequence of str, optional
-        Records with a column of levels, such as ``taxonRank``: the levels whose records are kept. The
-        children of the others move up. By default all records are kept.
+    levels : iterable of str, optional
+        Taxonomy dumps, and records with a column of levels such as ``taxonRank``: the levels, such as
+        ``species``, whose labels are kept. The children of the others move up. By default all are kept.
 
     Returns
     -------

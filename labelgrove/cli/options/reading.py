@@ -82,8 +82,8 @@ _options = option_group(
         "levels",
         multiple=True,
         metavar="LEVEL",
-        help="Records with a column of levels, such as taxonRank: keep this level. May be repeated; by "
-        "default, all levels are kept.",
+        help="Taxonomy dumps, and records with a column of levels such as taxonRank: keep this level, such as "
+        "species. May be repeated; by default, all are kept.",
     ),
 )
 

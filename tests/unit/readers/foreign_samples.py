@@ -137,7 +137,6 @@ FOREIGN: dict[str, list[bytes]] = {
         b"Data\n545, 32 8:1 18:2\n3 7:1\n4 qid:2 1:0.5\n",
         b"+1 qid:1 1:2 # note\n2 1:1\n",
     ],
-    "an NCBI taxonomy dump": [b"1\t|\t1\t|\tno rank\t|\t\t|\n2\t|\t131567\t|\tsuperkingdom\t|\t\t|\n"],
     "MeSH tree numbers": [b"Body Regions;A01\nAbdomen;A01.923.047\n"],
     "environment variables": [b"GROVE_HOME=/srv\nexport GROVE_CACHE_URL=redis://x\n"],
     "properties (name = value)": [b"log.level = info\nlog.file = x\n"],

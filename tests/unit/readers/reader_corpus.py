@@ -48,6 +48,8 @@ SOUND: dict[str, bytes] = {
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
+    "taxdump": b"1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n"
+    b"3\t|\t2\t|\tspecies\t|\n4\t|\t2\t|\tspecies\t|\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
