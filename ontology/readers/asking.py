@@ -20,6 +20,7 @@ from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
+from labelgrove.ontology.readers.formats.obo import read_obo
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, data_file, read_wordnet
@@ -84,6 +85,7 @@ FORMATS = {
             policies={"roots": "virtual"},
         ),
         Format("outline", "outline indented by blanks, tabs or dashes", read_outline),
+        Format("obo", "OBO 1.0 to 1.4", read_obo, ("relation", "namespace")),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
         Format(
             "export",
@@ -158,7 +160,14 @@ class Request:
             "graph": FORMAT_TAG,
             "format": self.format.name,
             "policies": dict(sorted(self.policies.items())),
-            "options": [options.direction, options.header, options.delimiter, options.relation, options.root],
+            "options": [
+                options.direction,
+                options.header,
+                options.delimiter,
+                options.relation,
+                options.namespace,
+                options.root,
+            ],
             "files": [
                 None
                 if path is None
@@ -178,6 +187,7 @@ def ask(
     header: bool | None = None,
     delimiter: str | None = None,
     relation: str | None = None,
+    namespace: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
@@ -188,7 +198,14 @@ def ask(
     """
     source = Path(path)
     options = Options(
-        direction, header, delimiter, relation, None if labels is None else Path(labels), part or "noun", root
+        direction,
+        header,
+        delimiter,
+        relation,
+        namespace,
+        None if labels is None else Path(labels),
+        part or "noun",
+        root,
     )
     file = _existing_file(source, options.part)
     if options.labels is not None:
@@ -202,6 +219,7 @@ def ask(
         "header": header,
         "delimiter": delimiter,
         "relation": relation,
+        "namespace": namespace,
         "labels": labels,
         "part": part,
     }

@@ -59,7 +59,12 @@ _options = option_group(
         type=click.Choice(["space", "tab", "comma", "semicolon"]),
         help="Edge lists: the separator between columns. By default, it is recognized from the file.",
     ),
-    click.option("--relation", help="Edge lists with a relation column: read only edges of this relation."),
+    click.option(
+        "--relation",
+        help="Edge lists with a relation column: read only edges of this relation. OBO: the relations that "
+        "make the hierarchy, such as is_a,part_of.",
+    ),
+    click.option("--namespace", help="OBO: read only terms of this namespace."),
 )
 
 

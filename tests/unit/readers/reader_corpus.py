@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.obo_cases import OBO
 
 HEADER = "  1 a license line starts with two blanks  \n"
 
@@ -44,6 +45,8 @@ SOUND: dict[str, bytes] = {
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
+    "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n[Term]\nid: X:2\nname: dog\n"
+    b'def: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\nis_a: X:1 ! animal\n',
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
@@ -54,6 +57,7 @@ SOUND: dict[str, bytes] = {
 }
 EMPTY = {
     "wordnet": HEADER.encode(),
+    "obo": b"format-version: 1.4\n",
     "json": b"[]",
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
@@ -533,6 +537,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *(Case("obo", code, line, text.encode(), options, note=note) for code, note, line, text, options in OBO),
 ]
 
 
