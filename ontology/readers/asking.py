@@ -20,6 +20,7 @@ from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
+from labelgrove.ontology.readers.formats.obo import read_obo
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.paths import read_paths
 from labelgrove.ontology.readers.formats.recordcolumns import names_records
@@ -121,6 +122,7 @@ FORMATS = {
             f"{NODES} of a taxonomy dump",
             policies={"parent-without-record": "error"},
         ),
+        Format("obo", "OBO 1.0 to 1.4", read_obo, ("relation", "namespace")),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
         Format(
             "export",
@@ -200,6 +202,7 @@ class Request:
                 options.header,
                 options.delimiter,
                 options.relation,
+                options.namespace,
                 options.root,
                 sorted((options.columns or {}).items()),
                 options.separator,
@@ -224,6 +227,7 @@ def ask(
     header: bool | None = None,
     delimiter: str | None = None,
     relation: str | None = None,
+    namespace: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
@@ -243,6 +247,7 @@ def ask(
         header,
         delimiter,
         relation,
+        namespace,
         None if labels is None else Path(labels),
         part or "noun",
         root,
@@ -265,6 +270,7 @@ def ask(
         "header": header,
         "delimiter": delimiter,
         "relation": relation,
+        "namespace": namespace,
         "labels": labels,
         "part": part,
         "columns": columns or None,

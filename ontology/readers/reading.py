@@ -79,6 +79,7 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
     relation: str | None = None,
+    namespace: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
@@ -111,7 +112,10 @@ def read(
         Edge lists and records: the delimiter; by default recognized from the first lines.
     relation : str, optional
         Edge lists and records with a column ``relation``, and Open Images: the relation whose edges are kept;
-        by default all edges are.
+        by default all edges are. OBO: the relations that make the hierarchy, separated by commas; by default
+        ``is_a``.
+    namespace : str, optional
+        OBO: the namespace whose terms are labels; by default all terms are.
     labels : path, optional
         Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
@@ -155,6 +159,7 @@ def read(
         header=header,
         delimiter=delimiter,
         relation=relation,
+        namespace=namespace,
         labels=labels,
         part=part,
         root=root,

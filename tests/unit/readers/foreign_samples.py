@@ -107,7 +107,6 @@ FOREIGN: dict[str, list[bytes]] = {
         b"Prefix(:=<http://e.org/>)\nOntology(<http://e.org/>)\n",
         b"Prefix: ex: <http://e.org/>\nClass: ex:Dog\n",
     ],
-    "OBO": [b"format-version: 1.4\n", b"[Term]\nid: X:1\nname: dog\nis_a: X:0 ! animal\n"],
     "NEXUS": [b"#NEXUS\nBEGIN TREES;\n"],
     "Newick": [b"((dog:1,cat:2)carnivore:1,oak);\n", b"[&R] (a,b);"],
     "a Graphviz graph": [

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.obo_cases import OBO
 from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
@@ -50,6 +51,9 @@ SOUND: dict[str, bytes] = {
     "outline": b"animal\n  dog\n    rex\n  cat\n",
     "taxdump": b"1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n"
     b"3\t|\t2\t|\tspecies\t|\n4\t|\t2\t|\tspecies\t|\n",
+    "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n"
+    b"[Term]\nid: X:2\nname: dog\n"
+    b'def: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\nis_a: X:1 ! animal\n',
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
@@ -60,6 +64,7 @@ SOUND: dict[str, bytes] = {
 }
 EMPTY = {
     "wordnet": HEADER.encode(),
+    "obo": b"format-version: 1.4\n",
     "json": b"[]",
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
@@ -525,6 +530,7 @@ CASES: list[Case] = [
     *_json_cases(),
     *_export_cases(),
     *TABLE_CASES,
+    *(Case("obo", code, line, text.encode(), options, note=note) for code, note, line, text, options in OBO),
 ]
 
 
