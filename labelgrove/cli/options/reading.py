@@ -61,7 +61,9 @@ _options = option_group(
         "file.",
     ),
     click.option(
-        "--relation", help="Edge lists and records with several relations: read only edges of this relation."
+        "--relation",
+        help="Edge lists and records with several relations: read only edges of this relation. RDF: the "
+        "properties that make the hierarchy, such as subClassOf,part_of.",
     ),
     click.option(
         "--column",
@@ -84,6 +86,20 @@ _options = option_group(
         metavar="LEVEL",
         help="Taxonomy dumps, and records with a column of levels such as taxonRank: keep this level, such as "
         "species. May be repeated; by default, all are kept.",
+    ),
+    click.option(
+        "--key",
+        type=click.Choice(["iri", "curie", "local", "notation"]),
+        help="RDF: what the keys of labels are made of. By default, their IRIs.",
+    ),
+    click.option(
+        "--language", metavar="TAG", help="RDF: the language of names. By default, English if there is any."
+    ),
+    click.option("--scheme", metavar="IRI", help="SKOS: read only the concepts of this scheme."),
+    click.option(
+        "--vocabulary",
+        type=click.Choice(["skos", "classes"]),
+        help="RDF: whether labels are SKOS concepts or classes. By default, the file decides.",
     ),
 )
 
