@@ -23,6 +23,7 @@ from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.obo import read_obo
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.paths import read_paths
+from labelgrove.ontology.readers.formats.rdf.reader import read_rdf
 from labelgrove.ontology.readers.formats.recordcolumns import names_records
 from labelgrove.ontology.readers.formats.records import read_records
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
@@ -125,6 +126,13 @@ FORMATS = {
         Format("obo", "OBO 1.0 to 1.4", read_obo, ("relation", "namespace")),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
         Format(
+            "rdf",
+            "SKOS, RDFS or OWL in Turtle, TriG, N-Triples, N-Quads, RDF/XML or JSON-LD",
+            read_rdf,
+            ("key", "language", "scheme", "vocabulary", "relation"),
+            policies={"roots": "virtual", "conflicting-texts": "fix"},
+        ),
+        Format(
             "export",
             "JSON as written by `grove ontology export --format json`",
             read_export,
@@ -207,6 +215,10 @@ class Request:
                 sorted((options.columns or {}).items()),
                 options.separator,
                 options.levels,
+                options.key,
+                options.language,
+                options.scheme,
+                options.vocabulary,
             ],
             "files": [
                 None
@@ -234,6 +246,10 @@ def ask(
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
     levels: Iterable[str] | None = None,
+    key: str | None = None,
+    language: str | None = None,
+    scheme: str | None = None,
+    vocabulary: str | None = None,
 ) -> Request:
     """Return the request that the arguments of `ontology.readers.read` describe.
 
@@ -254,6 +270,10 @@ def ask(
         dict(columns) if columns else None,
         separator,
         tuple(sorted(set(levels))) if levels else None,
+        key or "iri",
+        language,
+        scheme,
+        vocabulary,
     )
     folder_format = _folder_format(source, options, format)
     file = _existing_file(source, None if folder_format is None else folder_format[1])
@@ -276,6 +296,10 @@ def ask(
         "columns": columns or None,
         "separator": separator,
         "levels": levels or None,
+        "key": key,
+        "language": language,
+        "scheme": scheme,
+        "vocabulary": vocabulary,
     }
     foreign = sorted(
         name for name, value in given.items() if value is not None and name not in chosen.options

@@ -52,7 +52,8 @@ class Options:
         Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
         In a source with several relations, the only relation whose edges are kept. If None, all edges are
-        kept. In OBO, the relations that make the hierarchy, separated by commas; if None, ``is_a``.
+        kept. In OBO and RDF, the relations that make the hierarchy, separated by commas; if None, ``is_a`` and
+        ``subClassOf``.
     namespace : str or None
         In OBO, the only namespace whose terms are labels. If None, those of all namespaces are.
     labels : Path or None
@@ -70,6 +71,15 @@ class Options:
     levels : tuple of str or None
         In a source with levels, such as the ranks of taxa, the only levels whose labels are kept. If None,
         all are kept.
+    key : {"iri", "curie", "local", "notation"}
+        What the keys of labels in RDF are made of.
+    language : str or None
+        In RDF, the language of the names that the graph has. If None, English if there is a name in English,
+        else the language in which most labels have a name.
+    scheme : str or None
+        In SKOS, the only scheme whose concepts are labels. If None, those of all schemes are.
+    vocabulary : {"skos", "classes"} or None
+        Whether the labels of an RDF file are its SKOS concepts or its classes. If None, the file decides.
     """
 
     direction: str | None = None
@@ -83,6 +93,10 @@ class Options:
     columns: Mapping[str, str] | None = None
     separator: str | None = None
     levels: tuple[str, ...] | None = None
+    key: str = "iri"
+    language: str | None = None
+    scheme: str | None = None
+    vocabulary: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -90,6 +104,8 @@ class Options:
             ("header", (None, True, False)),
             ("delimiter", (None, *MARKS)),
             ("part", ("noun", "verb")),
+            ("key", ("iri", "curie", "local", "notation")),
+            ("vocabulary", (None, "skos", "classes")),
         ):
             value = getattr(self, name)
             if value not in allowed:

@@ -86,6 +86,10 @@ def read(
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
     levels: Iterable[str] | None = None,
+    key: str | None = None,
+    language: str | None = None,
+    scheme: str | None = None,
+    vocabulary: str | None = None,
 ) -> ReadResult:
     """Read a label hierarchy.
 
@@ -112,8 +116,8 @@ def read(
         Edge lists and records: the delimiter; by default recognized from the first lines.
     relation : str, optional
         Edge lists and records with a column ``relation``, and Open Images: the relation whose edges are kept;
-        by default all edges are. OBO: the relations that make the hierarchy, separated by commas; by default
-        ``is_a``.
+        by default all edges are. OBO and RDF: the relations that make the hierarchy, separated by commas, such
+        as ``is_a,part_of`` and ``subClassOf,part_of``; by default the first of these.
     namespace : str, optional
         OBO: the namespace whose terms are labels; by default all terms are.
     labels : path, optional
@@ -131,6 +135,15 @@ def read(
     levels : iterable of str, optional
         Taxonomy dumps, and records with a column of levels such as ``taxonRank``: the levels, such as
         ``species``, whose labels are kept. The children of the others move up. By default all are kept.
+    key : {"iri", "curie", "local", "notation"}, optional
+        RDF: what the keys of labels are made of; IRIs by default.
+    language : str, optional
+        RDF: the language of the names that the graph has, such as ``"de"``. By default English if there is a
+        name in English, else the language in which most labels have a name.
+    scheme : str, optional
+        SKOS: the scheme whose concepts are labels; by default the concepts of all schemes are.
+    vocabulary : {"skos", "classes"}, optional
+        RDF: whether the labels are SKOS concepts or classes; by default the file decides.
 
     Returns
     -------
@@ -166,6 +179,10 @@ def read(
         columns=columns,
         separator=separator,
         levels=levels,
+        key=key,
+        language=language,
+        scheme=scheme,
+        vocabulary=vocabulary,
     )
     recorder = Recorder(asked.policies)
     found = Collector(str(asked.file), recorder)

@@ -62,8 +62,8 @@ _options = option_group(
     ),
     click.option(
         "--relation",
-        help="Edge lists and records with several relations: read only edges of this relation. OBO: the "
-        "relations that make the hierarchy, such as is_a,part_of.",
+        help="Edge lists and records with several relations: read only edges of this relation. OBO and RDF: the "
+        "relations that make the hierarchy, such as is_a,part_of or subClassOf,part_of.",
     ),
     click.option(
         "--column",
@@ -88,6 +88,20 @@ _options = option_group(
         "as species. May be repeated; by default, all are kept.",
     ),
     click.option("--namespace", help="OBO: read only terms of this namespace."),
+    click.option(
+        "--key",
+        type=click.Choice(["iri", "curie", "local", "notation"]),
+        help="RDF: what the keys of labels are made of. By default, their IRIs.",
+    ),
+    click.option(
+        "--language", metavar="TAG", help="RDF: the language of names. By default, English if there is any."
+    ),
+    click.option("--scheme", metavar="IRI", help="SKOS: read only the concepts of this scheme."),
+    click.option(
+        "--vocabulary",
+        type=click.Choice(["skos", "classes"]),
+        help="RDF: whether labels are SKOS concepts or classes. By default, the file decides.",
+    ),
 )
 
 

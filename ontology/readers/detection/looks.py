@@ -28,6 +28,7 @@ from labelgrove.ontology.readers.detection.signs import (
     is_pickle,
     is_prose,
     is_python,
+    is_quads,
     is_statements,
     most_lines,
     some_lines,
@@ -95,7 +96,6 @@ _UNPACK = "unpack it and read the file inside"
 _AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
 _BY_ICONV = "convert it with iconv -f {} -t UTF-8"
 _FETCH = "this may be an error page: download the file again"
-_IRI = r"(<[^<>\s]*>|_:\S+)"
 _DAY = r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\S+ \S+ \S+ \[\d\d/)"
 _LEVEL = "(DEBUG|INFO|NOTICE|WARN(ING)?|ERROR|CRITICAL|FATAL)"
 _RUN = "run it, and read the file that it writes"
@@ -152,7 +152,7 @@ LOOKS: tuple[Look, ...] = (
     Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
          "fetch the file with git lfs pull"),
     Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
-    Look("RDF/XML", xml("rdf:RDF"), _AS_EDGES),
+    Look("RDF/XML", xml("rdf:RDF"), reader="rdf"),
     Look("OWL/XML", xml("(owl:)?Ontology"), _AS_EDGES),
     Look("GraphML", xml("graphml"), BY_NETWORKX),
     Look("GEXF", xml("gexf"), BY_NETWORKX),
@@ -184,10 +184,8 @@ LOOKS: tuple[Look, ...] = (
          reader="records", also=("json",)),
     Look("JSON", text_starts(r'\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b)'),
          reader="json"),
-    Look("Turtle", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), _AS_EDGES),
-    Look("N-Triples or N-Quads",
-         most_lines(rf"^\s*{_IRI}\s+<[^<>\s]*>\s+({_IRI}|\".*\"\S*)\s*{_IRI}?\s*\.\s*(#.*)?$", least=1),
-         _AS_EDGES),
+    Look("Turtle or TriG", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), reader="rdf"),
+    Look("N-Triples or N-Quads", is_quads, reader="rdf"),
     Look("OWL in functional or Manchester syntax",
          first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _AS_EDGES),
     Look("NEXUS", text_starts("#nexus"), "write the tree as an edge list"),
