@@ -45,8 +45,9 @@ SOUND: dict[str, bytes] = {
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
-    "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n[Term]\nid: X:2\nname: dog\n"
-    b'def: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\nis_a: X:1 ! animal\n',
+    "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n"
+    b'[Term]\nid: X:2\nname: dog\ndef: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\n'
+    b"is_a: X:1 ! animal\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
