@@ -10,7 +10,7 @@ __all__ = ["close_to", "close_words", "did_you_mean", "listed_close", "one_edit_
 
 _MOST_CLOSE = 3
 _MOST_CHARACTERS = 200
-_LONGEST_WORD = 200
+_SHORTEST_WORD, _LONGEST_WORD = 3, 200
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = 0.6) -> list[str]:
@@ -54,7 +54,7 @@ def one_edit_away(known: Sequence[str]) -> Callable[[str], str]:
     Notes
     -----
     O(n) for `n` known words. Then a word takes time in proportion to its length and to the number of
-    different characters, and longer words than 200 characters are not compared.
+    different characters. Words of less than 3 or more than 200 characters are not compared.
 
     >>> close = one_edit_away(["HP:0000118", "HP:0000001"])
     >>> close("HP:000118"), close("HP:0000811"), close("HP:1")
@@ -67,7 +67,7 @@ def one_edit_away(known: Sequence[str]) -> Callable[[str], str]:
 
     def close(word: str) -> str:
         plain = word.casefold()
-        if len(plain) > _LONGEST_WORD:
+        if not _SHORTEST_WORD <= len(plain) <= _LONGEST_WORD:
             return ""
         found = {words[plain]} if plain in words else set()
         for i in range(len(plain) + 1):

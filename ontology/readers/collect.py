@@ -52,8 +52,8 @@ class Options:
         Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
         In a source with several relations, the only relation whose edges are kept. If None, all edges are
-        kept. In OBO and RDF, the relations that make the hierarchy, separated by commas; if None, ``is_a`` and
-        ``subClassOf``.
+        kept. In OBO and RDF, the relations that make the hierarchy, separated by commas; if None,
+        ``is_a`` and ``subClassOf``.
     namespace : str or None
         In OBO, the only namespace whose terms are labels. If None, those of all namespaces are.
     labels : Path or None

@@ -393,7 +393,7 @@ _TABLE = (
     Rule("obo-text", _ERROR_FIX, "a definition or synonym that is not one text in quotes", _LINE_OUT,
          r'write "text", with \" for a quote inside it'),
     Rule("obo-references", _WARN_ERROR, "cross-references that are missing, empty or not closed", "",
-         "no action is needed; write [] after the text"),
+         "no action is needed; write [] after a text, and a description of a cross-reference in quotes"),
     Rule("obo-modifiers", _WARN_ERROR, "a brace that does not begin modifiers at the end of the line", "",
          r'no action is needed: it is part of the text; write \{ for a brace, {name="value"} for modifiers'),
     Rule("obo-comment", _WARN_ERROR, "an unescaped ! inside a name", "",

@@ -116,8 +116,8 @@ def read(
         Edge lists and records: the delimiter; by default recognized from the first lines.
     relation : str, optional
         Edge lists and records with a column ``relation``, and Open Images: the relation whose edges are kept;
-        by default all edges are. OBO and RDF: the relations that make the hierarchy, separated by commas, such
-        as ``is_a,part_of`` and ``subClassOf,part_of``; by default the first of these.
+        by default all edges are. OBO and RDF: the relations that make the hierarchy, separated by commas,
+        such as ``is_a,part_of`` and ``subClassOf,part_of``; by default the first of these.
     namespace : str, optional
         OBO: the namespace whose terms are labels; by default all terms are.
     labels : path, optional

@@ -62,8 +62,8 @@ _options = option_group(
     ),
     click.option(
         "--relation",
-        help="Edge lists and records with several relations: read only edges of this relation. OBO and RDF: the "
-        "relations that make the hierarchy, such as is_a,part_of or subClassOf,part_of.",
+        help="Edge lists and records with several relations: read only edges of this relation. OBO and RDF: "
+        "the relations that make the hierarchy, such as is_a,part_of or subClassOf,part_of.",
     ),
     click.option(
         "--column",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.formats.obotext import first_word, quoted, stripped, unescaped
+from labelgrove.ontology.readers.formats.obotext import first_word, is_string, quoted, stripped, unescaped
 from labelgrove.ontology.readers.formerids import settle_former_ids
 from labelgrove.ontology.readers.text.head import Head
 from labelgrove.ontology.readers.text.lines import LONGEST_LINE, Lines
@@ -313,11 +313,11 @@ class _Terms:
             self._into.defect("empty-key", at, f"{kind.replace('_', ' ')} of {key}")
 
     def _reference(self, key: str, value: str, at: int) -> None:
-        text, _ = first_word(self._text(value, at))
-        if text:
+        text, said = first_word(self._text(value, at))
+        if not text or '"' in text or (said and not is_string(said)):
+            self._into.defect("obo-references", at, f"cross-reference of {key}: {value.strip()}")
+        if text := text.rstrip('"'):
             self._into.annotations.note(key, "reference", text)
-        else:
-            self._into.defect("obo-references", at, f"empty cross-reference of {key}")
 
     # ---- values ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_word", "quoted", "stripped", "unescaped"]
+__all__ = ["first_word", "is_string", "quoted", "stripped", "unescaped"]
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _MEANT = {"n": "\n", "t": "\t", "W": " "}
@@ -84,6 +84,15 @@ def first_word(text: str) -> tuple[str, str]:
         return unescaped(text), ""
     first, *rest = _BLANK.split(text, maxsplit=1)
     return unescaped(first), rest[0] if rest else ""
+
+
+def is_string(text: str) -> bool:
+    r"""Return whether a text is one string in quotes.
+
+    >>> is_string(r'"a \"b\""'), is_string('"a" b')
+    (True, False)
+    """
+    return _QUOTED.fullmatch(text) is not None
 
 
 def quoted(value: str) -> tuple[str, str, str | None] | None:

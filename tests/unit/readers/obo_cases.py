@@ -41,14 +41,7 @@ OBO: list[tuple[str, str, int, str, dict[str, Any]]] = [
     _clause("obo-line", "hash", "# a comment of another format"),
     _clause("obo-line", "digit", "1: X:1"),
     _file("obo-line", "header", 2, "format-version: 1.4\nremark\n" + DOG.replace("is_a: X:1\n", "")),
-    _more(
-        "obo-line",
-        "typedef",
-        4,
-        DOG.replace("is_a: X:1", "[Typedef]\nid part_of") + "\n"[:0],
-    )
-    if False
-    else _more("obo-line", "typedef", 6, DOG + "[Typedef]\nid part_of\n"),
+    _more("obo-line", "typedef", 6, DOG + "[Typedef]\nid part_of\n"),
     _more("obo-stanza", "case", 5, DOG + "[term]\nid: X:3\n"),
     _more("obo-stanza", "misspelt", 5, DOG + "[Trem]\nid: X:3\n"),
     _more("obo-stanza", "open", 5, DOG + "[Term\nid: X:3\n"),
@@ -115,6 +108,8 @@ OBO: list[tuple[str, str, int, str, dict[str, Any]]] = [
     _clause("obo-references", "synonym not closed", 'synonym: "hound" EXACT ['),
     _clause("obo-references", "older synonym without", 'narrow_synonym: "hound"'),
     _clause("obo-references", "empty", "xref:"),
+    _clause("obo-references", "quote inside", r'xref: value-type:xsd\:int" The type."'),
+    _clause("obo-references", "description without quotes", "xref: UMLS:1 a dog"),
     _clause("obo-references", "comment only", "xref: ! UMLS:1"),
     _clause("synonym-scope", "misspelt", 'synonym: "hound" EXCAT []'),
     _clause("synonym-scope", "lower case", 'synonym: "hound" exact []'),
@@ -190,8 +185,8 @@ OBO: list[tuple[str, str, int, str, dict[str, Any]]] = [
     _clause("self-loop", "", "is_a: X:2"),
     _clause("duplicate-edge", "", "is_a: X:1"),
     _clause("duplicate-edge", "two relations", "relationship: part_of X:1", relation="is_a,part_of"),
-    _clause("cycle", "", "is_a: X:3\n\n" + _term("X:3", "is_a: X:2"), 5),
-    _clause("transitive-edge", "", "\n" + _term("X:3", "is_a: X:1", "is_a: X:2"), 4),
+    _clause("cycle", "", "is_a: X:3\n\n" + _term("X:3", "is_a: X:2")),
+    _clause("transitive-edge", "", "\n" + _term("X:3", "is_a: X:1", "is_a: X:2"), 5),
     _clause("roots", "", "\n" + _term("X:3"), 3),
     _clause("root-taken", "", "\n" + _term("root"), 3, policies={"roots": "virtual"}),
 ]

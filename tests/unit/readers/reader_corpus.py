@@ -52,8 +52,8 @@ SOUND: dict[str, bytes] = {
     "taxdump": b"1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n"
     b"3\t|\t2\t|\tspecies\t|\n4\t|\t2\t|\tspecies\t|\n",
     "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n"
-    b"[Term]\nid: X:2\nname: dog\n"
-    b'def: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\nis_a: X:1 ! animal\n',
+    b'[Term]\nid: X:2\nname: dog\ndef: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\n'
+    b"is_a: X:1 ! animal\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
