@@ -12,7 +12,12 @@ from typing import Any
 
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.formats.jsonshapes import foreign_shape, record_objects
-from labelgrove.ontology.readers.formats.recordcolumns import SYNONYM_ROLES, match_columns, record_role
+from labelgrove.ontology.readers.formats.recordcolumns import (
+    SYNONYM_ROLES,
+    level_columns,
+    match_columns,
+    record_role,
+)
 from labelgrove.ontology.readers.formats.recordlabels import Records
 from labelgrove.ontology.readers.text.cellvalues import Cell
 from labelgrove.ontology.readers.text.jsontext import (
@@ -108,8 +113,8 @@ def _cells(member: str, value: Any, role: str | None, at: int, into: Collector) 
     by_language = role == "name" or role in SYNONYM_ROLES
     if by_language and isinstance(value, Mapping):
         return {f"{member}:{language}": _cell(member, one, at, into) for language, one in value.items()}
-    if role is None:
-        return {member: ""}
+    if role is None and not level_columns([member]):
+        return {member: ""}  # not read, so it may be anything
     return {member: _cell(member, value, at, into)}
 
 
