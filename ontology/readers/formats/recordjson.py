@@ -44,19 +44,14 @@ def read_json_records(path: Path, into: Collector, options: Options) -> None:
     if isinstance(document, JsonObject) and _NODE in document:
         _open_images(document, into, options)
         return
-    records = record_objects(document)
-    if records is None and options.columns and isinstance(document, list):
-        records = [("", one) for one in document]
+    records = record_objects(document, placed=False)
     if records is None:
         into.defect("foreign-file", 1, foreign_shape(document) or _NO_RECORDS)
         return
     _read(records, into, options)
 
 
-_NO_RECORDS = (
-    "this looks like a tree or a list without parents: omit the format, or name the members of its records "
-    "with the option columns (key=MEMBER)"
-)
+_NO_RECORDS = "this looks like a tree of labels: omit the format, or choose json"
 
 
 def read_json_lines(path: Path, into: Collector, options: Options) -> None:
