@@ -61,7 +61,9 @@ _options = option_group(
         "file.",
     ),
     click.option(
-        "--relation", help="Edge lists and records with several relations: read only edges of this relation."
+        "--relation",
+        help="Edge lists and records with several relations: read only edges of this relation. OBO: the "
+        "relations that make the hierarchy, such as is_a,part_of.",
     ),
     click.option(
         "--column",
@@ -82,9 +84,10 @@ _options = option_group(
         "levels",
         multiple=True,
         metavar="LEVEL",
-        help="Records with a column of levels, such as taxonRank: keep this level. May be repeated; by "
-        "default, all levels are kept.",
+        help="Taxonomy dumps, and records with a column of levels such as taxonRank: keep this level, such "
+        "as species. May be repeated; by default, all are kept.",
     ),
+    click.option("--namespace", help="OBO: read only terms of this namespace."),
 )
 
 

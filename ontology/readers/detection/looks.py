@@ -39,6 +39,7 @@ from labelgrove.ontology.readers.detection.signs import (
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
 from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
 from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.obo import looks_like_obo
 from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
 from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
 from labelgrove.ontology.readers.formats.tableheader import has_header
@@ -174,7 +175,7 @@ LOOKS: tuple[Look, ...] = (
          reader="edges"),
     Look("a labelgrove export", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
     Look("binary data", is_binary, "read a text file"),
-    Look("OBO", first_record(r"format-version:|\[(term|typedef)\]"), _AS_EDGES),
+    Look("OBO", looks_like_obo, reader="obo"),
     Look("a settings file (TOML or INI)",
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
               most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
@@ -209,8 +210,7 @@ LOOKS: tuple[Look, ...] = (
     Look("a log file", most_lines(rf"^{_DAY}|^(\[{_LEVEL}\]|{_LEVEL}:)\s", least=1),
          "read a file with a hierarchy of labels"),
     DOCUMENTS,
-    Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"),
-         "write the first two columns of nodes.dmp as an edge list with the header child,parent"),
+    Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"), reader="taxdump"),
     Look("MeSH tree numbers", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
     Look("label paths", most_lines(r"\S > \S", share=0.5), reader="paths"),
     Look("names of folders that are label paths", most_lines(r"^\d{3,}(_[A-Za-z0-9.-]+){6,}/?\s*$"),
