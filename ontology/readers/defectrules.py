@@ -157,7 +157,7 @@ _TABLE = (
          "save an array of two axes and of texts or integers: numpy.save(FILE, paths.astype(str))"),
     Rule("missing-level", _ERROR_FIX, "a label path with an empty name between two names",
          "the empty level is left out", "fill in the level, or leave it out in the file"),
-    Rule("missing-id", _ERROR_FIX, "a label path without an id, although the others have one",
+    Rule("path-without-id", _ERROR_FIX, "a label path without an id, although the others have one",
          "its path is its key", "give the path its id"),
     Rule("conflicting-ids", _ERROR_FIX, "a label path with several ids",
          "the first id in the order of UTF-8 bytes is the key", "keep one of them"),
