@@ -251,7 +251,7 @@ def _table_of(result: neo4j.Result, digest: str) -> Any:
     import pyarrow
 
     types = {"idx": "float64", "weight": "float64", "rank": "int64"}
-    types |= {"belongs": "bool_", "deprecated": "bool_"}
+    types |= {"belongs": "bool", "deprecated": "bool"}
     names = result.keys()
     schema = pyarrow.schema([(name, types.get(name, "string")) for name in names])
     rows, pieces = plain_rows(result), [schema.empty_table()]
