@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.labeltables import graph_from_tables
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["Engine", "Removal", "Run", "shown_by"]
+__all__ = ["Engine", "Progress", "Removal", "Run", "shown_by"]
 
 Result = TypeVar("Result")
 
 Run = Callable[..., Rows]
 """Runs a named query inside a transaction: ``run(name, **parameters)``."""
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) before each batch of some work; it ends the work by raising an error."""
 
 Removal = tuple[str, Mapping[str, Any]]
 """A pair: the name of a query that removes at most ``$limit`` rows, and its parameters other than ``limit``.
@@ -76,6 +80,14 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def load_batch(self, graph: LabelGraph, i: int) -> None:
         """Load batch `i` of `graph`; safe to repeat. `GraphStore.begin_version` must be called before."""
+
+    @abc.abstractmethod
+    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+        """Replace the annotations that a version shows; safe to repeat. See `GraphStore.annotate`."""
+
+    @abc.abstractmethod
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the annotations in the graph differ; see `GraphStore.annotation_differences`."""
 
     @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:

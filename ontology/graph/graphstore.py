@@ -21,9 +21,10 @@ from labelgrove.ontology.errors import (
     counted,
 )
 from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
-from labelgrove.ontology.graph.engine import Engine, Run
+from labelgrove.ontology.graph.engine import Engine, Progress, Run
 from labelgrove.ontology.graph.labeltables import check_keys, fold, uid
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
@@ -41,8 +42,8 @@ class GraphStore:
     """A graph of labels in versions that exist next to each other.
 
     A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
-    `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content share it;
-    the property ``ontology`` of its labels is the name under which it was loaded first.
+    `annotate`, `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content
+    share it; the property ``ontology`` of its labels is the name under which it was loaded first.
 
     Parameters
     ----------
@@ -140,6 +141,46 @@ class GraphStore:
         """Count the labels and edges of a version in the graph."""
         return self.engine.counts(digest)
 
+    def annotate(self, shown: ShownAnnotations, progress: Progress | None = None) -> bool:
+        """Show the annotations of a version: its names, definitions and deprecated labels; safe to repeat.
+
+        Whatever the graph showed for the version before is replaced. Return False if the version records that
+        it shows these annotations already; nothing is then read or written.
+
+        Parameters
+        ----------
+        shown : ShownAnnotations
+            The annotations; all labels of the version must be in the graph.
+        progress : callable, optional
+            Called with (done, total) before each batch; it ends the work by raising an error.
+
+        Raises
+        ------
+        NotFoundError
+            If `begin_version` was not called for the version.
+        ConflictError
+            If somebody else replaces the annotations at the same time, or drops the version or its labels.
+
+        Notes
+        -----
+        Readers of the embedded engine see the old annotations or the new ones. On a server, batches are
+        written one after the other: new names are added first, then definitions and deprecated flags are
+        replaced, and names that are gone are removed last. What stays the same is not touched. Meanwhile, and
+        if the work is interrupted, the version's property ``annotations`` begins with ``replacing``.
+        """
+        if self.engine.known_version(shown.graph.digest)["annotations"] == shown.sha256:
+            return False
+        self.engine.annotate(shown, progress or _ignored)
+        return True
+
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the names, definitions and deprecated flags in the graph differ from annotations.
+
+        The list is empty if they are equal. Names that were edited by hand are found, too.
+        """
+        self.engine.known_version(shown.graph.digest)
+        return self.engine.annotation_differences(shown)
+
     def mark_ready(self, digest: str) -> None:
         """Declare a version complete.
 
@@ -213,12 +254,13 @@ class GraphStore:
     def versions(self) -> list[dict[str, Any]]:
         """Return a dictionary for each version in the graph.
 
-        The keys are ``digest, ontology, n_labels, n_edges, state, layout, directed``.
+        The keys are ``digest, ontology, n_labels, n_edges, state, layout, directed, annotations``. The last
+        one is the sha256 of the annotations that the graph shows, or empty if it shows none.
         """
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
-        """Remove a version, its labels and its results; an absent version is not an error.
+        """Remove a version, its labels, their names and its results; an absent version is not an error.
 
         The version is first marked as not ready, so that it is never taken for complete when only a part is
         left. If it is the CURRENT version of an ontology, `ConflictError` is raised.
@@ -228,9 +270,8 @@ class GraphStore:
         self._refuse_current(digest)
         of_version = {"version": digest}
         results = self._results.steps_dropping(digest)
-        self.engine.remove(
-            [("unready", of_version), *results, ("drop_labels", of_version), ("drop_version", of_version)]
-        )
+        content = [(query, of_version) for query in ("drop_names", "drop_labels", "drop_version")]
+        self.engine.remove([("unready", of_version), *results, *content])
 
     def drop_ontology(self, name: str) -> None:
         """Remove the name of an ontology from the graph; an absent name is not an error.
@@ -444,6 +485,10 @@ class GraphStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _ignored(_done: int, _total: int) -> None:
+    """Ignore the progress of some work."""
 
 
 def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:

@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 import pytest
 
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.errors import (
     ConflictError,
     GraphDamagedError,
@@ -21,6 +22,7 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
 )
 from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.graph.namedqueries import named_query, query_names
 from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
@@ -49,6 +51,7 @@ PETS = LabelGraph.from_edges(
     ranks=[0, 0, 0, 0, 1, 0, 0, 1],
     names={"dog": "Hund (dog)", "toy dog": "Spielzeughund", "thing": "Ding & co"},
 )
+DESCRIBED = Annotations.of(PETS, {"dog": Description((Name("Canis familiaris", language="la"),), "a pet")})
 HOSTILE_TEXTS = [
     "'",
     '"',
@@ -127,6 +130,7 @@ class GraphStoreContract:
                 "state": "ready",
                 "layout": "hierarchy",
                 "directed": True,
+                "annotations": "",
             }
         ]
 
@@ -400,6 +404,7 @@ class GraphStoreContract:
         )
         dog, edge, path, listed, mapped, given = rows.rows[0]
         properties = {"_label", "uid", "ontology", "version", "idx", "key", "name", "folded", "depth", "leaf"}
+        properties.add("deprecated")  # a dog without a definition has no such property
         assert dog.keys() == properties
         assert (dog["_label"], dog["key"], dog["leaf"]) == ("Label", "dog", False)
         assert edge == {"_label": "IS_A", "weight": 1.0, "rank": 0}
@@ -591,13 +596,14 @@ class TestBothTogether:
     ) -> None:
         """Neo4j answers a misspelled property with null and a notification: there must be none."""
         load(stores[1], PETS)
+        stores[1].annotate(ShownAnnotations(PETS, DESCRIBED, "1" * 64))
         for result in one_result_of_each_label(PETS):
             stores[1].write_result(result)
         params = {
             "version": PETS.digest, "name": "pets", "uid": "x", "uids": ["x"], "text": "x", "folded": "x",
             "limit": 5, "rows": [], "fence": 1, "ontology": "x", "n_labels": 1, "n_edges": 1, "layout": "x",
             "directed": True, "checksum": "x", "id": "x", "ids": ["x"], "job": "x", "kind": "x",
-            "created": "x", "label": "x", "properties": {},
+            "created": "x", "label": "x", "properties": {}, "annotations": "x", "mark": "x",
         }  # fmt: skip
         server = stores[1].engine.server
         url, auth = server._bare_url, server._auth
