@@ -324,14 +324,26 @@ class Keys(Texts):
         """Return the index of each of the keys `wanted`, -1 for those that are absent."""
         if self._index is None and len(wanted) > _FEW:
             try:
-                return self._searched(Texts.from_strings(wanted))
+                return self.places(Texts.from_strings(wanted))
             except InputError:  # one of them cannot be a key; the others are looked up one by one
                 pass
         found = (self.find(k) if isinstance(k, str) else -1 for k in wanted)
         return np.fromiter(found, dtype=np.int64, count=len(wanted))
 
-    def _searched(self, wanted: Texts) -> NDArray[np.int64]:
-        """Return the same as `_found`, by one binary search for all entries of `wanted`."""
+    def places(self, wanted: Texts) -> NDArray[np.int64]:
+        """Return the index of each entry of `wanted`, -1 for those that are absent.
+
+        Notes
+        -----
+        One binary search for all entries; nothing is decoded.
+
+        Examples
+        --------
+        >>> Keys.from_strings(["root", "b", "a"]).places(Texts.from_strings(["a", "c"])).tolist()
+        [2, -1]
+        """
+        if not len(self):
+            return np.full(len(wanted), -1, dtype=np.int64)
         words, wanted_words = Words(self), Words(wanted)
         low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(self))
         while len(open_ := np.flatnonzero(low < high)):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import KINDS
+from labelgrove.ontology.browse.namerows import KINDS
 from labelgrove.ontology.browse.outline import Outline
 from labelgrove.ontology.browse.pages import cut
 from labelgrove.ontology.browse.search import Found

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from labelgrove.ontology.browse.folding import fold
 from labelgrove.ontology.keys import Texts, Words
 
-__all__ = ["code_points", "distinct_texts", "folded_table", "joined_tables", "n_characters", "split_table"]
+__all__ = [
+    "code_points",
+    "distinct_texts",
+    "equal_entries",
+    "folded_table",
+    "joined_tables",
+    "n_characters",
+    "split_table",
+]
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _BLANK = 0x20
@@ -24,7 +32,31 @@ def joined_tables(*tables: Texts) -> Texts:
     """Return one table with the entries of several, one table after another."""
     ends = np.cumsum([0, *(len(table.blob) for table in tables)])
     offsets = [table.offsets[:-1] + end for table, end in zip(tables, ends, strict=False)]
-    return Texts(np.concatenate([t.blob for t in tables]), np.concatenate([*offsets, ends[-1:]]))
+    blobs = [np.zeros(0, dtype=np.uint8), *(table.blob for table in tables)]
+    return Texts(np.concatenate(blobs), np.concatenate([*offsets, ends[-1:]]))
+
+
+def equal_entries(
+    one: Texts, rows: NDArray[np.integer], other: Texts, other_rows: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Return whether each entry ``one[rows[i]]`` equals the entry ``other[other_rows[i]]``.
+
+    Examples
+    --------
+    >>> names = Texts.from_strings(["oak", "elm", "holm oak"])
+    >>> equal_entries(names, np.array([0, 2]), Texts.from_strings(["holm oak"]), np.array([0, 0])).tolist()
+    [False, True]
+    """
+    left, right = Words(one), Words(other)
+    equal: NDArray[np.bool_] = left.length[rows] == right.length[other_rows]
+    undecided, done = np.flatnonzero(equal), 0
+    while len(undecided):
+        same = left.of(rows[undecided], done) == right.of(other_rows[undecided], done)
+        equal[undecided[~same]] = False
+        done += 8
+        undecided = undecided[same]
+        undecided = undecided[left.length[rows[undecided]] > done]
+    return equal
 
 
 def folded_table(texts: Texts) -> Texts:

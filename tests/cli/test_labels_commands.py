@@ -13,12 +13,12 @@ from labelgrove.cli import grove
 from labelgrove.cli.labels import hit_table
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.cli.terminal import sent_to_terminal
+from tests.unit.browse.browse_cases import NameRow, annotated
 
 ZOO = {
     "id": "n0",
@@ -138,7 +138,9 @@ def test_a_search_tells_labels_of_one_name_apart_by_their_parents(zoo):
 
 def test_another_name_that_was_found_has_a_column_only_where_there_is_one():
     graph = LabelGraph.from_edges([("erne", "bird")])
-    answers = Answers(LabelIndex.of(graph, [NameRow(graph.keys.index("erne"), "sea eagle")]))
+    answers = Answers(
+        LabelIndex.of(graph, annotated(graph, [NameRow(graph.keys.index("erne"), "sea eagle")]))
+    )
     header, _, row = hit_table(answers, answers.search("eagle")["items"]).splitlines()
     assert header.split()[-2:] == ["match", "matched"]
     assert row.endswith("  words  sea eagle")
