@@ -226,9 +226,17 @@ class Search:
         first = _smallest(best[found], limit)
         return [self._hit(int(label), int(best[label])) for label in found[first]]
 
-    def named(self, text: str) -> list[int]:
+    def named(self, text: str, *, folded: bool = True) -> list[int]:
         """Return the labels that `text` means; several if it is ambiguous, and none if it is unknown.
 
+        Parameters
+        ----------
+        text : str
+        folded : bool, default=True
+            Whether names that only fold to the same are found.
+
+        Notes
+        -----
         A text that is a key means the label with this key. Otherwise, the labels with this preferred name
         count before those with this synonym (of kind ``exact``), and these before those with this former key
         or name (`ontology.browse.namerows.KINDS`). Of these kinds, names that equal the text letter by letter
@@ -243,7 +251,7 @@ class Search:
         for kinds in _KINDS_THAT_NAME:
             alike = rows[np.isin(names.kind[rows], kinds)].tolist()
             equal = [row for row in alike if self._text(row) == text]
-            labels = list(dict.fromkeys(names.label[equal or alike].tolist()))
+            labels = list(dict.fromkeys(names.label[equal or (alike if folded else [])].tolist()))
             if labels:
                 return [i for i in labels if not names.deprecated[i]] or labels
         return []
