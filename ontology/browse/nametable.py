@@ -17,7 +17,7 @@ from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.folding import words
 from labelgrove.ontology.browse.namerows import KINDS, NameRows
 from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.ranges import joined_ranges, stored_indices, stored_offsets
+from labelgrove.ontology.browse.ranges import joined_ranges, sorted_by, stored_indices, stored_offsets
 from labelgrove.ontology.browse.texttables import (
     code_points,
     distinct_texts,
@@ -124,7 +124,7 @@ class NameTable:
         if annotations is not None:
             deprecated = np.ascontiguousarray(annotations.deprecated[: graph.n_labels])
         forms, form = distinct_texts(folded_table(rows.texts))
-        by = np.lexsort((rows.kind, rows.label, form))
+        by = sorted_by([form, rows.label, rows.kind])
         form, label, kind, use = form[by], rows.label[by], rows.kind[by], rows.use[by]
         columns = {
             "use": -use,
@@ -199,8 +199,7 @@ class NameTable:
 
 def _by_importance(of: Mapping[str, NDArray[Any]], label: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the rows sorted by `IMPORTANCE`, of which `of` contains the columns, then in canonical order."""
-    order: NDArray[np.int64] = np.lexsort((label, *(of[what] for what in reversed(IMPORTANCE))))
-    return order
+    return sorted_by([*(of[what] for what in IMPORTANCE), label])
 
 
 def _word_arrays(forms: Texts, form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ __all__ = [
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _BLANK = 0x20
+_SPLIT_AT_ONCE = 1 << 22  # bytes, so that the arrays about them take little memory
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[ord("A") : ord("Z") + 1] += 32
 _UNUSUAL = np.zeros(256, dtype=bool)  # bytes of entries that are folded one by one
@@ -99,6 +101,18 @@ def split_table(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
     >>> list(words), entry.tolist()
     (['holm', 'oak', 'c', '+', '+'], [0, 0, 2, 2, 2])
     """
+    bounds = np.searchsorted(folded.offsets, np.arange(0, len(folded.blob), _SPLIT_AT_ONCE), side="right") - 1
+    tables, entries = [Texts.from_strings([])], [np.zeros(0, dtype=np.int64)]
+    for first, last in pairwise([*dict.fromkeys(bounds.tolist()), len(folded)]):
+        offsets = folded.offsets[first : last + 1]
+        part = Texts(folded.blob[offsets[0] : offsets[-1]], offsets - offsets[0])
+        words, entry = _split(part)
+        tables.append(words)
+        entries.append(entry + first)
+    return joined_tables(*tables), np.concatenate(entries)
+
+
+def _split(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
     blob, offsets = folded.blob, folded.offsets
     begin = np.flatnonzero(blob & 0xC0 != 0x80)  # of each character
     characters = code_points(blob)
@@ -159,7 +173,7 @@ def _sort_within(
     `order`, ascending; groups are among them as a whole. `by` is the value of the entry at each of them.
     """
     group = np.cumsum(first[active])
-    sorted_ = np.lexsort((by, group))
+    sorted_ = np.lexsort((by, group)) if first[active[1:]].any() else np.argsort(by)
     order[active] = order[active[sorted_]]
     by = by[sorted_]
     first[active[1:]] |= (by[1:] != by[:-1]) & (group[1:] == group[:-1])
@@ -173,8 +187,8 @@ def _undecided(first: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def n_characters(texts: Texts) -> NDArray[np.int32]:
     """Return the number of characters of each entry."""
-    before = np.concatenate([[0], np.cumsum(texts.blob & 0xC0 != 0x80)])
-    return np.diff(before[texts.offsets]).astype(np.int32)
+    inside = np.flatnonzero(texts.blob & 0xC0 == 0x80)  # bytes that continue a character
+    return (np.diff(texts.offsets) - np.diff(np.searchsorted(inside, texts.offsets))).astype(np.int32)
 
 
 def code_points(blob: NDArray[np.uint8]) -> NDArray[np.uint32]:
