@@ -180,10 +180,15 @@ class NameTable:
         needle = chunk.encode()
         if len(words(chunk)) > 1:
             return joined_ranges(self.form_rows, _containing(self.forms, self._forms_counted, needle))
-        if len(needle) < _SHORTEST_INSIDE:
+        if self.only_at_beginnings(chunk):
             return self.rows_of_words_from(chunk)
         found = _containing(self.words, self._words_counted, needle)
         return self.postings[joined_ranges(self.word_rows, found)]
+
+    @staticmethod
+    def only_at_beginnings(chunk: str) -> bool:
+        """Return whether a chunk of one word is too short to be found inside words."""
+        return len(chunk.encode()) < _SHORTEST_INSIDE
 
     @cached_property
     def _forms_counted(self) -> NDArray[np.int64]:

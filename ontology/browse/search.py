@@ -216,15 +216,37 @@ class Search:
         folded = fold(text)
         if not folded or len(text) > LONGEST_QUERY:
             return []
-        best = np.full(self._graph.n_labels, _NOT_FOUND, dtype=np.int64)
-        found = np.zeros(0, dtype=np.int64)
+        found: dict[int, int] = {}
         for match in range(len(MATCHES)):
-            self._note(best, match, self._matching(match, text, folded))
-            found = np.flatnonzero(best != _NOT_FOUND)
-            if len(found) >= limit and np.count_nonzero(best[found] < self._first_deprecated) >= limit:
+            if match == _PART and self._same_in_words(folded):
                 break
-        first = _smallest(best[found], limit)
-        return [self._hit(int(label), int(best[label])) for label in found[first]]
+            value, label = self._valued(match, self._matching(match, text, folded))
+            self._note_first(found, value, label, limit)
+            if sum(number < self._first_deprecated for number in found.values()) >= limit:
+                break
+        first = sorted(found, key=found.__getitem__)[:limit]
+        return [self._hit(label, found[label]) for label in first]
+
+    @staticmethod
+    def _note_first(
+        found: dict[int, int], value: NDArray[np.int64], label: NDArray[np.int32], limit: int
+    ) -> None:
+        """Add the `limit` labels with the smallest values, and these values, to those found before.
+
+        A label that was found before keeps the smaller value.
+        """
+        n = 2 * (limit + len(found))  # rows, of which some belong to one label
+        wanted = limit + len(found)
+        while True:
+            first = _smallest(value, n)
+            noted: dict[int, int] = {}
+            for i in first.tolist():
+                noted.setdefault(int(label[i]), int(value[i]))
+            if len(noted) >= wanted or len(first) == len(value):
+                break
+            n *= 4
+        for one, number in noted.items():
+            found[one] = min(number, found.get(one, number))
 
     def named(self, text: str, *, folded: bool = True) -> list[int]:
         """Return the labels that `text` means; several if it is ambiguous, and none if it is unknown.
@@ -279,6 +301,8 @@ class Search:
         best = np.full(self._graph.n_labels, _NOT_FOUND, dtype=np.int64)
         rows: slice | NDArray[np.integer] = slice(0, 0)
         for match in range(len(MATCHES)):  # the last way includes the others
+            if match == _PART and self._same_in_words(folded):
+                break
             rows = self._matching(match, text, folded)
             if spoken is not None:
                 rows = _indices(rows)
@@ -292,11 +316,22 @@ class Search:
         return len(MATCHES) * len(self._names.place)
 
     def _note(self, best: NDArray[np.int64], match: int, rows: slice | NDArray[np.integer]) -> None:
+        value, label = self._valued(match, rows)
+        np.minimum.at(best, label, value)
+
+    def _valued(
+        self, match: int, rows: slice | NDArray[np.integer]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the numbers of rows that match in one way, as `_best` says, and their labels."""
         label = self._names.label[rows]
         value = self._names.place[rows] + np.int64(match * len(self._names.place))
         if match != _KEY and self._some_deprecated:
             value += self._names.deprecated[label] * np.int64(self._first_deprecated)
-        np.minimum.at(best, label, value)
+        return value, label
+
+    def _same_in_words(self, folded: str) -> bool:
+        """Return whether every part of a query is found inside words only where it begins one, too."""
+        return all(len(words(part)) > 1 or self._names.only_at_beginnings(part) for part in chunks(folded))
 
     @cached_property
     def _some_deprecated(self) -> bool:
@@ -389,8 +424,10 @@ class Search:
         )
 
     def _in_languages(self, found: NDArray[np.integer], rows: slice | NDArray[np.integer]) -> dict[str, int]:
-        names, n = self._names, self._graph.n_labels
-        kept = np.zeros(n, dtype=bool)
+        names = self._names
+        if len(names.languages) == 1:
+            return {}
+        kept = np.zeros(self._graph.n_labels, dtype=bool)
         kept[found] = True
         label, language = names.label[rows], names.language[rows]
         counted = kept[label] & (language > 0)
