@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from labelgrove.ontology.errors import NotFoundError
@@ -41,9 +41,6 @@ class Engine(abc.ABC):
 
     dialect: ClassVar[str]
     """``"neo4j"`` or ``"embedded"``."""
-
-    may_be_edited: ClassVar[bool]
-    """Whether users can change versions in the database with other programs."""
 
     # ---- operations that each engine implements ----------------------------------------------------
 
@@ -113,10 +110,6 @@ class Engine(abc.ABC):
         ``weight`` and ``rank``. ``place`` identifies the label within the table; ``child`` and ``parent``
         contain the ``place`` of the two ends.
         """
-
-    @abc.abstractmethod
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `ontology.graph.ancestors.ParentsOf`."""
 
     @abc.abstractmethod
     def transact(self, work: Callable[[Run], Result]) -> Result:

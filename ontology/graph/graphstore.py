@@ -20,16 +20,14 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
     counted,
 )
-from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
 from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.graph.engine import Engine, Progress, Run
-from labelgrove.ontology.graph.labeltables import check_keys, fold, uid
+from labelgrove.ontology.graph.labeltables import check_keys, uid
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.resultstore import ResultStore
-from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.graph.userqueries.guard import check_statement
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -327,22 +325,6 @@ class GraphStore:
 
     # ---- queries -----------------------------------------------------------------------------------
 
-    def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
-        """Find the labels whose name or key contains `text`; in names, case and character width are ignored.
-
-        Returns
-        -------
-        list of dict
-            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx). ``closeness`` is 0 if
-            `text` is the whole name or key, 1 if the name or key begins with it, and 2 otherwise.
-        """
-        if limit < 1:
-            raise InputError(f"limit: {limit} given; give 1 or more")
-        if not fold(text):
-            raise InputError("text: give at least one character to search for")
-        self.engine.known_version(digest)
-        return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
-
     def label(self, digest: str, key: str) -> dict[str, Any]:
         """Return a dictionary of the ``idx, key, name, depth, leaf`` of a label.
 
@@ -354,54 +336,11 @@ class GraphStore:
         self.engine.known_version(digest)
         raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
 
-    def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return every label above `key`, ordered by idx; ``hops`` is the fewest edges from `key` to it."""
-        self._refuse_undirected(digest, "ancestors")
-        found = self._climb(digest, key)
-        rows = (found.labels[above] | {"hops": hops} for above, hops in found.hops.items() if hops)
-        return sorted(rows, key=_by_index)
-
     def children(self, digest: str, key: str) -> list[dict[str, Any]]:
         """Return the children of `key`, ordered by idx, with ``weight`` and ``rank`` of their edges."""
         self._refuse_undirected(digest, "children")
         self.label(digest, key)
         return self.run_named("children", uid=uid(digest, key)).dicts()
-
-    def path(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the labels on a shortest path from `a` to `b`; the directions of edges do not matter.
-
-        Returns
-        -------
-        list of dict
-            Labels in the order of the path, each with ``distance``, the length of the path from `a` to it.
-            Empty if there is no path. If there are several shortest paths, the one returned is chosen
-            label by label: of the labels that can come next, the one with the smallest idx is taken.
-
-        Notes
-        -----
-        If no label has several parents, only the ancestors of `a` and `b` are looked up. Any other graph is
-        read completely and searched in memory: O(n_edges log n_labels).
-        """
-        if self._is_forest(digest):
-            start, end = self._climb(digest, a), self._climb(digest, b)
-            if start.is_chain and end.is_chain:
-                return tree_path(start, end)
-        graph = self.read_back(digest)
-        steps = shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
-        if not steps:
-            return []
-        uids = [uid(digest, key) for key in graph.keys.take([i for i, _ in steps])]
-        rows = {row["key"]: row for row in self.run_named("labels", uids=uids).dicts()}
-        return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
-
-    def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the common ancestors of `a` and `b` that are not above another common ancestor.
-
-        They are ordered by idx. Here a label is also its own ancestor. In a tree there is at most one such
-        ancestor; if labels have several parents, there may be more.
-        """
-        self._refuse_undirected(digest, "ancestors")
-        return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
 
     # ---- Cypher ------------------------------------------------------------------------------------
 
@@ -452,18 +391,6 @@ class GraphStore:
 
     # ---- helpers -----------------------------------------------------------------------------------
 
-    def _climb(self, digest: str, key: str) -> Climb:
-        return climb(uid(digest, key), self.label(digest, key), self.engine.parents_of)
-
-    def _is_forest(self, digest: str) -> bool:
-        """Return whether a version is a hierarchy in which each label has at most one parent."""
-        version = self.engine.known_version(digest)
-        if not version["directed"]:
-            return False
-        announced = version["n_labels"], version["n_edges"]
-        n_labels, n_edges = self.counts(digest) if self.engine.may_be_edited else announced
-        return bool(n_edges == n_labels - self.run_named("count_roots", version=digest).rows[0][0])
-
     def _refuse_current(self, digest: str) -> None:
         holders = [row[0] for row in self.run_named("holders", version=digest).rows]
         if holders:
@@ -489,14 +416,6 @@ class GraphStore:
 
 def _ignored(_done: int, _total: int) -> None:
     """Ignore the progress of some work."""
-
-
-def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return the sort key of a label: its idx decides the order.
-
-    Labels without idx, which users may add by hand, come last.
-    """
-    return row["idx"] is None, row["idx"] or 0
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:

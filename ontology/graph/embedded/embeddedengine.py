@@ -8,7 +8,7 @@ of an edge are loaded before the edge, and COPY reads only Parquet files.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -69,7 +69,6 @@ class EmbeddedEngine(Engine):
     """
 
     dialect = DIALECT
-    may_be_edited = False
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
         self.file = GraphFile(folder, pool_bytes)
@@ -248,16 +247,6 @@ class EmbeddedEngine(Engine):
                 result_of(connection, part, {"version": digest}) as result,
             ):
                 yield result.get_as_arrow()
-
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `Engine.parents_of`."""
-
-        def looked_up(database: Database) -> list[dict[str, Any]]:
-            with connected(database) as connection:
-                return [row for uid in uids for row in fetch(connection, text, {"uid": uid}).dicts()]
-
-        text = named_query(self.dialect, "parents_of").text
-        return self.file.read(looked_up)
 
     def transact(self, work: Callable[[Run], Result]) -> Result:
         """Run `work` in one transaction; see `Engine.transact`."""

@@ -7,7 +7,7 @@ driver repeats writes after temporary faults, and this module repeats a commit w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -67,7 +67,6 @@ class Neo4jEngine(Engine):
     """
 
     dialect = DIALECT
-    may_be_edited = True
 
     def __init__(self, url: str) -> None:
         self.server = Server(url)
@@ -167,10 +166,6 @@ class Neo4jEngine(Engine):
         query = query_text(DIALECT, name, {"version": digest})
         with self.server.session(neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda tx: _table_of(tx.run(query, version=digest), digest))
-
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `Engine.parents_of`."""
-        return self.run_named("parents_of", uids=list(uids)).dicts()
 
     def transact(self, work: Callable[[Run], Result]) -> Result:
         """Run `work` in one transaction; see `Engine.transact`."""
