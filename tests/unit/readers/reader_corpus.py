@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.rdf_corpus import RDF_CASES, RDF_SOUND
 from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
@@ -52,6 +53,7 @@ SOUND: dict[str, bytes] = {
     b"3\t|\t2\t|\tspecies\t|\n4\t|\t2\t|\tspecies\t|\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
+    "rdf": RDF_SOUND,
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
     b'{"key": "animal", "name": "Animal"},\n{"key": "dog", "name": "Dog", "definition": "barks"},\n'
     b'{"key": "cat", "name": "Cat"}], "edges": [\n'
@@ -524,6 +526,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *RDF_CASES,
     *TABLE_CASES,
 ]
 
