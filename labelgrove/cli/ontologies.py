@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ontology"]
 
 
-_FORMATS = ("json", "edges", "skos", "obo", "graphml", "outline")
+_FORMATS = ("json", "records", "edges", "skos", "obo", "graphml", "outline")
 """The names in `ontology.exports.exporting.EXPORT_FORMATS`, whose import would slow down every help text."""
 
 

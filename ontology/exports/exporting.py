@@ -13,6 +13,7 @@ from labelgrove.ontology.exports.graphmlfile import GRAPHML, graphml_lines
 from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.indented import OUTLINE, outline_lines
 from labelgrove.ontology.exports.jsondocument import json_lines
+from labelgrove.ontology.exports.labeltable import RECORDS, record_lines
 from labelgrove.ontology.exports.oboterms import OBO, obo_lines
 from labelgrove.ontology.exports.subjects import Content
 from labelgrove.ontology.exports.turtle import SKOS, skos_lines
@@ -54,6 +55,7 @@ EXPORT_FORMATS = {
     f.name: f
     for f in (
         ExportFormat("json", "one JSON document with everything", ".json", json_lines, None),
+        ExportFormat("records", "table of labels, separated by commas", ".csv", record_lines, RECORDS, "comma"),
         ExportFormat("edges", "table of edges, separated by tabs", ".tsv", edge_lines, EDGES, "tab"),
         ExportFormat("skos", "SKOS in Turtle", ".ttl", skos_lines, SKOS),
         ExportFormat("obo", "OBO 1.4", ".obo", obo_lines, OBO),

@@ -41,6 +41,7 @@ GRAPHML = Holds(
     ranks=True,
     names=True,
     name_kinds=frozenset(NAME_KINDS),
+    untagged=True,
     languages=True,
     uses=True,
     definitions=True,

@@ -72,8 +72,9 @@ class Holds:
 
     Attributes
     ----------
-    key_fault, text_fault : callable
-        Why the format cannot hold a key, or a text such as a name or definition.
+    key_fault, name_fault, definition_fault, text_fault : callable
+        Why the format cannot hold a key, the name that the graph has, a definition, or any other text. If
+        None, `text_fault` decides.
     language_fault : callable
         Why the format cannot hold a language tag that is not empty.
     weights, ranks : bool
@@ -82,6 +83,8 @@ class Holds:
         Whether a label can have a name that differs from its key.
     name_kinds : frozenset of str
         The kinds of names that it holds beside the name of the graph.
+    untagged : bool
+        Whether a preferred name without a language can stand beside the name that the graph has.
     languages, uses : bool
         Whether it holds the language of a name, and how often a name is used.
     definitions, deprecated : bool
@@ -94,12 +97,15 @@ class Holds:
     """
 
     key_fault: Fault = line_fault
+    name_fault: Fault | None = None
+    definition_fault: Fault | None = None
     text_fault: Fault = line_fault
     language_fault: Fault = no_fault
     weights: bool = False
     ranks: bool = False
     names: bool = False
     name_kinds: frozenset[str] = frozenset()
+    untagged: bool = False
     languages: bool = False
     uses: bool = False
     definitions: bool = False
@@ -138,7 +144,7 @@ class Holds:
             return name
         if not self.names:
             losses.add("names that differ from keys", key)
-        elif (fault := self.text_fault(name)) is not None:
+        elif (fault := (self.name_fault or self.text_fault)(name)) is not None:
             losses.add(f"names, one of which {fault}", key)
         else:
             return name
@@ -163,7 +169,7 @@ class Holds:
         if definition and not self.definitions:
             losses.add("definitions", key)
             definition = ""
-        elif definition and (fault := self.text_fault(definition)) is not None:
+        elif definition and (fault := (self.definition_fault or self.text_fault)(definition)) is not None:
             losses.add(f"definitions, one of which {fault}", key)
             definition = ""
         notes: dict[str, Any] = {
@@ -195,19 +201,31 @@ class Holds:
             is_the_name = self.names and name.kind == "preferred" and name.text == subject.name
             losses.add("languages of names" if is_the_name and name.language else what, key)
             return None
+        if name.kind == "preferred" and not self.untagged:
+            if not name.language:
+                losses.add("preferred names without a language", key)
+                return None
+            if subject.retired and not subject.name:
+                losses.add("preferred names of retired keys that have none without a language", key)
+                return None
         if (fault := self.text_fault(name.text)) is not None:
             losses.add(f"{what}, one of which {fault}", key)
             return None
-        if name.language and not self.languages:
-            losses.add("languages of names", key)
-            name = replace(name, language="")
-        elif name.language and (fault := self.language_fault(name.language)) is not None:
-            losses.add(f"languages of names, one of which {fault}", key)
+        if name.language and (fault := self._language_fault(name.language)) is not None:
+            losses.add(f"languages of names{fault}", key)
+            if name.kind == "preferred" and not self.untagged:
+                return None
             name = replace(name, language="")
         if name.use and not self.uses:
             losses.add("counts of uses of names", key)
             name = replace(name, use=0)
         return name
+
+    def _language_fault(self, tag: str) -> str | None:
+        if not self.languages:
+            return ""
+        fault = self.language_fault(tag)
+        return None if fault is None else f", one of which {fault}"
 
     def _keeps(self, kind: str, text: str, key: str, losses: Losses) -> bool:
         if kind not in self.notes:
