@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,9 +21,13 @@ from labelgrove.ontology.readers.formats.exported import read_export
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.outline import read_outline
+from labelgrove.ontology.readers.formats.paths import read_paths
+from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
+from labelgrove.ontology.readers.formats.records import read_records
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, data_file, read_wordnet
 from labelgrove.ontology.readers.text.head import Head, head
+from labelgrove.ontology.readers.text.tablelines import parquet_names
 from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
@@ -75,6 +79,19 @@ FORMATS = {
             "edge list split by blanks, tabs, commas or semicolons; header optional",
             read_edges,
             ("direction", "header", "delimiter", "relation"),
+        ),
+        Format(
+            "records",
+            "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
+            read_records,
+            ("delimiter", "relation", "columns", "separator", "levels"),
+        ),
+        Format(
+            "paths",
+            "one label path a line, or one level a column",
+            read_paths,
+            ("separator",),
+            policies={"roots": "virtual"},
         ),
         Format("lshtc", "category hierarchy of integers, and its class list", read_lshtc, ("labels",)),
         Format(
@@ -137,7 +154,7 @@ class Request:
     @property
     def is_foreign(self) -> bool:
         """Whether the file looks like a kind of file that cannot be read in the requested format."""
-        return self.look is not None and self.look.reader != self.format.name
+        return self.look is not None and self.format.name not in (self.look.reader, *self.look.also)
 
     @property
     def has_foreign_labels(self) -> bool:
@@ -163,7 +180,16 @@ class Request:
             "graph": FORMAT_TAG,
             "format": self.format.name,
             "policies": dict(sorted(self.policies.items())),
-            "options": [options.direction, options.header, options.delimiter, options.relation, options.root],
+            "options": [
+                options.direction,
+                options.header,
+                options.delimiter,
+                options.relation,
+                options.root,
+                sorted((options.columns or {}).items()),
+                options.separator,
+                options.levels,
+            ],
             "files": [
                 None
                 if path is None
@@ -186,6 +212,9 @@ def ask(
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
+    columns: Mapping[str, str] | None = None,
+    separator: str | None = None,
+    levels: Sequence[str] | None = None,
 ) -> Request:
     """Return the request that the arguments of `ontology.readers.read` describe.
 
@@ -193,7 +222,16 @@ def ask(
     """
     source = Path(path)
     options = Options(
-        direction, header, delimiter, relation, None if labels is None else Path(labels), part or "noun", root
+        direction,
+        header,
+        delimiter,
+        relation,
+        None if labels is None else Path(labels),
+        part or "noun",
+        root,
+        dict(columns) if columns else None,
+        separator,
+        tuple(levels) if levels else None,
     )
     file = _existing_file(source, options.part)
     if options.labels is not None:
@@ -201,7 +239,8 @@ def ask(
     start = head(file)
     look = look_of(start)
     labels_look = None if options.labels is None else look_of(head(options.labels))
-    chosen = FORMATS[_format_name(source, start, look, format)]
+    as_edges = direction is not None or header is not None
+    chosen = FORMATS[_format_name(source, start, look, format, as_edges)]
     given = {
         "direction": direction,
         "header": header,
@@ -209,6 +248,9 @@ def ask(
         "relation": relation,
         "labels": labels,
         "part": part,
+        "columns": columns or None,
+        "separator": separator,
+        "levels": levels or None,
     }
     foreign = sorted(
         name for name, value in given.items() if value is not None and name not in chosen.options
@@ -222,18 +264,30 @@ def ask(
     return Request(source, file, chosen, look, labels_look, options, chosen_policies)
 
 
-def _format_name(source: Path, start: Head, look: Look | None, asked: str | None) -> str:
+def _format_name(source: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool) -> str:
     """Return the name of the format in which a source is read.
 
     `asked` is the requested format; if it is None, the format is recognized from the source. If the file is
     in the narrower format that `_NARROWER` gives for the requested one, the narrower format is returned.
+    `as_edges` says whether an option was given that only edge lists have; a table of labels, which can be
+    read as an edge list too, is then read as one.
     """
     if asked is None:
+        if look is not None and "edges" in look.also and (as_edges or _is_parquet_of_edges(source, look)):
+            return "edges"
         return "wordnet" if source.is_dir() else sniff(source, start, look)
     if asked not in FORMATS:
         raise InputError(f"format: {asked!r} is unknown; choose from: {', '.join(FORMATS)}")
     narrower = _NARROWER.get(asked)
     return narrower if narrower is not None and look is not None and look.reader == narrower else asked
+
+
+def _is_parquet_of_edges(source: Path, look: Look) -> bool:
+    """Return whether a file is Parquet whose columns are not those of records."""
+    if look.name != "Parquet":
+        return False
+    names = parquet_names(source) or []
+    return not names_records({record_role(name)[0] for name in names})
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,11 +17,21 @@ from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import MARKS
 
-__all__ = ["Collector", "KeyNumbers", "Options", "parse_weight"]
+__all__ = ["RECORD_ROLES", "Collector", "KeyNumbers", "Options", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
-_PLACEHOLDERS = frozenset({"nan", "none", "null", "na", "n/a", "<na>"})  # casefolded
+PLACEHOLDERS = frozenset({"nan", "none", "null", "na", "n/a", "<na>"})
+"""What tables write in place of a missing value, in small letters."""
+
+RECORD_ROLES = (
+    "key", "name", "parent", "children", "group", "definition", "synonyms", "narrow_synonyms",
+    "broad_synonyms", "related_synonyms", "notation", "alternative_ids", "deprecated", "replaced_by",
+    "consider", "references", "examples", "rank", "weight", "relation", "level", "accepted",
+)  # fmt: skip
+"""What a column of a table of records may be; names and synonyms also by language, as in ``name:de``."""
+
+_BY_LANGUAGE = re.compile(r"(name|(narrow_|broad_|related_)?synonyms):[a-z]{2,3}(-[a-z0-9]{1,8})*", re.I)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -39,14 +49,22 @@ class Options:
     delimiter : {"space", "tab", "comma", "semicolon"} or None
         Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
-        In an edge list with a column of relations, the only relation whose edges are kept. If None, all edges
-        are kept.
+        In a source with several relations, the only relation whose edges are kept. If None, all edges are
+        kept.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
         The part of a WordNet folder to read.
     root : str
         Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
+    columns : mapping of role to str or None
+        In a table of records, the word of the header (or the member) that each role has. If None, or for
+        other roles, the known words decide.
+    separator : str or None
+        What separates the values in a cell, or the labels of a path. If None, it is recognized; if empty,
+        cells have one value.
+    levels : tuple of str or None
+        In a table with a column of levels, the only levels whose records are kept. If None, all are kept.
     """
 
     direction: str | None = None
@@ -56,6 +74,9 @@ class Options:
     labels: Path | None = None
     part: str = "noun"
     root: str = "root"
+    columns: Mapping[str, str] | None = None
+    separator: str | None = None
+    levels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -72,6 +93,9 @@ class Options:
             raise InputError(
                 f"root: {self.root!r} is not a key; give at least one character, and only printable ones"
             )
+        for role in self.columns or ():
+            if role not in RECORD_ROLES and not _BY_LANGUAGE.fullmatch(role):
+                raise InputError(f"columns: {role!r} is not a role; choose from: {', '.join(RECORD_ROLES)}")
 
 
 class KeyNumbers(dict[str, int]):
@@ -205,13 +229,36 @@ class Collector:
             if parent in self.labels:
                 continue
             self.labels[parent] = line
-            if parent.casefold() in _PLACEHOLDERS:
+            if parent.casefold() in PLACEHOLDERS:
                 self.defect("placeholder-parent", line, f"{keys[self.child[i]]} under {parent}")
                 continue
             if not key_of:
                 key_of = {name: key for key, name in reversed(self.names.items())}
             named = f" is the name of the label {key_of[parent]}" if parent in key_of else ""
             self.defect("parent-without-record", line, f"{parent}{named}")
+
+    def move_children(self, parents: Mapping[str, str]) -> dict[str, int]:
+        """Put the children of each key of `parents` below its value; return the first line of each key."""
+        wanted = {self.numbers[key]: key for key in parents if key in self.numbers}
+        lines: dict[str, int] = {}
+        for i, number in enumerate(self.parent):
+            if number in wanted:
+                key = wanted[number]
+                lines[key] = min(self.line[i], lines.get(key, self.line[i]))
+                self.parent[i] = self.numbers[parents[key]]
+        return lines
+
+    def remove_edges(self, indices: Iterable[int]) -> None:
+        """Remove the edges with these indices."""
+        gone = set(indices)
+        if not gone:
+            return
+        kept = [i for i in range(len(self.child)) if i not in gone]
+        self.child = array("i", (self.child[i] for i in kept))
+        self.parent = array("i", (self.parent[i] for i in kept))
+        self.line = array("q", (self.line[i] for i in kept))
+        self.rank = {new: self.rank[i] for new, i in enumerate(kept) if i in self.rank}
+        self.weight = {new: self.weight[i] for new, i in enumerate(kept) if i in self.weight}
 
     def report_decimals(self, known_labels: Callable[[], Container[str]]) -> None:
         """Report parents such as ``1.0`` if ``1`` is a known label, and write ``1`` instead.

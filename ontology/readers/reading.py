@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,6 +82,9 @@ def read(
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
+    columns: Mapping[str, str] | None = None,
+    separator: str | None = None,
+    levels: Sequence[str] | None = None,
 ) -> ReadResult:
     """Read a label hierarchy.
 
@@ -105,15 +108,25 @@ def read(
     header : bool, optional
         Edge lists: whether the first line is a header; by default recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"}, optional
-        Edge lists: the delimiter; by default recognized from the first lines.
+        Edge lists and records: the delimiter; by default recognized from the first lines.
     relation : str, optional
-        Edge lists with a column ``relation``: the relation whose edges are kept; by default all edges are.
+        Edge lists and records with a column ``relation``, and Open Images: the relation whose edges are kept;
+        by default all edges are.
     labels : path, optional
         Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
     root : str, default="root"
         Key of the virtual root, which the policy ``roots=virtual`` adds above all roots.
+    columns : mapping of role to str, optional
+        Records: the word of the header, or the member, for each role that the known words do not tell, such
+        as ``{"key": "Code", "name": "Titel", "name:en": "Title"}``. docs/formats.md lists the roles.
+    separator : str, optional
+        Records: what separates the values in a cell; ``""`` if cells have one value. Label paths: what
+        separates the labels of a path. By default, it is recognized.
+    levels : sequence of str, optional
+        Records with a column of levels, such as ``taxonRank``: the levels whose records are kept. The
+        children of the others move up. By default all records are kept.
 
     Returns
     -------
@@ -145,6 +158,9 @@ def read(
         labels=labels,
         part=part,
         root=root,
+        columns=columns,
+        separator=separator,
+        levels=levels,
     )
     recorder = Recorder(asked.policies)
     found = Collector(str(asked.file), recorder)

@@ -57,9 +57,34 @@ _options = option_group(
     click.option(
         "--delimiter",
         type=click.Choice(["space", "tab", "comma", "semicolon"]),
-        help="Edge lists: the separator between columns. By default, it is recognized from the file.",
+        help="Edge lists and records: the separator between columns. By default, it is recognized from the "
+        "file.",
     ),
-    click.option("--relation", help="Edge lists with a relation column: read only edges of this relation."),
+    click.option(
+        "--relation", help="Edge lists and records with several relations: read only edges of this relation."
+    ),
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=WORD",
+        help="Records: the column or member that has a role, such as key=Code or name:de=Titel. May be "
+        "repeated.",
+    ),
+    click.option(
+        "--separator",
+        metavar="TEXT",
+        help="Records: what separates the values in a cell. Label paths: what separates their labels. By "
+        "default, it is recognized from the file.",
+    ),
+    click.option(
+        "--level",
+        "levels",
+        multiple=True,
+        metavar="LEVEL",
+        help="Records with a column of levels, such as taxonRank: keep this level. May be repeated; by "
+        "default, all levels are kept.",
+    ),
 )
 
 
@@ -73,7 +98,14 @@ def read_source(source: str, **reading: Any) -> ReadResult:
     return read(source, **as_reading(**reading))
 
 
-def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -> dict[str, Any]:
+def as_reading(
+    *,
+    format_: str | None,
+    policies: tuple[str, ...],
+    columns: tuple[str, ...] = (),
+    levels: tuple[str, ...] = (),
+    **rest: Any,
+) -> dict[str, Any]:
     """Turn the values of the options that `reading_options` adds into arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
 
@@ -83,4 +115,16 @@ def as_reading(*, format_: str | None, policies: tuple[str, ...], **rest: Any) -
         if not equals:
             raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
         chosen[code] = policy
-    return {"format": format_, "policies": chosen, **rest}
+    roles = {}
+    for entry in columns:
+        role, equals, word = entry.partition("=")
+        if not equals:
+            raise InputError(f"--column {entry!r}: write ROLE=WORD, for example key=Code")
+        roles[role] = word
+    return {
+        "format": format_,
+        "policies": chosen,
+        "columns": roles or None,
+        "levels": levels or None,
+        **rest,
+    }

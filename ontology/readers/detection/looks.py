@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from labelgrove.ontology.readers.detection.jsonhead import holds_records, is_json, is_json_lines
 from labelgrove.ontology.readers.detection.signs import (
     Sign,
     all_of,
@@ -38,9 +39,12 @@ from labelgrove.ontology.readers.detection.signs import (
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
 from labelgrove.ontology.readers.formats.exported import READ_FORMATS
 from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
+from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
 from labelgrove.ontology.readers.formats.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
 from labelgrove.ontology.readers.text.head import Head
+from labelgrove.ontology.readers.text.tablelines import PARQUET
 
 __all__ = ["DOCUMENTS", "LOOKS", "Look", "look_of"]
 
@@ -59,12 +63,15 @@ class Look:
         How to handle such a file; empty if it can be read in a format.
     reader : str or None
         The name of the format in which such a file can be read; None if there is none.
+    also : tuple of str
+        Other formats in which such a file can be read, if the caller names them.
     """
 
     name: str
     fits: Sign
     advice: str = ""
     reader: str | None = None
+    also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         advice = self.advice or f"omit the format, or choose {self.reader}"
@@ -113,14 +120,14 @@ LOOKS: tuple[Look, ...] = (
     Look("a 7z archive", starts_with(b"7z\xbc\xaf\x27\x1c"), _UNPACK),
     Look("a rar archive", starts_with(b"Rar!\x1a\x07"), _UNPACK),
     Look("a tar archive", starts_with(b"ustar", 257), _UNPACK),
-    Look("Parquet", starts_with(b"PAR1"), _BY_PANDAS),
+    Look("Parquet", starts_with(PARQUET), reader="records", also=("edges",)),
     Look("Arrow or Feather", starts_with(b"ARROW1"), _BY_PANDAS),
     Look("ORC", starts_with(b"ORC\x0a"), _BY_PANDAS),
     Look("Avro", starts_with(b"Obj\x01"), _BY_PANDAS),
     Look("HDF5", starts_with(b"\x89HDF"), _BY_PANDAS),
     Look("a SQLite database", starts_with(b"SQLite format 3\x00"),
          "export the edges as CSV: sqlite3 -csv -header FILE"),
-    Look("a numpy array", starts_with(b"\x93NUMPY"), _BY_PANDAS),
+    Look("a numpy array", starts_with(NUMPY), reader="paths"),
     Look("a Python pickle", is_pickle, "write its contents as an edge list"),
     Look("a labelgrove artifact, such as a bundle", starts_with(b'{"', 8, b'labelgrove/'),
          "inspect it with grove bundle inspect; read the source of its ontology"),
@@ -155,6 +162,12 @@ LOOKS: tuple[Look, ...] = (
     Look("a Pascal VOC annotation", xml("annotation"), "read a file with the hierarchy of the classes"),
     Look("XML", xml(), _AS_EDGES),
     Look("a WordNet database file", lambda head: looks_like_wordnet(head.lines), reader="wordnet"),
+    Look("a table of labels with a header",
+         lambda head: has_record_header(head.first_record) is not None,
+         reader="records", also=("edges",)),
+    Look("a table of levels with a header",
+         lambda head: has_level_header(head.first_record) is not None,
+         reader="paths"),
     Look("an edge list with a header",
          lambda head: has_header(head.first_record) not in (None, "space"),
          reader="edges"),
@@ -166,6 +179,9 @@ LOOKS: tuple[Look, ...] = (
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
               most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
          _AS_EDGES),
+    Look("JSON Lines", is_json_lines, reader="records", also=("json",)),
+    Look("records of labels in JSON", lambda head: is_json(head) and holds_records(head),
+         reader="records", also=("json",)),
     Look("JSON", text_starts(r'\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b)'),
          reader="json"),
     Look("Turtle", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), _AS_EDGES),
@@ -196,8 +212,9 @@ LOOKS: tuple[Look, ...] = (
     Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"),
          "write the first two columns of nodes.dmp as an edge list with the header child,parent"),
     Look("MeSH tree numbers", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
-    Look("label paths", most_lines(r"\S > \S", share=0.5),
-         "write each label below its parent, as an outline or an edge list"),
+    Look("label paths", most_lines(r"\S > \S", share=0.5), reader="paths"),
+    Look("names of folders that are label paths", most_lines(r"^\d{3,}(_[A-Za-z0-9.-]+){6,}/?\s*$"),
+         reader="paths"),
     Look("environment variables", most_lines(r"^\s*(export )?[A-Z][A-Z0-9_]*="), _AS_EDGES),
     Look("properties (name = value)", most_lines(r"^\s*[\w.-]+ = \S"), _AS_EDGES),
     Look("C source code", some_lines(r'#\s*(include\s*[<"]|define \w|undef \w|if\w* \w|endif\b)', least=2),

@@ -26,7 +26,7 @@ from labelgrove.ontology.readers.formats.tableheader import (
     sampled_layout,
 )
 from labelgrove.ontology.readers.text.cells import MARKS, sample_delimiter, split_cells, split_pairs
-from labelgrove.ontology.readers.text.lines import Lines
+from labelgrove.ontology.readers.text.tablelines import is_parquet, table_blocks
 
 __all__ = ["read_edges"]
 
@@ -44,13 +44,13 @@ _UNPLAIN = {
 def read_edges(path: Path, into: Collector, options: Options) -> None:
     """Read an edge list into a collector; this takes about a second for 500,000 edges."""
     into.directed = options.direction != "undirected"
-    blocks = Lines(path, into.recorder).blocks()
+    blocks = table_blocks(path, into.recorder)
     first = next(((n, lines) for n, lines in blocks if any(map(_is_record, lines))), None)
     if first is None:
         return
     sample = list(itertools.islice(filter(_is_record, first[1]), _SAMPLE))
     told = has_header(sample[0]) if options.header is not False else None
-    delimiter = options.delimiter or told or sample_delimiter(sample)
+    delimiter = "tab" if is_parquet(path) else options.delimiter or told or sample_delimiter(sample)
     reader = _Reader(into, options, delimiter, sample)
     for number, lines in itertools.chain([first], blocks):
         done = 0

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from labelgrove.ontology.readers.formats.tableheader import word_role
+from labelgrove.ontology.readers.formats.recordcolumns import LEVELS, names_records, record_role
 
-__all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape"]
+__all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape", "record_objects"]
 
 NAMING = ("id", "key", "name")
 """Members that identify the label of a node."""
@@ -63,8 +63,42 @@ def foreign_shape(document: Any) -> str | None:
     ours = str(first.get("format", "")).startswith("labelgrove/")
     if not trees or (objects and not linked and not ours and _is_tree(objects)):
         return None
+    if not ours and not linked and record_objects(document) is not None:
+        return "this looks like records of labels: choose the format records"
     shape = next(shape for shape in SHAPES if shape.fits(document, first))
     return f"this looks like {shape.name.format(_member_names(document))}: {shape.advice}"
+
+
+def record_objects(document: Any) -> list[tuple[str, Any]] | None:
+    """Return the records in a JSON document, with the key that the document gives each; else None.
+
+    The key is empty if the record itself has it.
+
+    >>> record_objects({"images": [], "categories": [{"id": 1, "name": "dog"}]})
+    [('', {'id': 1, 'name': 'dog'})]
+    >>> record_objects({"dog": {"parent": "animal"}})
+    [('dog', {'parent': 'animal'})]
+    """
+    if isinstance(document, dict):
+        categories = document.get("categories")
+        if isinstance(categories, list) and any(isinstance(one, dict) for one in categories):
+            return [("", one) for one in categories]
+        values = list(document.values())
+        roles = {record_role(name)[0] for one in values if isinstance(one, dict) for name in one}
+        keyed = bool(values) and all(isinstance(one, dict) for one in values)
+        return list(document.items()) if keyed and {"parent", "group"} & roles else None
+    objects = [one for one in document if isinstance(one, dict)] if isinstance(document, list) else []
+    nested = any(isinstance(one, dict) for node in objects for one in _listed(node.get("children")))
+    members = {name for one in objects for name in one}
+    roles = {record_role(name)[0] for name in members}
+    levels = len({name.casefold() for name in members}.intersection(LEVELS)) > 1
+    if nested or not (names_records(roles) or (levels and {"key", "name"} & roles)):
+        return None
+    return [("", one) for one in document]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _is_tree(objects: list[Any]) -> bool:
@@ -145,12 +179,6 @@ SHAPES: tuple[Shape, ...] = (
     Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
     Shape("GeoJSON", _is("type", *_GEOMETRIES), "read a file with the hierarchy of the places"),
     Shape("TopoJSON", _is("type", "Topology"), "read a file with the hierarchy of the places"),
-    Shape("COCO annotations", _has("images", "annotations"),
-          "write its categories as CSV with the columns name and parent (supercategory)"),
-    Shape("COCO categories", _has("supercategory"),
-          "write them as CSV with the columns name and parent (supercategory)"),
-    Shape("COCO categories", _within("categories", "supercategory"),
-          "write them as CSV with the columns name and parent (supercategory)"),
     Shape("a graph of nodes and links", _all(_has("nodes"), _has_any("links", "edges")), BY_NETWORKX),
     Shape("a graph of nodes and links", _within("graph", "nodes"), BY_NETWORKX),
     Shape("a graph of nodes and links", _within("elements", "nodes"), BY_NETWORKX),
@@ -161,11 +189,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape("a JSON schema", _has("$schema"), "read a file with a hierarchy of labels"),
     Shape("a description of an HTTP service (OpenAPI)", _has_any("openapi", "swagger"),
           "read a file with a hierarchy of labels"),
-    Shape("the AudioSet ontology", _has("child_ids"), "write a line parent,child for each of its child_ids"),
-    Shape("a list of records with parents ({})", _all(_is_array, lambda _, first: any(
-        word_role(name) == "parent" for name in first)), _AS_TABLE),
     Shape("a list of records ({})", lambda document, first: _is_array(document, first) and bool(first),
-          _AS_TREE + ", or as CSV with the columns key, name, parent"),
+          "name the members that hold the key and the parent with the option columns of the format records"),
     Shape("a list of strings or numbers", _is_array, _AS_TREE),
     Shape("a tree whose nodes have neither name nor id ({})", _has("children"), _AS_TREE),
     Shape("nested objects ({})", _values(dict), _AS_TREE),

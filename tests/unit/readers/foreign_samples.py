@@ -48,13 +48,11 @@ FOREIGN: dict[str, list[bytes]] = {
     "a 7z archive": [b"7z\xbc\xaf\x27\x1c\x00"],
     "a rar archive": [b"Rar!\x1a\x07\x01\x00"],
     "a tar archive": [_tar()],
-    "Parquet": [b"PAR1\x15\x04"],
     "Arrow or Feather": [b"ARROW1\x00\x00"],
     "ORC": [b"ORC\x0a\x03"],
     "Avro": [b"Obj\x01\x04"],
     "HDF5": [b"\x89HDF\r\n\x1a\n"],
     "a SQLite database": [b"SQLite format 3\x00"],
-    "a numpy array": [b"\x93NUMPY\x01\x00"],
     "a Python pickle": [b"\x80\x04\x95\x0a.", b"\x80\x02}q\x00."],
     "a labelgrove artifact, such as a bundle": [_safetensors({"format": "labelgrove/bundle/1"})],
     "safetensors": [_safetensors({"format": "pt"})],
@@ -141,9 +139,6 @@ FOREIGN: dict[str, list[bytes]] = {
     ],
     "an NCBI taxonomy dump": [b"1\t|\t1\t|\tno rank\t|\t\t|\n2\t|\t131567\t|\tsuperkingdom\t|\t\t|\n"],
     "MeSH tree numbers": [b"Body Regions;A01\nAbdomen;A01.923.047\n"],
-    "label paths": [
-        b"# Google_Product_Taxonomy_Version: 2021\nAnimals\nAnimals > Dogs\nAnimals > Dogs > Food\n"
-    ],
     "environment variables": [b"GROVE_HOME=/srv\nexport GROVE_CACHE_URL=redis://x\n"],
     "properties (name = value)": [b"log.level = info\nlog.file = x\n"],
     "source code": [
@@ -199,13 +194,6 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         {"type": "Point", "coordinates": []},
     ],
     "TopoJSON": [{"type": "Topology", "objects": {}, "arcs": []}],
-    "COCO annotations": [
-        {"info": {}, "images": [], "annotations": [], "categories": [{"supercategory": "animal", "id": 1}]},
-    ],
-    "COCO categories": [
-        [{"supercategory": "animal", "id": 1, "name": "dog"}],
-        {"categories": [{"supercategory": "animal", "id": 1, "name": "dog"}]},
-    ],
     "a graph of nodes and links": [
         {"directed": True, "multigraph": False, "graph": {}, "nodes": [{"id": 1}], "links": []},
         {"nodes": [], "edges": []},
@@ -219,11 +207,6 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
     "a Jupyter notebook": [{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}],
     "a JSON schema": [{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}],
     "a description of an HTTP service (OpenAPI)": [{"openapi": "3.1.0", "paths": {}}, {"swagger": "2.0"}],
-    "the AudioSet ontology": [[{"id": "/m/0dgw9r", "name": "Human sounds", "child_ids": ["/m/09l8g"]}]],
-    "a list of records with parents": [
-        [{"id": 1, "name": "dog", "parent_id": 2}],
-        [{"key": "dog", "parent": "animal"}],
-    ],
     "a list of records": [[{"species": "dog", "genus": "Canis"}], [{"id": 1, "title": "dog"}]],
     "a list of strings or numbers": [["dog", "cat"], [1, 2], [[1, 2], [3]], [None]],
     "a tree whose nodes have neither name nor id": [

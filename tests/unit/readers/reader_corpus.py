@@ -41,6 +41,9 @@ NOUNS = [
 SOUND: dict[str, bytes] = {
     "wordnet": wordnet(NOUNS),
     "edges": b"parent,child\nanimal,dog\nanimal,cat\ndog,rex\n",
+    "records": b"key,name,parent,synonyms\nanimal,Animal,,beast\ndog,Dog,animal,hound|cur\n"
+    b"cat,Cat,animal,\nrex,Rex,dog,\n",
+    "paths": b"animal > dog\nanimal > dog > rex\nanimal > cat\n",
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",

@@ -68,7 +68,7 @@ def test_decimals_are_kept_where_that_is_asked_for(tmp_path):
 
 
 def test_parents_given_by_name_are_named_before_the_roots(tmp_path):
-    result = made(tmp_path, records({child: NAMES[parent] for child, parent in TREE}))
+    result = made(tmp_path, records({child: NAMES[parent] for child, parent in TREE}), format="edges")
     assert codes(result) == ["parent-without-record", "roots"]
     cause, roots = result.report.defects
     assert cause.examples[0][2] == "food is the name of the label 1"
@@ -126,12 +126,12 @@ def test_a_label_with_a_record_may_be_called_like_a_missing_value(tmp_path):
     assert codes(made(tmp_path, "key,parent\nAfrica,\nNA,Africa\nWindhoek,NA\n")) == []
 
 
-def test_a_table_of_levels_is_told_to_become_a_record_for_each_label(tmp_path):
-    result = made(tmp_path, "level1,level2,level3\nfood,fruit,apple\nfood,fruit,pear\nfood,herb,mint\n")
+def test_a_table_of_paths_without_a_header_is_told_the_format_of_paths(tmp_path):
+    result = made(tmp_path, "food,fruit,apple\nfood,fruit,pear\nfood,herb,mint\n")
     (defect,) = result.report.errors
     said = defect.examples[0][2]
     assert "if each line is a path from the top (food, fruit, apple)" in said
-    assert "write one line per label: key, name, parent" in said
+    assert "choose the format paths with the separator ','" in said
     assert said.endswith("or key and parent"), "cut"
 
 

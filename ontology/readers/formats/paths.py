@@ -1,0 +1,244 @@
+"""Read label paths: one path a line, such as ``Animals > Dogs > Terriers``, or one level a column.
+
+The labels of a line are separated by `` > ``, ``/``, ``|``, ``;`` or tabs, and a separator after a backslash
+is part of a name. A line may begin or end with the id of its last label: ``166 - Clothing > Shoes``, or the
+id and a tab. Names of folders such as ``00012_Animalia_Chordata_..._Canis_lupus`` are paths as well. A table
+with one level a column has a header (``level1,level2`` or ``kingdom,phylum,...``), unless it is an array of
+numpy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options
+from labelgrove.ontology.readers.formats.pathlabels import PathLabels, path_of
+from labelgrove.ontology.readers.formats.recordcolumns import LEVELS, record_role
+from labelgrove.ontology.readers.formats.recordtable import TableLines, TableRows
+from labelgrove.ontology.readers.text.cells import MARKS, split_cells
+from labelgrove.ontology.readers.text.head import head
+
+__all__ = ["NUMPY", "has_level_header", "path_separator", "read_paths"]
+
+NUMPY = b"\x93NUMPY"
+"""First bytes of a file in which numpy keeps an array."""
+
+_SEPARATORS = (" > ", " / ", " | ", " ; ", ">", "|", ";", "\t", "/")
+_SAMPLE = 200
+_LEVEL = re.compile(r"(?:level|lvl|l|depth)[\s_-]*\d{1,3}", re.IGNORECASE)
+_LEADING = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t)(?=\S)")
+_TRAILING = re.compile(r"\t([\w:.-]*\d[\w:.-]*)$")
+_FOLDER = re.compile(r"(\d{3,})_([A-Z][a-z-]+(?:_[A-Za-z0-9.-]+){5,})")
+_LINNAEAN = 7
+
+_Entry = tuple[str, list[str], str, int]  # id, names from the top, name of the last label, line
+
+
+def read_paths(path: Path, into: Collector, options: Options) -> None:
+    """Read label paths into a collector; the paths are kept in memory if they have ids."""
+    is_array = head(path).start.startswith(NUMPY)
+    entries = _array(path, into) if is_array else _text(path, into, options)
+    taken: list[_Entry] = []
+    found = PathLabels(into)
+    for entry in entries:
+        if entry[0] or taken:
+            taken.append(entry)
+        else:
+            found.add(entry[1], entry[3], entry[2])
+    if taken:
+        _with_ids(taken, into)
+
+
+def _with_ids(entries: Sequence[_Entry], into: Collector) -> None:
+    """Add paths of which some have ids: the id is the key of its path, wherever the path stands."""
+    ids: dict[str, str] = {}
+    path_with: dict[str, str] = {}
+    for key, names, _, at in entries:
+        if not key:
+            continue
+        path = path_of(names)
+        before = ids.setdefault(path, key)
+        if before != key:
+            into.defect("conflicting-ids", at, f"{' > '.join(names)}: {key} here, {before} elsewhere")
+            ids[path] = min(before, key)
+        other = path_with.setdefault(key, path)
+        if other != path:
+            into.defect("duplicate-id", at, f"{key} for {path} and {other}")
+    found = PathLabels(into, ids)
+    for _, names, last, at in entries:
+        found.add(names, at, last)
+
+
+def _array(path: Path, into: Collector) -> Iterator[_Entry]:
+    """Yield the rows of an array of texts or integers; its line is the number of the row, from 1."""
+    try:
+        rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        into.defect("array", 0, f"{' '.join(str(error).split())}: save it as an array of texts (dtype str)")
+        return
+    if rows.ndim != 2 or rows.dtype.kind not in "UiuS":
+        into.defect("array", 0, f"shape {rows.shape} and dtype {rows.dtype}")
+        return
+    if not len(rows):
+        return
+    for at, row in enumerate(rows, 1):
+        cells = [
+            one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in row.tolist()
+        ]
+        yield "", _without_placeholders(cells), "", at
+
+
+def _without_placeholders(names: list[str]) -> list[str]:
+    return ["" if name.strip().casefold() in PLACEHOLDERS else name.strip() for name in names]
+
+
+def has_level_header(line: str) -> str | None:
+    """Return the delimiter of a header whose columns are levels; None for any other line.
+
+    >>> has_level_header("level1,level2"), has_level_header("kingdom;phylum;id"), has_level_header("a,b")
+    ('comma', 'semicolon', None)
+    """
+    for delimiter in MARKS:
+        cells = split_cells(line, delimiter) or []
+        if delimiter != "space" and len(_level_columns(cells)) > 1 and not _places(cells):
+            return delimiter
+    return None
+
+
+def _places(cells: Sequence[str]) -> bool:
+    return bool({"parent", "children"} & {record_role(cell)[0] for cell in cells})
+
+
+def _level_columns(cells: Sequence[str]) -> list[int]:
+    """Return the columns of levels, from the top."""
+    words = [cell.strip().casefold() for cell in cells]
+    named = [words.index(word) for word in LEVELS if word in words]
+    numbered = [i for i, word in enumerate(words) if _LEVEL.fullmatch(word)]
+    by_number = sorted(numbered, key=lambda i: int(re.sub(r"\D", "", words[i])))
+    return max(named, by_number, key=len)
+
+
+def _text(path: Path, into: Collector, options: Options) -> Iterator[_Entry]:
+    lines = TableLines(path, into)
+    sample = [line for line in lines.ahead(_SAMPLE)]
+    if not sample:
+        while lines.take() is not None:
+            pass
+        return
+    if options.separator is None and (delimiter := has_level_header(sample[0])):
+        yield from _columns(lines, into, delimiter)
+        return
+    if options.separator is None and _most(_FOLDER.fullmatch(line.strip("/ ")) for line in sample):
+        yield from _folders(lines, into)
+        return
+    separator = options.separator or path_separator(sample)
+    if separator is None:
+        into.defect(
+            "foreign-file",
+            lines.take()[0],  # type: ignore[index]
+            "most lines hold none of the separators > / | ; and tab: name it with the option separator",
+        )
+        return
+    yield from _lines(lines, into, separator, sample)
+
+
+def _most(found: Iterator[object]) -> bool:
+    told = [one is not None for one in found]
+    return sum(told) * 2 > len(told)
+
+
+def path_separator(lines: Sequence[str]) -> str | None:
+    """Return what separates the labels of most paths; None if nothing does.
+
+    >>> path_separator(["A", "A > B/C", "A > D"]), path_separator(["/A/B", "/A"]), path_separator(["A B"])
+    (' > ', '/', None)
+    """
+    votes = Counter(next((one for one in _SEPARATORS if one in _without_id(line)), None) for line in lines)
+    known = {one: number for one, number in votes.items() if one is not None}
+    best = max(known, key=lambda one: (known[one], -_SEPARATORS.index(one)), default=None)
+    return best if best is not None and (known[best] * 3 >= len(lines) or best == " > ") else None
+
+
+def _without_id(line: str) -> str:
+    return _TRAILING.sub("", _LEADING.sub("", line, count=1))
+
+
+def _lines(lines: TableLines, into: Collector, separator: str, sample: Sequence[str]) -> Iterator[_Entry]:
+    pattern = re.compile(rf"(?<!\\){re.escape(separator)}")
+    bare = separator.strip()
+    leads = separator != "\t" and all(_LEADING.match(line) for line in sample)
+    trails = separator != "\t" and not leads and all(_TRAILING.search(line.rstrip()) for line in sample)
+    while (taken := lines.take()) is not None:
+        at, line = taken
+        key, text = "", line.strip(" ")
+        if leads or trails:
+            found = _LEADING.match(text) if leads else _TRAILING.search(text)
+            if found is None:
+                into.defect("missing-id", at, line)
+            else:
+                key = found[1]
+                text = text[found.end() :] if leads else text[: found.start()]
+        if separator not in text and bare and len(bare) < len(separator) and bare in text:
+            into.defect("mixed-delimiters", at, line)
+            continue
+        names = [step.replace(f"\\{separator}", separator).strip() for step in pattern.split(text)]
+        if len(names) > 1 and not names[0] and bare == "/":  # /A/B
+            names = names[1:]
+        if not any(names):
+            into.defect("empty-key", at, line)
+            continue
+        yield key, names, "", at
+
+
+def _folders(lines: TableLines, into: Collector) -> Iterator[_Entry]:
+    """Yield the paths in names of folders, such as those of the iNaturalist challenge."""
+    while (taken := lines.take()) is not None:
+        at, line = taken
+        found = _FOLDER.fullmatch(line.strip("/ "))
+        if found is None:
+            into.defect("folder-name", at, line)
+            continue
+        names = found[2].split("_")
+        if len(names) < _LINNAEAN:
+            into.defect("missing-level", at, line)
+        yield found[1], names, f"{names[-2]} {names[-1]}", at
+
+
+def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_Entry]:
+    """Yield the paths in a table with one level a column, which may also have columns of keys and names."""
+    rows = TableRows(lines, into, delimiter)
+    header: list[str] = []
+    levels: list[int] = []
+    key = name = None
+    for at, cells in rows:
+        if not header:
+            header, levels = cells, _level_columns(cells)
+            roles = [None if i in levels else record_role(cell)[0] for i, cell in enumerate(cells)]
+            key = roles.index("key") if "key" in roles else None
+            name = roles.index("name") if "name" in roles else None
+            for i, word in enumerate(header):
+                if i not in {*levels, key, name}:
+                    into.defect("extra-column", at, f"{word or f'column {i + 1}'}: its cells are left out")
+            if len(set(word.casefold() for word in header)) != len(header):
+                into.defect("header", at, ", ".join(header))
+        elif len(cells) != len(header):
+            into.defect("columns", at, str(MARKS[delimiter]).join(cells))
+        elif cells == header:
+            into.defect("repeated-header", at, ", ".join(cells))
+        elif any(cells):
+            names = _without_placeholders([cells[i] for i in levels])
+            if not any(names):
+                into.defect("empty-key", at, str(MARKS[delimiter]).join(cells))
+                continue
+            yield (
+                "" if key is None else cells[key],
+                names,
+                "" if name is None else cells[name],
+                at,
+            )

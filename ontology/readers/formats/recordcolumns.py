@@ -1,0 +1,251 @@
+"""Determine what each column of a table of records is, from its header or from the option ``columns``.
+
+Each record describes one label. A column has a role, such as ``key``, ``name`` or ``parent``; some roles may
+have several columns, or columns by language (``name:de``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.formats.tableheader import word_role
+from labelgrove.ontology.readers.text.cells import MARKS, split_cells
+
+__all__ = [
+    "LEVELS",
+    "SYNONYM_ROLES",
+    "Columns",
+    "has_record_header",
+    "match_columns",
+    "names_records",
+    "record_role",
+]
+
+LEVELS = ("domain", "kingdom", "phylum", "class", "order", "superfamily", "family", "genus", "species")
+"""Words of columns that hold the labels above a record, from the top."""
+
+SYNONYM_ROLES: Mapping[str, str] = {
+    "synonyms": "exact",
+    "narrow_synonyms": "narrow",
+    "broad_synonyms": "broad",
+    "related_synonyms": "related",
+}
+"""The roles of columns of synonyms, and the kind of name that each holds."""
+
+_WORDS = {
+    "code": "key", "taxonid": "key", "labelid": "key", "classid": "key", "categoryid": "key",
+    "conceptid": "key", "nodeid": "key", "curie": "key", "iri": "key", "uri": "key",
+    "label": "name", "title": "name", "preflabel": "name", "preferredname": "name",
+    "preferredlabel": "name", "term": "name", "displayname": "name", "scientificname": "name",
+    "parents": "parent", "parentids": "parent", "parentkeys": "parent", "parentnameusageid": "parent",
+    "isa": "parent", "parentcode": "parent", "parentname": "parent", "parentiri": "parent",
+    "children": "children", "childids": "children", "childrenids": "children",
+    "supercategory": "group",
+    "description": "definition",
+    "synonym": "synonyms", "synonyms": "synonyms", "exactsynonym": "synonyms", "exactsynonyms": "synonyms",
+    "altlabel": "synonyms", "altlabels": "synonyms", "altname": "synonyms", "altnames": "synonyms",
+    "alias": "synonyms", "aliases": "synonyms", "vernacularname": "synonyms", "commonname": "synonyms",
+    "commonnames": "synonyms", "canonicalname": "synonyms", "alternativename": "synonyms",
+    "alternativenames": "synonyms",
+    "narrowsynonym": "narrow_synonyms", "narrowsynonyms": "narrow_synonyms",
+    "broadsynonym": "broad_synonyms", "broadsynonyms": "broad_synonyms",
+    "relatedsynonym": "related_synonyms", "relatedsynonyms": "related_synonyms",
+    "hiddenlabel": "related_synonyms", "hiddenlabels": "related_synonyms",
+    "notation": "notation", "notations": "notation",
+    "altid": "alternative_ids", "altids": "alternative_ids", "alternativeid": "alternative_ids",
+    "alternativeids": "alternative_ids", "alternateid": "alternative_ids",
+    "alternateids": "alternative_ids",
+    "deprecated": "deprecated", "isdeprecated": "deprecated", "obsolete": "deprecated",
+    "isobsolete": "deprecated", "retired": "deprecated",
+    "replacedby": "replaced_by", "isreplacedby": "replaced_by", "supersededby": "replaced_by",
+    "consider": "consider",
+    "reference": "references", "references": "references", "xref": "references", "xrefs": "references",
+    "crossreference": "references", "crossreferences": "references", "seealso": "references",
+    "url": "references", "citationuri": "references",
+    "example": "examples", "examples": "examples",
+    "level": "level", "taxonrank": "level", "taxonomicrank": "level",
+    "acceptednameusageid": "accepted", "acceptedid": "accepted", "accepted": "accepted",
+}  # fmt: skip
+"""The role of each word that a record has and an edge has not; `record_role` also knows those of an edge."""
+
+_ENDS = frozenset({"child", "neighbor", "first", "second"})
+"""Roles that only the columns of an edge list have."""
+
+_PLACING = frozenset({"parent", "children", "group"})
+
+_REPEATABLE = frozenset(
+    {
+        "parent",
+        "children",
+        *SYNONYM_ROLES,
+        "notation",
+        "alternative_ids",
+        "replaced_by",
+        "consider",
+        "references",
+        "examples",
+    }
+)
+"""Roles that several columns may have; of every other role there is one column, or one for each language."""
+
+_BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
+_LANGUAGE = re.compile(r"(.+?)\s*[:@]\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
+
+
+@dataclass
+class Columns:
+    """What the columns of a table of records are.
+
+    Attributes
+    ----------
+    header : tuple of str
+        The words of the header.
+    single : dict of role to int
+        The column of each role that has one.
+    several : list of (role, language, column)
+        The columns of roles that may have several; also the names in a language.
+    levels : list of (word, column)
+        Columns of the labels above a record, from the top.
+    """
+
+    header: tuple[str, ...]
+    single: dict[str, int] = field(default_factory=dict)
+    several: list[tuple[str, str, int]] = field(default_factory=list)
+    levels: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.header)
+
+    @property
+    def several_roles(self) -> dict[int, str]:
+        """The role of each column in `several`."""
+        return {at: role for role, _, at in self.several}
+
+    def of(self, role: str) -> list[int]:
+        """Return the columns of a role, those of languages left out."""
+        listed = [at for name, language, at in self.several if name == role and not language]
+        return [self.single[role], *listed] if role in self.single else listed
+
+
+def record_role(word: str) -> tuple[str | None, str]:
+    """Return the role of a column that a header calls `word`, and its language; None for an unknown word.
+
+    >>> record_role("Parent_ID"), record_role("name:de"), record_role("parent 2"), record_role("colour")
+    (('parent', ''), ('name', 'de'), ('parent', ''), (None, ''))
+    """
+    found = _LANGUAGE.fullmatch(word.strip())
+    if found and (role := _plain_role(found[1])) in _BY_LANGUAGE:
+        return role, found[2].lower()
+    return _plain_role(word), ""
+
+
+def _plain_role(word: str) -> str | None:
+    bare = re.sub(r"[\s_-]", "", word.casefold())
+    role = word_role(bare) or _WORDS.get(bare)
+    if role is None and (numbered := bare.rstrip("0123456789")) != bare:
+        role = word_role(numbered) or _WORDS.get(numbered)
+        return role if role in _REPEATABLE else None
+    return role
+
+
+def has_record_header(line: str) -> str | None:
+    """Return the delimiter of a header that names a label and its place; None for any other line.
+
+    The label is named by a key or a name, and its place by parents, children or a group.
+
+    >>> has_record_header("id;name;parents"), has_record_header("parent,child,name"), has_record_header("a,b")
+    ('semicolon', None, None)
+    """
+    for delimiter in MARKS:
+        if delimiter == "space":
+            continue
+        roles = {record_role(cell)[0] for cell in split_cells(line, delimiter) or []}
+        if names_records(roles):
+            return delimiter
+    return None
+
+
+def names_records(roles: set[str | None]) -> bool:
+    """Return whether columns with these roles say of each label where it is placed."""
+    return bool({"key", "name"} & roles and _PLACING & roles and not _ENDS & roles)
+
+
+def match_columns(
+    header: Sequence[str], at: int, into: Collector, columns: Mapping[str, str] | None
+) -> Columns | None:
+    """Return what the columns with these header words are; None if they do not name a label.
+
+    `columns` is the caller's choice, a header word by role. Its words win over the known words of their
+    roles. Defects of the header, which is line `at`, are reported.
+
+    Raises
+    ------
+    InputError
+        If a word of `columns` is not in the header.
+    """
+    found = Columns(tuple(header))
+    roles: list[tuple[str | None, str]] = [record_role(word) for word in header]
+    chosen = _chosen(found.header, columns or {}, into)
+    taken = {role for role, language in chosen.values() if not language}
+    for i, (role, language) in enumerate(roles):
+        if i in chosen:
+            roles[i] = chosen[i]
+        elif role in taken and not language:
+            roles[i] = None, ""
+    found.levels = _levels(header, roles)
+    ambiguous = False
+    for i, (role, language) in enumerate(roles):
+        if role is None or role in _ENDS or any(i == place for _, place in found.levels):
+            roles[i] = roles[i] if any(i == place for _, place in found.levels) else (None, "")
+        elif role in _REPEATABLE or language:
+            found.several.append((role, language, i))
+        elif role in found.single:
+            first = header[found.single[role]]
+            into.defect(
+                "header",
+                at,
+                f"the columns {first!r} and {header[i]!r} both name the {role}: "
+                f"choose one with the option columns ({role}={header[i]})",
+            )
+            ambiguous = True
+        else:
+            found.single[role] = i
+    if "key" not in found.single and "name" not in found.single:
+        if not ambiguous:
+            into.defect("header", at, f"{', '.join(header)}: no column is known as key or name")
+        return None
+    used = {*found.single.values(), *(i for _, _, i in found.several), *(i for _, i in found.levels)}
+    for i, word in enumerate(header):
+        if i not in used and not ambiguous:
+            called = word or f"column {i + 1}, without a name"
+            into.defect("extra-column", at, f"{called}: its cells are left out")
+    return found
+
+
+def _chosen(
+    header: tuple[str, ...], columns: Mapping[str, str], into: Collector
+) -> dict[int, tuple[str, str]]:
+    """Return (role, language) of each column that the caller named."""
+    chosen: dict[int, tuple[str, str]] = {}
+    for asked, word in columns.items():
+        if word not in header:
+            raise InputError(
+                f"columns: {into.file} has no column {word!r} (for {asked}); its columns: {', '.join(header)}"
+            )
+        role, _, language = asked.partition(":")
+        chosen[header.index(word)] = role, language
+    return chosen
+
+
+def _levels(header: Sequence[str], roles: list[tuple[str | None, str]]) -> list[tuple[str, int]]:
+    """Return the columns of levels, from the top; none if other columns place a label."""
+    words = [word.strip().casefold() for word in header]
+    found = [(name, words.index(name)) for name in LEVELS[:-1] if name in words]
+    placed = {role for role, _ in roles} & {"parent", "children"}
+    return [] if placed or len(found) < 2 else found
