@@ -55,7 +55,9 @@ EXPORT_FORMATS = {
     f.name: f
     for f in (
         ExportFormat("json", "one JSON document with everything", ".json", json_lines, None),
-        ExportFormat("records", "table of labels, separated by commas", ".csv", record_lines, RECORDS, "comma"),
+        ExportFormat(
+            "records", "table of labels, separated by commas", ".csv", record_lines, RECORDS, "comma"
+        ),
         ExportFormat("edges", "table of edges, separated by tabs", ".tsv", edge_lines, EDGES, "tab"),
         ExportFormat("skos", "SKOS in Turtle", ".ttl", skos_lines, SKOS),
         ExportFormat("obo", "OBO 1.4", ".obo", obo_lines, OBO),

@@ -108,13 +108,12 @@ def _annotation_columns(annotations: Annotations) -> Iterator[Column]:
     if annotations.deprecated.any():
         yield "deprecated", lambda subject: ["true"] if subject.described.deprecated else []
     tags = np.stack([annotations.name_kind.astype(np.int64), annotations.name_language.astype(np.int64)])
-    for kind, language in np.unique(tags, axis=1).T.tolist():
-        tag = annotations.languages[language]
-        if tag and _tag_fault(tag) is not None:
-            continue  # the names are written without their language
-        column = _NAME_COLUMNS[NAME_KINDS[kind]]
-        if tag or column != "name":
-            yield f"{column}:{tag}" if tag else column, _names_of(NAME_KINDS[kind], tag)
+    found = {(kind, annotations.languages[language]) for kind, language in np.unique(tags, axis=1).T.tolist()}
+    for number, tag in sorted({(kind, "" if _tag_fault(tag) else tag) for kind, tag in found}):
+        kind = NAME_KINDS[number]
+        if tag or kind != "preferred":
+            column = _NAME_COLUMNS[kind]
+            yield f"{column}:{tag}" if tag else column, _names_of(kind, tag)
     kinds = set(annotations.note_kind.tolist())
     for number, kind in enumerate(NOTE_KINDS):
         if number in kinds:

@@ -44,9 +44,31 @@ weights = st.floats(*LENGTHS)
 languages = st.sampled_from(["", "en", "de", "zh-hant", "EN", "x y"])
 
 
+lines = (
+    st.one_of(
+        st.text(characters.filter(lambda c: c not in "\n\r\ufeff"), min_size=1, max_size=6),
+        st.sampled_from(words),
+    )
+    .map(str.strip)
+    .filter(bool)
+)
+"""Texts that a part of a line can hold."""
+
+
 @st.composite
-def graphs(draw: Any, keys: Any = keys, texts: Any = texts, *, tree: bool = False) -> LabelGraph:
-    """A graph of any shape: directed or not, with several parents, parts and labels without an edge."""
+def graphs(
+    draw: Any,
+    keys: Any = keys,
+    texts: Any = texts,
+    *,
+    tree: bool = False,
+    hierarchy: bool = False,
+    numbers: bool = True,
+) -> LabelGraph:
+    """A graph of any shape: directed or not, with several parents, parts and labels without an edge.
+
+    A hierarchy has directed edges, and no rank below 0; without `numbers`, it has neither weights nor ranks.
+    """
     labels = draw(st.lists(keys, min_size=1, max_size=9, unique=True))
     index = st.integers(0, len(labels) - 1)
     if tree:
@@ -57,10 +79,12 @@ def graphs(draw: Any, keys: Any = keys, texts: Any = texts, *, tree: bool = Fals
     listed = sorted(pairs)
     return LabelGraph.from_edges(
         listed,
-        weights=[draw(st.just(1.0) | weights) for _ in listed] if draw(st.booleans()) else None,
-        ranks=[draw(st.integers(-1, 3)) for _ in listed] if draw(st.booleans()) else None,
+        weights=[draw(st.just(1.0) | weights) for _ in listed] if numbers and draw(st.booleans()) else None,
+        ranks=[draw(st.integers(-(not hierarchy), 3)) for _ in listed]
+        if numbers and draw(st.booleans())
+        else None,
         names=draw(st.dictionaries(st.sampled_from(labels), texts)),
-        directed=draw(st.booleans()),
+        directed=hierarchy or draw(st.booleans()),
         labels=labels,
     )
 
