@@ -22,7 +22,7 @@ from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.paths import read_paths
-from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
+from labelgrove.ontology.readers.formats.recordcolumns import names_records
 from labelgrove.ontology.readers.formats.records import read_records
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
 from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, data_file, read_wordnet
@@ -286,8 +286,7 @@ def _is_parquet_of_edges(source: Path, look: Look) -> bool:
     """Return whether a file is Parquet whose columns are not those of records."""
     if look.name != "Parquet":
         return False
-    names = parquet_names(source) or []
-    return not names_records({record_role(name)[0] for name in names})
+    return not names_records(parquet_names(source) or [])
 
 
 def _existing_file(path: Path, part: str | None = None) -> Path:

@@ -81,13 +81,9 @@ def holds_records(start: Head) -> bool:
         if "LabelName" in names or (coco and "@graph" not in names):
             return True
         return _holds_keyed_records(text)
-    roles = {record_role(name)[0] for name in names}
     if "children" in names and not _KEYED_CHILDREN.search(text):
         return False
-    lineage = sum(
-        name.casefold() in ("kingdom", "phylum", "class", "order", "family", "genus") for name in names
-    )
-    return names_records(roles) or (lineage > 1 and bool({"key", "name"} & roles))
+    return names_records(names)
 
 
 def _holds_keyed_records(text: str) -> bool:

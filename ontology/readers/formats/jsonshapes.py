@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from labelgrove.ontology.readers.formats.recordcolumns import LEVELS, names_records, record_role
+from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
 
 __all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape", "record_objects"]
 
@@ -90,9 +90,7 @@ def record_objects(document: Any) -> list[tuple[str, Any]] | None:
     objects = [one for one in document if isinstance(one, dict)] if isinstance(document, list) else []
     nested = any(isinstance(one, dict) for node in objects for one in _listed(node.get("children")))
     members = {name for one in objects for name in one}
-    roles = {record_role(name)[0] for name in members}
-    levels = len({name.casefold() for name in members}.intersection(LEVELS)) > 1
-    if nested or not (names_records(roles) or (levels and {"key", "name"} & roles)):
+    if nested or not names_records(sorted(members)):
         return None
     return [("", one) for one in document]
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options
 from labelgrove.ontology.readers.formats.pathlabels import PathLabels, path_of
-from labelgrove.ontology.readers.formats.recordcolumns import LEVELS, record_role
+from labelgrove.ontology.readers.formats.recordcolumns import level_columns, record_role
 from labelgrove.ontology.readers.formats.recordtable import TableLines, TableRows
 from labelgrove.ontology.readers.text.cells import MARKS, split_cells
 from labelgrove.ontology.readers.text.head import head
@@ -31,7 +31,7 @@ NUMPY = b"\x93NUMPY"
 
 _SEPARATORS = (" > ", " / ", " | ", " ; ", ">", "|", ";", "\t", "/")
 _SAMPLE = 200
-_LEVEL = re.compile(r"(?:level|lvl|l|depth)[\s_-]*\d{1,3}", re.IGNORECASE)
+_OF_RECORDS = frozenset({"parent", "children", "name"})
 _LEADING = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t)(?=\S)")
 _TRAILING = re.compile(r"\t([\w:.-]*\d[\w:.-]*)$")
 _FOLDER = re.compile(r"(\d{3,})_([A-Z][a-z-]+(?:_[A-Za-z0-9.-]+){5,})")
@@ -106,22 +106,10 @@ def has_level_header(line: str) -> str | None:
     """
     for delimiter in MARKS:
         cells = split_cells(line, delimiter) or []
-        if delimiter != "space" and len(_level_columns(cells)) > 1 and not _places(cells):
+        roles = {record_role(cell)[0] for cell in cells}
+        if delimiter != "space" and len(level_columns(cells)) > 1 and not _OF_RECORDS & roles:
             return delimiter
     return None
-
-
-def _places(cells: Sequence[str]) -> bool:
-    return bool({"parent", "children"} & {record_role(cell)[0] for cell in cells})
-
-
-def _level_columns(cells: Sequence[str]) -> list[int]:
-    """Return the columns of levels, from the top."""
-    words = [cell.strip().casefold() for cell in cells]
-    named = [words.index(word) for word in LEVELS if word in words]
-    numbered = [i for i, word in enumerate(words) if _LEVEL.fullmatch(word)]
-    by_number = sorted(numbered, key=lambda i: int(re.sub(r"\D", "", words[i])))
-    return max(named, by_number, key=len)
 
 
 def _text(path: Path, into: Collector, options: Options) -> Iterator[_Entry]:
@@ -176,7 +164,7 @@ def _lines(lines: TableLines, into: Collector, separator: str, sample: Sequence[
     trails = separator != "\t" and not leads and all(_TRAILING.search(line.rstrip()) for line in sample)
     while (taken := lines.take()) is not None:
         at, line = taken
-        key, text = "", line.strip(" ")
+        key, text = "", line
         if leads or trails:
             found = _LEADING.match(text) if leads else _TRAILING.search(text)
             if found is None:
@@ -211,19 +199,18 @@ def _folders(lines: TableLines, into: Collector) -> Iterator[_Entry]:
 
 
 def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_Entry]:
-    """Yield the paths in a table with one level a column, which may also have columns of keys and names."""
+    """Yield the paths in a table with one level a column, which may also have a column of keys."""
     rows = TableRows(lines, into, delimiter)
     header: list[str] = []
     levels: list[int] = []
-    key = name = None
+    key: int | None = None
     for at, cells in rows:
         if not header:
-            header, levels = cells, _level_columns(cells)
+            header, levels = cells, level_columns(cells)
             roles = [None if i in levels else record_role(cell)[0] for i, cell in enumerate(cells)]
             key = roles.index("key") if "key" in roles else None
-            name = roles.index("name") if "name" in roles else None
             for i, word in enumerate(header):
-                if i not in {*levels, key, name}:
+                if i not in {*levels, key}:
                     into.defect("extra-column", at, f"{word or f'column {i + 1}'}: its cells are left out")
             if len(set(word.casefold() for word in header)) != len(header):
                 into.defect("header", at, ", ".join(header))
@@ -236,9 +223,4 @@ def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_En
             if not any(names):
                 into.defect("empty-key", at, str(MARKS[delimiter]).join(cells))
                 continue
-            yield (
-                "" if key is None else cells[key],
-                names,
-                "" if name is None else cells[name],
-                at,
-            )
+            yield "" if key is None else cells[key], names, "", at

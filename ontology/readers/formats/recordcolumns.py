@@ -20,6 +20,7 @@ __all__ = [
     "SYNONYM_ROLES",
     "Columns",
     "has_record_header",
+    "level_columns",
     "match_columns",
     "names_records",
     "record_role",
@@ -93,6 +94,7 @@ _REPEATABLE = frozenset(
 """Roles that several columns may have; of every other role there is one column, or one for each language."""
 
 _BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
+_NUMBERED = re.compile(r"(?:level|lvl|l|depth)[\s_-]*\d{1,3}")
 _LANGUAGE = re.compile(r"(.+?)\s*[:@]\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
 
 
@@ -157,7 +159,7 @@ def _plain_role(word: str) -> str | None:
 def has_record_header(line: str) -> str | None:
     """Return the delimiter of a header that names a label and its place; None for any other line.
 
-    The label is named by a key or a name, and its place by parents, children or a group.
+    The label is named by a key or a name, and its place by parents, children, a group, or levels above it.
 
     >>> has_record_header("id;name;parents"), has_record_header("parent,child,name"), has_record_header("a,b")
     ('semicolon', None, None)
@@ -165,15 +167,23 @@ def has_record_header(line: str) -> str | None:
     for delimiter in MARKS:
         if delimiter == "space":
             continue
-        roles = {record_role(cell)[0] for cell in split_cells(line, delimiter) or []}
-        if names_records(roles):
+        if names_records(split_cells(line, delimiter) or []):
             return delimiter
     return None
 
 
-def names_records(roles: set[str | None]) -> bool:
-    """Return whether columns with these roles say of each label where it is placed."""
-    return bool({"key", "name"} & roles and _PLACING & roles and not _ENDS & roles)
+def names_records(words: Sequence[str]) -> bool:
+    """Return whether columns or members with these names say of each label where it is placed.
+
+    >>> names_records(["id", "supercategory"]), names_records(["name", "phylum", "class"])
+    (True, True)
+    >>> names_records(["id", "phylum", "class"]), names_records(["parent", "child", "name"])
+    (False, False)
+    """
+    roles = {record_role(word)[0] for word in words}
+    if _ENDS & roles or not {"key", "name"} & roles:
+        return False
+    return bool(_PLACING & roles) or ("name" in roles and len(level_columns(words)) > 1)
 
 
 def match_columns(
@@ -245,7 +255,24 @@ def _chosen(
 
 def _levels(header: Sequence[str], roles: list[tuple[str | None, str]]) -> list[tuple[str, int]]:
     """Return the columns of levels, from the top; none if other columns place a label."""
+    if {role for role, _ in roles} & {"parent", "children"}:
+        return []
+    found = level_columns(header)
+    return [(header[i], i) for i in found] if len(found) > 1 else []
+
+
+def level_columns(header: Sequence[str]) -> list[int]:
+    """Return the columns that hold one level of a path each, from the top.
+
+    The column ``species`` is a level only if no other column names the label.
+
+    >>> level_columns(["id", "phylum", "kingdom"]), level_columns(["level 2", "level 1"])
+    ([2, 1], [1, 0])
+    """
     words = [word.strip().casefold() for word in header]
-    found = [(name, words.index(name)) for name in LEVELS[:-1] if name in words]
-    placed = {role for role, _ in roles} & {"parent", "children"}
-    return [] if placed or len(found) < 2 else found
+    is_named = any(record_role(word)[0] == "name" for word in header)
+    known = LEVELS[:-1] if is_named else LEVELS
+    named = [words.index(word) for word in known if word in words]
+    numbered = [i for i, word in enumerate(words) if _NUMBERED.fullmatch(word)]
+    by_number = sorted(numbered, key=lambda i: int(re.sub(r"\D", "", words[i])))
+    return max(named, by_number, key=len)

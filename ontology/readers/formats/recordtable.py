@@ -96,6 +96,16 @@ class TableLines:
                 return None
             self._left = iter(list(enumerate(block[1], block[0])))
 
+    def take_block(self) -> tuple[int, list[str]] | None:
+        """Return the next lines, whatever is in them, and the number of the first; None at the end."""
+        if self._again:
+            number, line = self._again.popleft()
+            return number, [line]
+        left = list(self._left)
+        if left:
+            return left[0][0], [line for _, line in left]
+        return next(self._blocks, None)
+
     def take(self) -> tuple[int, str] | None:
         """Return the next line that is neither blank nor a comment; None at the end."""
         while (found := self.take_any()) is not None:
@@ -123,11 +133,22 @@ class TableRows:
         self._delimiter = delimiter
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        while (found := self._lines.take()) is not None:
-            at, line = found
-            cells = self.split(line, at)
-            if cells is not None:
-                yield at, cells
+        while (block := self._lines.take_block()) is not None:
+            number, lines = block
+            rows = _plain_rows(lines, MARKS[self._delimiter])
+            if rows is not None:
+                yield from enumerate(rows, number)
+                continue
+            end = number + len(lines)
+            self._lines.put_back(list(enumerate(lines, number)))
+            while number < end and (found := self._lines.take()) is not None:
+                number, line = found
+                if number >= end:
+                    self._lines.put_back([found])
+                    break
+                cells = self.split(line, number)
+                if cells is not None:
+                    yield number, cells
 
     def split(self, line: str, at: int) -> list[str] | None:
         """Return the cells of the record that begins with a line; None if a quote is not closed.
@@ -169,3 +190,28 @@ class TableRows:
         except (csv.Error, StopIteration):
             self._lines.put_back(taken)
             return None
+
+
+def _plain_rows(lines: list[str], mark: str | None) -> list[list[str]] | None:
+    """Return the cells of lines if a fast check finds that all are simple; None if they need a closer look.
+
+    Simple are records of one line without blanks around cells.
+    """
+    text = "\n".join(lines)
+    if mark is None or not all(lines) or text.startswith("#") or "\n#" in text:
+        return None
+    quoted = [line for line in lines if '"' in line] if '"' in text else []
+    try:
+        read = csv.reader(quoted, delimiter=mark, strict=True, skipinitialspace=True)
+        parsed = list(read)
+    except csv.Error:
+        return None
+    if len(parsed) != len(quoted):
+        return None
+    if quoted:
+        of_quoted = iter(parsed)
+        rows = [next(of_quoted) if '"' in line else line.split(mark) for line in lines]
+    else:
+        rows = [line.split(mark) for line in lines]
+    cells = list(itertools.chain.from_iterable(rows))
+    return rows if cells == list(map(str.strip, cells)) and not any(map(str.isspace, lines)) else None

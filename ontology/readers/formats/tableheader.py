@@ -204,8 +204,8 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
         shown = ", ".join(cell.strip() for cell in alike[0][:_SHOWN]) + (", ..." if common > _SHOWN else "")
         return (
             f"a table of {common} columns ({shown}) without a header: if each line is a path from the top "
-            f"(food, fruit, apple), choose the format paths with the separator {MARKS[delimiter]!r}; otherwise "
-            "add a header with parent and child, or key and parent"
+            f"(food, fruit, apple), choose the format paths with the separator {MARKS[delimiter]!r}; "
+            "otherwise add a header with parent and child, or key and parent"
         )
     return layout
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
+from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
 
@@ -61,29 +62,6 @@ EMPTY = {
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
 LABELS = b"Data\n2, 4 1:1 2:3\n3 7:1\n"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One malformed source: what is expected of reading it."""
-
-    format: str
-    code: str
-    line: int
-    content: bytes
-    options: dict[str, Any] = field(default_factory=dict)
-    labels: bytes | None = None
-    name: str = "source.txt"
-    note: str = ""
-
-    @property
-    def id(self) -> str:
-        return "-".join(filter(None, (self.format, self.code, self.note)))
-
-    @property
-    def in_labels(self) -> bool:
-        """Whether the defect stands in the labels file."""
-        return self.labels is not None
 
 
 def _with_line(source: bytes, number: int, change: Any) -> bytes:
@@ -536,6 +514,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *TABLE_CASES,
 ]
 
 

@@ -1,0 +1,29 @@
+"""One case of the malformed corpus."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """One malformed source: what is expected of reading it."""
+
+    format: str
+    code: str
+    line: int
+    content: bytes
+    options: dict[str, Any] = field(default_factory=dict)
+    labels: bytes | None = None
+    name: str = "source.txt"
+    note: str = ""
+
+    @property
+    def id(self) -> str:
+        return "-".join(filter(None, (self.format, self.code, self.note)))
+
+    @property
+    def in_labels(self) -> bool:
+        """Whether the defect stands in the labels file."""
+        return self.labels is not None
