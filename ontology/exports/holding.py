@@ -72,9 +72,9 @@ class Holds:
 
     Attributes
     ----------
-    key_fault, name_fault, definition_fault, text_fault : callable
-        Why the format cannot hold a key, the name that the graph has, a definition, or any other text. If
-        None, `text_fault` decides.
+    key_fault, name_fault, definition_fault, note_fault, text_fault : callable
+        Why the format cannot hold a key, the name that the graph has, a definition, a note, or any other text.
+        If None, `text_fault` decides.
     language_fault : callable
         Why the format cannot hold a language tag that is not empty.
     weights, ranks : bool
@@ -90,7 +90,7 @@ class Holds:
     definitions, deprecated : bool
         Whether it holds definitions, and which labels are deprecated.
     retires : bool
-        Whether it holds retired keys. They are written as deprecated labels without an edge, so a label that
+        Whether it holds retired keys. They are written as deprecated labels without a parent, so a label that
         really is one cannot be marked as deprecated.
     notes : frozenset of str
         The kinds of notes that it holds.
@@ -99,6 +99,7 @@ class Holds:
     key_fault: Fault = line_fault
     name_fault: Fault | None = None
     definition_fault: Fault | None = None
+    note_fault: Fault | None = None
     text_fault: Fault = line_fault
     language_fault: Fault = no_fault
     weights: bool = False
@@ -189,8 +190,8 @@ class Holds:
             return subject.described.deprecated
         if not self.deprecated:
             losses.add("marks of deprecated labels", subject.key)
-        elif self.retires and not subject.placed:
-            losses.add("marks of deprecated labels that have no edge", subject.key)
+        elif self.retires and not subject.edges:
+            losses.add("marks of deprecated labels that have no parent", subject.key)
         else:
             return True
         return False
@@ -230,7 +231,7 @@ class Holds:
     def _keeps(self, kind: str, text: str, key: str, losses: Losses) -> bool:
         if kind not in self.notes:
             losses.add(f"notes ({kind})", key)
-        elif (fault := self.text_fault(text)) is not None:
+        elif (fault := (self.note_fault or self.text_fault)(text)) is not None:
             losses.add(f"notes ({kind}), one of which {fault}", key)
         else:
             return True

@@ -24,21 +24,39 @@ _NOTES = {
 }
 
 _SHORT = {"\n": "\\n", "\t": "\\t", " ": "\\W"}
-_IN_KEY = re.compile(r"[\\\n\t !\"{}()\[\],]")
-_IN_TEXT = re.compile(r"[\\\n\t!{}]|^ | $")
+_IN_KEY = re.compile(r"[\\\s!\"{}()\[\],]")
+_IN_TEXT = re.compile(r"[\\\n\t!{}]|^\s|\s$")
 _IN_QUOTES = re.compile(r'[\\\n\t"]')
 
 
+_LONGEST = LONGEST_LINE // 16
+"""Length in characters of the longest text that is written: escaped and in UTF-8 it still fits in a line."""
+
+
 def _text_fault(text: str) -> str | None:
+    """Return why a text in quotes cannot hold a text."""
     if not text:
         return "is empty"
-    if len(text) > LONGEST_LINE // 16:
-        return f"is longer than {LONGEST_LINE // 16:,} characters"
+    if len(text) > _LONGEST:
+        return f"is longer than {_LONGEST:,} characters"
     return "contains a carriage return, NUL or byte order mark" if set(text) & set("\r\0\ufeff") else None
 
 
+def _value_fault(text: str) -> str | None:
+    """Return why a value without quotes cannot hold a text: of blanks, only some have an escape."""
+    if text[-1:].isspace() and text[-1] not in _SHORT:
+        return "ends in a special blank"
+    return _text_fault(text)
+
+
+def _note_fault(text: str) -> str | None:
+    return "contains a quote" if '"' in text else _value_fault(text)
+
+
 OBO = Holds(
-    key_fault=_text_fault,
+    key_fault=_value_fault,
+    name_fault=_value_fault,
+    note_fault=_note_fault,
     text_fault=_text_fault,
     names=True,
     name_kinds=frozenset(_SCOPES),

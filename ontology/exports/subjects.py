@@ -36,8 +36,6 @@ class Subject:
         In the order of the graph: by rank, then by parent.
     described : Description
         The annotations.
-    placed : bool
-        Whether it is a label with an edge, up or down.
     retired : bool
         Whether the key is retired, so that it is not a label.
     """
@@ -46,7 +44,6 @@ class Subject:
     name: str
     edges: tuple[Edge, ...]
     described: Description
-    placed: bool = True
     retired: bool = False
 
 
@@ -88,13 +85,9 @@ class Content:
         columns = (graph.edge_parent, graph.edge_weight, graph.edge_rank)
         parents, weights, ranks = (column.tolist() for column in columns)
         edges = map(Edge, map(keys.__getitem__, parents), weights, ranks)
-        up, down = (
-            np.bincount(ends, minlength=graph.n_labels) for ends in (graph.edge_child, graph.edge_parent)
-        )
-        labels = zip(
-            islice(described, graph.n_labels), graph.names, up.tolist(), (up + down).tolist(), strict=True
-        )
-        for (key, found), name, n_edges, n_ends in labels:
-            yield Subject(key, name, tuple(islice(edges, n_edges)), found, placed=n_ends > 0)
+        n_edges = np.bincount(graph.edge_child, minlength=graph.n_labels).tolist()
+        labels = zip(islice(described, graph.n_labels), graph.names, n_edges, strict=True)
+        for (key, found), name, number in labels:
+            yield Subject(key, name, tuple(islice(edges, number)), found)
         for key, found in described:
-            yield Subject(key, "", (), found, placed=False, retired=True)
+            yield Subject(key, "", (), found, retired=True)
