@@ -5,7 +5,7 @@ Each module imports only modules after it in this list::
     exporting                                              the formats, and the function that writes in them
     branch                                                 the part of a graph below one label
     edgetable  graphmlfile  indented  jsondocument         one format each
-    oboterms  turtle
+    labeltable  oboterms  turtle
     holding                                                what a format can hold, and what is left out
     subjects                                               what there is to write
 

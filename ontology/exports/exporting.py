@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.errors import InputError
@@ -15,8 +15,8 @@ from labelgrove.ontology.exports.indented import OUTLINE, outline_lines
 from labelgrove.ontology.exports.jsondocument import json_lines
 from labelgrove.ontology.exports.labeltable import RECORDS, record_lines
 from labelgrove.ontology.exports.oboterms import OBO, obo_lines
-from labelgrove.ontology.exports.subjects import Content
-from labelgrove.ontology.exports.turtle import SKOS, skos_lines
+from labelgrove.ontology.exports.subjects import Content, Subject
+from labelgrove.ontology.exports.turtle import SKOS, skos_lines, with_one_name
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["EXPORT_FORMATS", "Export", "ExportFormat", "export_graph"]
@@ -39,6 +39,8 @@ class ExportFormat:
         if the format cannot hold the structure of the graph.
     holds : Holds or None
         What it can hold; None if it holds everything.
+    refining : callable or None
+        Takes the content; returns what further reduces a subject that `holds` has reduced.
     delimiter : str or None
         For a table, what separates its cells, as in `ontology.readers.text.cells`.
     """
@@ -48,6 +50,7 @@ class ExportFormat:
     ending: str
     lines: Callable[[Content], Iterator[str]]
     holds: Holds | None
+    refining: Callable[[Content], Callable[[Subject, Losses], Subject]] | None = None
     delimiter: str | None = None
 
 
@@ -56,10 +59,17 @@ EXPORT_FORMATS = {
     for f in (
         ExportFormat("json", "one JSON document with everything", ".json", json_lines, None),
         ExportFormat(
-            "records", "table of labels, separated by commas", ".csv", record_lines, RECORDS, "comma"
+            "records",
+            "table of labels, separated by commas",
+            ".csv",
+            record_lines,
+            RECORDS,
+            delimiter="comma",
         ),
-        ExportFormat("edges", "table of edges, separated by tabs", ".tsv", edge_lines, EDGES, "tab"),
-        ExportFormat("skos", "SKOS in Turtle", ".ttl", skos_lines, SKOS),
+        ExportFormat(
+            "edges", "table of edges, separated by tabs", ".tsv", edge_lines, EDGES, delimiter="tab"
+        ),
+        ExportFormat("skos", "SKOS in Turtle", ".ttl", skos_lines, SKOS, with_one_name),
         ExportFormat("obo", "OBO 1.4", ".obo", obo_lines, OBO),
         ExportFormat("graphml", "GraphML", ".graphml", graphml_lines, GRAPHML),
         ExportFormat("outline", "outline of a tree, indented by blanks", "", outline_lines, OUTLINE),
@@ -147,15 +157,30 @@ def export_graph(
     content = Content(name, graph, annotations)
     if chosen.holds is None:
         return Export(chosen, cut, content)
+    fit = _fitting(chosen, chosen.holds, content)
     losses = Losses()
     for subject in content:
-        chosen.holds.fit(subject, losses)
+        fit(subject, losses)
     if losses.listed() and not leave_out:
         raise InputError(
             f"{format}: the format cannot hold {'; '.join(losses.listed())}; export as json, or leave these "
             "out with leave_out=True (grove: --leave-out)"
         )
-    unheard, holds = Losses(), chosen.holds
-    held = Content(name, graph, annotations, lambda subject: holds.fit(subject, unheard))
+    held = replace(content, fit=lambda subject: fit(subject, Losses()))
     chosen.lines(held)  # refuses a structure that does not fit, before the first line
     return Export(chosen, cut + losses.listed(), held)
+
+
+def _fitting(
+    chosen: ExportFormat, holds: Holds, content: Content
+) -> Callable[[Subject, Losses], Subject | None]:
+    """Return what reduces a subject to what the format holds of it."""
+    if chosen.refining is None:
+        return holds.fit
+    refine = chosen.refining(replace(content, fit=lambda subject: holds.fit(subject, Losses())))
+
+    def fit(subject: Subject, losses: Losses) -> Subject | None:
+        held = holds.fit(subject, losses)
+        return None if held is None else refine(held, losses)
+
+    return fit

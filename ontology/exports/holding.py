@@ -73,8 +73,8 @@ class Holds:
     Attributes
     ----------
     key_fault, name_fault, definition_fault, note_fault, text_fault : callable
-        Why the format cannot hold a key, the name that the graph has, a definition, a note, or any other text.
-        If None, `text_fault` decides.
+        Why the format cannot hold a key, the name that the graph has, a definition, a note, or any other
+        text. If None, `text_fault` decides.
     language_fault : callable
         Why the format cannot hold a language tag that is not empty.
     weights, ranks : bool
@@ -117,7 +117,8 @@ class Holds:
     def fit(self, subject: Subject, losses: Losses) -> Subject | None:
         """Return what the format holds of a subject; None if it cannot hold this retired key.
 
-        A retired key gets a name: its preferred name without a language.
+        A retired key gets a name: its preferred name without a language. A label whose name is its key has
+        the name "" if the format holds the text as a key alone.
 
         Raises
         ------
@@ -141,11 +142,14 @@ class Holds:
 
     def _name(self, subject: Subject, losses: Losses) -> str:
         name, key = subject.name, subject.key
-        if name == key or (subject.retired and not name):
-            return name
+        if subject.retired and not name:
+            return ""
+        fault = (self.name_fault or self.text_fault)(name)
+        if name == key and not subject.retired:
+            return name if fault is None else ""  # without a name, a reader takes the key for it
         if not self.names:
             losses.add("names that differ from keys", key)
-        elif (fault := (self.name_fault or self.text_fault)(name)) is not None:
+        elif fault is not None:
             losses.add(f"names, one of which {fault}", key)
         else:
             return name

@@ -146,8 +146,8 @@ def _lines(
                 cell = f"[ {cell[1:]}"  # otherwise a reader would take the cell for that key
             if len(cell) > LONGEST_CELL:
                 raise InputError(
-                    f"{word} of {subject.key!r:.80}: the cell would have {len(cell):,} characters, and a table "
-                    f"holds {LONGEST_CELL:,}; export as json"
+                    f"{word} of {subject.key!r:.80}: the cell would have {len(cell):,} characters, and a "
+                    f"table holds {LONGEST_CELL:,}; export as json"
                 )
             cells.append(cell)
         yield ",".join(map(_cell, cells)) + "\n"

@@ -18,16 +18,20 @@ alternative_id                     ``oboInOwl:hasAlternativeId``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
-from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS
+from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS, Name
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.exports.holding import Holds
+from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.subjects import Content, Subject
 from labelgrove.ontology.readers.text.labeliris import LABEL_NAMESPACE, iri_of_key
+from labelgrove.ontology.readers.text.languages import language_distance, usual_language
+from labelgrove.ontology.readers.text.lines import LONGEST_LINE
 
-__all__ = ["SCHEME_NAMESPACE", "SKOS", "skos_lines"]
+__all__ = ["SCHEME_NAMESPACE", "SKOS", "skos_lines", "with_one_name"]
 
 SCHEME_NAMESPACE = "urn:labelgrove:ontology:"
 """Namespace of the concept scheme, which has the name of the ontology."""
@@ -53,8 +57,12 @@ _NOTES = {
     "reference": "oboInOwl:hasDbXref",
     "example": "skos:example",
 }
-_OF_KEYS = ("replaced_by", "consider")
-"""Kinds of notes that are keys."""
+_OF_KEYS = ("alternative_id", "replaced_by", "consider")
+"""Kinds of notes that are keys, and are written as IRIs."""
+
+_LONGEST_IRI = 4000
+_LONGEST_TEXT = LONGEST_LINE // 16
+"""Length in characters of the longest text that is written: escaped and in UTF-8 it still fits in a line."""
 
 _TAG = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,8})*")
 _ESCAPED = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffd-\uffff]')
@@ -66,11 +74,23 @@ def _tag_fault(tag: str) -> str | None:
 
 
 def _text_fault(text: str) -> str | None:
-    return None if text else "is empty"
+    """Return why a literal cannot hold a text: readers of SKOS remove the blanks around it."""
+    if not text:
+        return "is empty"
+    if text != text.strip():
+        return "has blanks around it"
+    return f"is longer than {_LONGEST_TEXT:,} characters" if len(text) > _LONGEST_TEXT else None
+
+
+def _key_fault(key: str) -> str | None:
+    if len(iri_of_key(key)) > _LONGEST_IRI:
+        return f"would be an IRI of more than {_LONGEST_IRI:,} characters"
+    return None
 
 
 SKOS = Holds(
-    key_fault=lambda _: None,
+    key_fault=_key_fault,
+    note_fault=lambda text: _text_fault(text) or _key_fault(text),
     text_fault=_text_fault,
     language_fault=_tag_fault,
     names=True,
@@ -82,6 +102,50 @@ SKOS = Holds(
     notes=frozenset(NOTE_KINDS),
 )
 """What SKOS can hold."""
+
+
+def with_one_name(content: Content) -> Callable[[Subject, Losses], Subject]:
+    """Return what leaves out preferred names that a reader would take for the name of the label.
+
+    Of the preferred names of a concept, a reader takes one in the language nearest to the usual language of
+    the file. A name without a preferred name of the same text is written without a language.
+    """
+    n_named: Counter[str] = Counter()
+    for subject in content:
+        languages = {name.language for name in _preferred(subject)}
+        n_named.update(languages | ({""} if _is_untagged(subject) else set()))
+    usual = usual_language(n_named)
+
+    def reduced(subject: Subject, losses: Losses) -> Subject:
+        by_language: dict[str, list[Name]] = {}
+        for name in _preferred(subject):
+            by_language.setdefault(name.language, []).append(name)
+        kept: dict[str, Name] = {}
+        for language, names in by_language.items():
+            kept[language] = next((name for name in names if name.text == subject.name), names[0])
+            for _ in names[1:]:
+                losses.add("further preferred names of one language", subject.key)
+        languages = sorted(kept, key=lambda tag: language_distance(tag, usual))
+        for language in languages:
+            untagged_first = language_distance("", usual) < language_distance(language, usual)
+            if kept[language].text == subject.name or (subject.name and untagged_first):
+                break
+            losses.add("preferred names that would be read as the name", subject.key)
+            del kept[language]
+        others = [name for name in subject.described.names if name.kind != "preferred"]
+        described = replace(subject.described, names=(*kept.values(), *others))
+        return replace(subject, described=described)
+
+    return reduced
+
+
+def _preferred(subject: Subject) -> list[Name]:
+    return [name for name in subject.described.names if name.kind == "preferred" and name.language]
+
+
+def _is_untagged(subject: Subject) -> bool:
+    """Return whether the name of a subject is written without a language."""
+    return bool(subject.name) and all(name.text != subject.name for name in _preferred(subject))
 
 
 def skos_lines(content: Content, namespace: str = LABEL_NAMESPACE) -> Iterator[str]:
@@ -115,8 +179,7 @@ def _statements(subject: Subject, scheme: str, namespace: str) -> Iterator[tuple
             yield "skos:topConceptOf", scheme
     for edge in subject.edges:
         yield "skos:broader", f"<{iri_of_key(edge.parent, namespace)}>"
-    named = any(name.kind == "preferred" and name.text == subject.name for name in found.names)
-    if subject.name and not named:
+    if _is_untagged(subject):
         yield "skos:prefLabel", literal(subject.name)
     for name in found.names:
         yield _NAMES[name.kind], literal(name.text, name.language)

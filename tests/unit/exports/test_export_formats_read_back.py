@@ -27,6 +27,7 @@ from tests.unit.exports.described_graphs import (
 READ_AS: dict[str, dict[str, Any]] = {
     "records": {"format": "records"},
     "obo": {"format": "obo"},
+    "skos": {"format": "rdf"},
 }
 """How each format is read back."""
 
@@ -40,7 +41,7 @@ unquoted = lasting.filter(lambda text: not text[-1].isspace() or text[-1] in " \
 
 HELD: dict[str, dict[str, Any]] = {
     "records": {"keys": lines, "texts": filled, "definitions": lines | st.just("two\n\nlines")},
-    "skos": {"keys": keys, "texts": filled},
+    "skos": {"keys": keys, "texts": filled.map(str.strip).filter(bool)},
     "obo": {
         "keys": unquoted,
         "names": unquoted,
@@ -86,7 +87,12 @@ def holdable(draw: Any, format: str) -> tuple[LabelGraph, Annotations]:
 @given(data=st.data())
 def test_what_a_format_holds_reads_back_as_it_was(format, data):
     graph, annotations = data.draw(holdable(format))
-    text = str(export_graph(graph, annotations, name="any", format=format))
+    try:
+        text = str(export_graph(graph, annotations, name="any", format=format))
+    except InputError as error:
+        if format != "skos" or "preferred names" not in str(error):  # of which one must be the name
+            raise
+        return
     assert_same(read_back(text, policies=KEPT, **READ_AS[format]), graph, annotations)
 
 

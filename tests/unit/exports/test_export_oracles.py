@@ -111,7 +111,7 @@ def test_rdflib_finds_every_statement_in_skos():
 @pytest.mark.data
 def test_fastobo_finds_every_term_in_obo():
     fastobo = importlib.import_module("fastobo")
-    # fastobo takes a backslash before a quote for an escape, even if it is escaped itself, and does not know \W
+    # fastobo takes a backslash before a quote for an escape, even an escaped one, and does not know \W
     held = some.filter(lambda text: '\\"' not in text and text[-1] != "\\" and text == text.strip())
 
     @given(graph=graphs(held, held, hierarchy=True, numbers=False), text=held, other=held)
