@@ -247,17 +247,6 @@ class Annotations:
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing but lines is stored."""
-        return not (
-            len(self.name_texts)
-            or len(self.note_texts)
-            or len(self.retired)
-            or len(self.definitions.blob)
-            or self.deprecated.any()
-        )
-
     def describe(self, subject: int) -> Description:
         """Return the annotations of a label, given its index; retired key ``i`` is ``n_labels + i``."""
         notes: dict[str, list[str]] = {}

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["close_to", "close_words", "did_you_mean", "listed_close"]
+__all__ = ["close_to", "close_words", "did_you_mean", "listed_close", "one_edit_away"]
+
+
+_MOST_CLOSE = 3
+_MOST_CHARACTERS = 200
+_SHORTEST_WORD, _LONGEST_WORD = 3, 200
 
 
 def close_words(word: str, known: Iterable[str], n: int = 3, *, cutoff: float = 0.6) -> list[str]:
@@ -38,6 +43,43 @@ def listed_close(words: Sequence[str]) -> str:
     ("; close to it: 'oak'", '')
     """
     return f"; close to it: {', '.join(map(repr, words))}" if words else ""
+
+
+def one_edit_away(known: Sequence[str]) -> Callable[[str], str]:
+    """Return a function that names the known words one edit away from a word, as the end of a message.
+
+    An edit inserts, drops or changes one character, or swaps two neighbors; case is not compared. If more
+    than three words are so close, as in numbers that are given one after another, none of them is named.
+
+    Notes
+    -----
+    O(n) for `n` known words. Then a word takes time in proportion to its length and to the number of
+    different characters. Words of less than 3 or more than 200 characters are not compared.
+
+    >>> close = one_edit_away(["HP:0000118", "HP:0000001"])
+    >>> close("HP:000118"), close("HP:0000811"), close("HP:1")
+    ("; close to it: 'HP:0000118'", '', '')
+    """
+    words: dict[str, str] = {}
+    for word in known:
+        words.setdefault(word.casefold(), word)
+    characters = sorted(set("".join(words)))[:_MOST_CHARACTERS]
+
+    def close(word: str) -> str:
+        plain = word.casefold()
+        if not _SHORTEST_WORD <= len(plain) <= _LONGEST_WORD:
+            return ""
+        found = {words[plain]} if plain in words else set()
+        for i in range(len(plain) + 1):
+            before, after = plain[:i], plain[i:]
+            edits = [before + c + after for c in characters]
+            edits += [before + c + after[1:] for c in characters] if after else []
+            edits += [before + after[1:], before + after[1::-1] + after[2:]] if after else []
+            found.update(words[edit] for edit in edits if edit in words)
+        found.discard(word)
+        return listed_close(sorted(found)) if len(found) <= _MOST_CLOSE else ""
+
+    return close
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

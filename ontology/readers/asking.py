@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +20,15 @@ from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
+from labelgrove.ontology.readers.formats.obo import read_obo
 from labelgrove.ontology.readers.formats.outline import read_outline
 from labelgrove.ontology.readers.formats.paths import read_paths
+from labelgrove.ontology.readers.formats.rdf.reader import read_rdf
 from labelgrove.ontology.readers.formats.recordcolumns import names_records
 from labelgrove.ontology.readers.formats.records import read_records
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
-from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, data_file, read_wordnet
+from labelgrove.ontology.readers.formats.taxdump import COMPANIONS, NODES, find_nodes, read_taxdump
+from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, find_data, read_wordnet
 from labelgrove.ontology.readers.text.head import Head, head
 from labelgrove.ontology.readers.text.tablelines import parquet_names
 from labelgrove.ontology.store.filedigest import sha256_of
@@ -52,6 +55,11 @@ class Format:
         Keyword arguments of `read` that the format takes; every format also takes ``root``.
     companions : tuple of str
         Names of files that the reader also reads if they are beside the source.
+    in_folder : callable or None
+        Returns the file to read in a folder, given the folder and the caller's options, or None if the
+        folder does not contain it. None if a source of this format is always a file.
+    contents : str
+        The name of that file, for messages.
     policies : mapping of code to policy
         Default policies of the format, where they differ from those in `ontology.readers.defectrules`.
     """
@@ -61,6 +69,8 @@ class Format:
     reader: Callable[[Path, Collector, Options], None]
     options: tuple[str, ...] = ()
     companions: tuple[str, ...] = ()
+    in_folder: Callable[[Path, Options], Path | None] | None = None
+    contents: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -73,6 +83,8 @@ FORMATS = {
             read_wordnet,
             ("part",),
             (WORD_COUNTS,),
+            lambda folder, options: find_data(folder, options.part),
+            "data.PART of WordNet",
         ),
         Format(
             "edges",
@@ -101,7 +113,25 @@ FORMATS = {
             policies={"roots": "virtual"},
         ),
         Format("outline", "outline indented by blanks, tabs or dashes", read_outline),
+        Format(
+            "taxdump",
+            "NCBI taxonomy dump: nodes.dmp, or its folder",
+            read_taxdump,
+            ("levels",),
+            COMPANIONS,
+            lambda folder, _: find_nodes(folder),
+            f"{NODES} of a taxonomy dump",
+            policies={"parent-without-record": "error"},
+        ),
+        Format("obo", "OBO 1.0 to 1.4", read_obo, ("relation", "namespace")),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
+        Format(
+            "rdf",
+            "SKOS, RDFS or OWL in Turtle, TriG, N-Triples, N-Quads, RDF/XML or JSON-LD",
+            read_rdf,
+            ("key", "language", "scheme", "vocabulary", "relation"),
+            policies={"roots": "virtual", "conflicting-texts": "fix"},
+        ),
         Format(
             "export",
             "JSON as written by `grove ontology export --format json`",
@@ -128,8 +158,8 @@ class Request:
     Attributes
     ----------
     source, file : Path
-        The given path, and the file to read. They are the same unless the given path is a WordNet folder;
-        then the file to read is in this folder.
+        The given path, and the file to read. They are the same unless the given path is a folder; then the
+        file to read is in this folder.
     format : Format
         The format in which the file is read.
     look : Look or None
@@ -185,10 +215,15 @@ class Request:
                 options.header,
                 options.delimiter,
                 options.relation,
+                options.namespace,
                 options.root,
                 sorted((options.columns or {}).items()),
                 options.separator,
                 options.levels,
+                options.key,
+                options.language,
+                options.scheme,
+                options.vocabulary,
             ],
             "files": [
                 None
@@ -209,48 +244,67 @@ def ask(
     header: bool | None = None,
     delimiter: str | None = None,
     relation: str | None = None,
+    namespace: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
-    levels: Sequence[str] | None = None,
+    levels: Iterable[str] | None = None,
+    key: str | None = None,
+    language: str | None = None,
+    scheme: str | None = None,
+    vocabulary: str | None = None,
 ) -> Request:
     """Return the request that the arguments of `ontology.readers.read` describe.
 
     Bad arguments raise the errors that are listed for that function.
     """
     source = Path(path)
+    if isinstance(levels, str):
+        raise InputError(f"levels: {levels!r} is one text; give a list, such as [{levels!r}]")
     options = Options(
         direction,
         header,
         delimiter,
         relation,
+        namespace,
         None if labels is None else Path(labels),
         part or "noun",
         root,
         dict(columns) if columns else None,
         separator,
-        tuple(levels) if levels else None,
+        tuple(sorted(set(levels))) if levels else None,
+        key or "iri",
+        language,
+        scheme,
+        vocabulary,
     )
-    file = _existing_file(source, options.part)
+    folder_format = _folder_format(source, options, format)
+    file = _existing_file(source, None if folder_format is None else folder_format[1])
     if options.labels is not None:
         _existing_file(options.labels)
     start = head(file)
     look = look_of(start)
     labels_look = None if options.labels is None else look_of(head(options.labels))
     as_edges = direction is not None or header is not None
-    chosen = FORMATS[_format_name(source, start, look, format, as_edges)]
+    asked = folder_format[0] if format is None and folder_format is not None else format
+    chosen = FORMATS[_format_name(file, start, look, asked, as_edges)]
     given = {
         "direction": direction,
         "header": header,
         "delimiter": delimiter,
         "relation": relation,
+        "namespace": namespace,
         "labels": labels,
         "part": part,
         "columns": columns or None,
         "separator": separator,
         "levels": levels or None,
+        "key": key,
+        "language": language,
+        "scheme": scheme,
+        "vocabulary": vocabulary,
     }
     foreign = sorted(
         name for name, value in given.items() if value is not None and name not in chosen.options
@@ -264,41 +318,58 @@ def ask(
     return Request(source, file, chosen, look, labels_look, options, chosen_policies)
 
 
-def _format_name(source: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool) -> str:
-    """Return the name of the format in which a source is read.
+def _format_name(file: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool) -> str:
+    """Return the name of the format in which a file is read.
 
-    `asked` is the requested format; if it is None, the format is recognized from the source. If the file is
+    `asked` is the requested format; if it is None, the format is recognized from the file. If the file is
     in the narrower format that `_NARROWER` gives for the requested one, the narrower format is returned.
     `as_edges` says whether an option was given that only edge lists have; a table of labels, which can be
     read as an edge list too, is then read as one.
     """
     if asked is None:
-        if look is not None and "edges" in look.also and (as_edges or _is_parquet_of_edges(source, look)):
+        if look is not None and "edges" in look.also and (as_edges or _is_parquet_of_edges(file, look)):
             return "edges"
-        return "wordnet" if source.is_dir() else sniff(source, start, look)
+        return sniff(file, start, look)
     if asked not in FORMATS:
         raise InputError(f"format: {asked!r} is unknown; choose from: {', '.join(FORMATS)}")
     narrower = _NARROWER.get(asked)
     return narrower if narrower is not None and look is not None and look.reader == narrower else asked
 
 
-def _is_parquet_of_edges(source: Path, look: Look) -> bool:
+def _is_parquet_of_edges(file: Path, look: Look) -> bool:
     """Return whether a file is Parquet whose columns are not those of records."""
     if look.name != "Parquet":
         return False
-    return not names_records(parquet_names(source) or [])
+    return not names_records(parquet_names(file) or [])
 
 
-def _existing_file(path: Path, part: str | None = None) -> Path:
-    """Return the readable file that a path names; if it is a WordNet folder, the file in it for `part`.
+def _folder_format(source: Path, options: Options, asked: str | None) -> tuple[str, Path] | None:
+    """Return the format whose folder `source` is, and the file to read in it; None if it is not a folder.
 
-    `part` is a part of speech, such as ``"noun"``, or None if folders are not accepted.
+    If a format is requested, only that one is tried.
     """
+    if not os.path.isdir(source):  # False for a path that cannot be looked at, which is reported later
+        return None
+    fit = [(f, f.in_folder) for f in FORMATS.values() if f.in_folder and asked in (None, f.name)]
+    for format, in_folder in fit:
+        try:
+            file = in_folder(source, options)
+        except OSError as error:
+            raise _cannot_open(printable(str(source)), error) from error
+        if file is not None:
+            return format.name, file
+    offered = " or ".join(format.contents.replace("PART", options.part) for format, _ in fit)
+    held = f"the folder does not contain {offered}; give" if fit else "this is a folder; give"
+    raise InputError(f"{printable(str(source))}: {held} a file")
+
+
+def _existing_file(path: Path, in_folder: Path | None = None) -> Path:
+    """Return the readable file that a path names: the path, or the file that was found in this folder."""
     shown = printable(str(path))
     try:
         if not path.exists():
             raise no_such_file(shown)
-        file = data_file(path, part) if part and path.is_dir() else path
+        file = path if in_folder is None else in_folder
         if not file.is_file():
             raise InputError(f"{shown}: this is a folder or device; give a file")
         with file.open("rb"):
@@ -306,4 +377,8 @@ def _existing_file(path: Path, part: str | None = None) -> Path:
     except (OSError, ValueError) as error:
         if isinstance(error, GroveError):
             raise
-        raise InputError(f"{shown}: cannot be opened ({error}); give a file that you may read") from error
+        raise _cannot_open(shown, error) from error
+
+
+def _cannot_open(shown: str, error: Exception) -> InputError:
+    return InputError(f"{shown}: cannot be opened ({error}); give a file that you may read")

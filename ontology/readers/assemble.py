@@ -98,8 +98,10 @@ def assemble(found: Collector, *, root: str, direction_is_open: bool) -> LabelGr
 def _retire_obsolete(found: Collector) -> None:
     """Retire deprecated labels that have no edge, unless the policy ``obsolete-label`` is ``warn``."""
     keeps = found.recorder.policy("obsolete-label") == "warn"
-    placed = found.numbers
-    for key in sorted(found.annotations.deprecated - placed.keys()):
+    if not found.annotations.deprecated:
+        return
+    placed = found.children() | found.parents()
+    for key in sorted(found.annotations.deprecated - placed):
         line = found.labels.get(key)
         if line is None:
             continue

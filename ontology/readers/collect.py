@@ -16,6 +16,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import MARKS
+from labelgrove.ontology.spelling import one_edit_away
 
 __all__ = ["RECORD_ROLES", "Collector", "KeyNumbers", "Options", "parse_weight"]
 
@@ -32,6 +33,7 @@ RECORD_ROLES = (
 """What a column of a table of records may be; names and synonyms also by language, as in ``name:de``."""
 
 _BY_LANGUAGE = re.compile(r"(name|(narrow_|broad_|related_)?synonyms):[a-z]{2,3}(-[a-z0-9]{1,8})*", re.I)
+_MOST_SOUGHT = 50  # parents for which look-alikes are sought
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -50,7 +52,10 @@ class Options:
         Column delimiter of an edge list. If None, it is recognized from the first lines.
     relation : str or None
         In a source with several relations, the only relation whose edges are kept. If None, all edges are
-        kept.
+        kept. In OBO and RDF, the relations that make the hierarchy, separated by commas; if None,
+        ``is_a`` and ``subClassOf``.
+    namespace : str or None
+        In OBO, the only namespace whose terms are labels. If None, those of all namespaces are.
     labels : Path or None
         File with the classes of a category hierarchy.
     part : {"noun", "verb"}
@@ -64,19 +69,34 @@ class Options:
         What separates the values in a cell, or the labels of a path. If None, it is recognized; if empty,
         cells have one value.
     levels : tuple of str or None
-        In a table with a column of levels, the only levels whose records are kept. If None, all are kept.
+        In a source with levels, such as the ranks of taxa, the only levels whose labels are kept. If None,
+        all are kept.
+    key : {"iri", "curie", "local", "notation"}
+        What the keys of labels in RDF are made of.
+    language : str or None
+        In RDF, the language of the names that the graph has. If None, English if there is a name in English,
+        else the language in which most labels have a name.
+    scheme : str or None
+        In SKOS, the only scheme whose concepts are labels. If None, those of all schemes are.
+    vocabulary : {"skos", "classes"} or None
+        Whether the labels of an RDF file are its SKOS concepts or its classes. If None, the file decides.
     """
 
     direction: str | None = None
     header: bool | None = None
     delimiter: str | None = None
     relation: str | None = None
+    namespace: str | None = None
     labels: Path | None = None
     part: str = "noun"
     root: str = "root"
     columns: Mapping[str, str] | None = None
     separator: str | None = None
     levels: tuple[str, ...] | None = None
+    key: str = "iri"
+    language: str | None = None
+    scheme: str | None = None
+    vocabulary: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -84,6 +104,8 @@ class Options:
             ("header", (None, True, False)),
             ("delimiter", (None, *MARKS)),
             ("part", ("noun", "verb")),
+            ("key", ("iri", "curie", "local", "notation")),
+            ("vocabulary", (None, "skos", "classes")),
         ):
             value = getattr(self, name)
             if value not in allowed:
@@ -180,6 +202,14 @@ class Collector:
         lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
         self.line.frombytes(lines.tobytes())
 
+    def keep(self, edges: list[int]) -> None:
+        """Keep only the edges with these indices, which ascend."""
+        moved = {old: new for new, old in enumerate(edges)}
+        self.rank = {moved[i]: rank for i, rank in self.rank.items() if i in moved}
+        self.weight = {moved[i]: weight for i, weight in self.weight.items() if i in moved}
+        for column in (self.child, self.parent, self.line):
+            column[:] = array(column.typecode, [column[i] for i in edges])
+
     def children(self) -> set[str]:
         """Return the keys of all labels that are the child of an edge."""
         keys = list(self.numbers)
@@ -221,8 +251,15 @@ class Collector:
                 self.defect("missing-name", line, key)
 
     def report_undescribed(self) -> None:
-        """Report parents for which `describe` was not called: no record of the source describes them."""
+        """Report parents for which `describe` was not called: no record of the source describes them.
+
+        The report names the label that has such a parent for its name, or labels that are written almost like
+        it; these are sought for the first 50 such parents.
+        """
         key_of: dict[str, str] = {}
+        described = list(self.labels)
+        near: Callable[[str], str] | None = None
+        left = _MOST_SOUGHT
         keys = list(self.numbers)
         for i, number in self._first_edges():
             parent, line = keys[number], self.line[i]
@@ -235,6 +272,10 @@ class Collector:
             if not key_of:
                 key_of = {name: key for key, name in reversed(self.names.items())}
             named = f" is the name of the label {key_of[parent]}" if parent in key_of else ""
+            if not named and left:
+                left -= 1
+                near = near or one_edit_away(described)
+                named = near(parent)
             self.defect("parent-without-record", line, f"{parent}{named}")
 
     def move_children(self, parents: Mapping[str, str]) -> dict[str, int]:

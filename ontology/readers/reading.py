@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,19 +79,24 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
     relation: str | None = None,
+    namespace: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     part: str | None = None,
     root: str = "root",
     columns: Mapping[str, str] | None = None,
     separator: str | None = None,
-    levels: Sequence[str] | None = None,
+    levels: Iterable[str] | None = None,
+    key: str | None = None,
+    language: str | None = None,
+    scheme: str | None = None,
+    vocabulary: str | None = None,
 ) -> ReadResult:
     """Read a label hierarchy.
 
     Parameters
     ----------
     path : path
-        A file, plain or gzip, or a WordNet folder.
+        A file, plain or gzip, or the folder of a WordNet database or taxonomy dump.
     format : str, optional
         A name that `formats` returns. By default, the format is recognized from the file's name and first
         lines.
@@ -111,7 +116,10 @@ def read(
         Edge lists and records: the delimiter; by default recognized from the first lines.
     relation : str, optional
         Edge lists and records with a column ``relation``, and Open Images: the relation whose edges are kept;
-        by default all edges are.
+        by default all edges are. OBO and RDF: the relations that make the hierarchy, separated by commas,
+        such as ``is_a,part_of`` and ``subClassOf,part_of``; by default the first of these.
+    namespace : str, optional
+        OBO: the namespace whose terms are labels; by default all terms are.
     labels : path, optional
         Category hierarchies: the labels file, which names the categories of each document (the classes).
     part : {"noun", "verb"}, optional
@@ -124,9 +132,18 @@ def read(
     separator : str, optional
         Records: what separates the values in a cell; ``""`` if cells have one value. Label paths: what
         separates the labels of a path. By default, it is recognized.
-    levels : sequence of str, optional
-        Records with a column of levels, such as ``taxonRank``: the levels whose records are kept. The
-        children of the others move up. By default all records are kept.
+    levels : iterable of str, optional
+        Taxonomy dumps, and records with a column of levels such as ``taxonRank``: the levels, such as
+        ``species``, whose labels are kept. The children of the others move up. By default all are kept.
+    key : {"iri", "curie", "local", "notation"}, optional
+        RDF: what the keys of labels are made of; IRIs by default.
+    language : str, optional
+        RDF: the language of the names that the graph has, such as ``"de"``. By default English if there is a
+        name in English, else the language in which most labels have a name.
+    scheme : str, optional
+        SKOS: the scheme whose concepts are labels; by default the concepts of all schemes are.
+    vocabulary : {"skos", "classes"}, optional
+        RDF: whether the labels are SKOS concepts or classes; by default the file decides.
 
     Returns
     -------
@@ -155,12 +172,17 @@ def read(
         header=header,
         delimiter=delimiter,
         relation=relation,
+        namespace=namespace,
         labels=labels,
         part=part,
         root=root,
         columns=columns,
         separator=separator,
         levels=levels,
+        key=key,
+        language=language,
+        scheme=scheme,
+        vocabulary=vocabulary,
     )
     recorder = Recorder(asked.policies)
     found = Collector(str(asked.file), recorder)

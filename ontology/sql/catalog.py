@@ -93,7 +93,10 @@ version_table = Table(
     Column("digest", String(64), nullable=False),
     Column("state", String(16), nullable=False),
     Column("snapshot_sha256", String(64), ForeignKey("artifact.sha256"), nullable=False),
-    Column("annotations_sha256", String(64), ForeignKey("artifact.sha256")),
+    # The name of the foreign key is older than that of the column, and SQLite cannot rename it.
+    Column(
+        "annotations_sha256", String(64), ForeignKey("artifact.sha256", name="fk_version_definitions_sha256")
+    ),
     Column("n_labels", Integer, nullable=False),
     Column("n_edges", Integer, nullable=False),
     Column("layout", String(64), nullable=False),

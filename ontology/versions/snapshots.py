@@ -100,13 +100,10 @@ def unpacked(
 def put_snapshot(
     artifacts: ArtifactStore, graph: LabelGraph, annotations: Annotations | None, source: str | None
 ) -> Snapshot:
-    """Store a graph and its annotations as artifacts; storing the same content again adds nothing.
-
-    Annotations that hold nothing but lines of the source are not stored.
-    """
+    """Store a graph and its annotations as artifacts; storing the same content again adds nothing."""
     arrays = _put_arrays(artifacts, *graph.to_arrays())
     described = None
-    if annotations is not None and not annotations.is_empty:
+    if annotations is not None:
         described = _put_arrays(artifacts, *annotations.to_arrays(graph.digest))
     return Snapshot(graph, arrays, described, source)
 

@@ -110,7 +110,7 @@ def kill_during_import(
 def import_by_job(
     deployment: ProductDeployment, server: Neo4jServer, graph: LabelGraph, shares: list[float]
 ) -> None:
-    snapshot = put_snapshot(deployment.workspace.artifacts, graph, {}, None).arrays[0]
+    snapshot = put_snapshot(deployment.workspace.artifacts, graph, None, None).arrays[0]
     wanted = {"ontology": graph.digest, "snapshot": snapshot, "shares": SHARES}
     job = deployment.ask("ingest", wanted, {"ontology": NAME})
     kill_during_import(deployment, server, graph, shares)

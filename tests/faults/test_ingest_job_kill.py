@@ -35,7 +35,7 @@ def test_a_killed_child_leaves_a_share_that_is_loaded_again(tmp_path: Path, neo4
     )
     with Workspace.open(settings) as workspace:
         register(workspace, "trees", OLD)
-        snapshot = put_snapshot(workspace.artifacts, WIDE, {}, None)
+        snapshot = put_snapshot(workspace.artifacts, WIDE, None, None)
         asked = {"ontology": WIDE.digest, "snapshot": snapshot.arrays[0], "shares": 1}
         with CeleryWorker(settings, tmp_path / "log") as worker:
             job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"}, wait=False)

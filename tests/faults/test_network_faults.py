@@ -66,7 +66,7 @@ def begun(deployment: ProductDeployment) -> None:
 def ingest_begun(deployment: ProductDeployment) -> None:
     """Ask for a version and for a result on the one before it, and wait until they are being worked on."""
     graph = numbered_graph(len(deployment.jobs), LABELS)
-    snapshot = put_snapshot(deployment.workspace.artifacts, graph, {}, None).arrays[0]
+    snapshot = put_snapshot(deployment.workspace.artifacts, graph, None, None).arrays[0]
     job = deployment.ask(
         "ingest", {"ontology": graph.digest, "snapshot": snapshot, "shares": 4}, {"ontology": "garden"}
     )

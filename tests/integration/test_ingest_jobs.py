@@ -45,7 +45,7 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
 
 def ask(workspace: Workspace, *, wait: bool = False) -> Job:
     """Ask for more shares than the small graph would get."""
-    snapshot = put_snapshot(workspace.artifacts, GRAPH, {}, None)
+    snapshot = put_snapshot(workspace.artifacts, GRAPH, None, None)
     asked = {"ontology": GRAPH.digest, "snapshot": snapshot.arrays[0], "shares": SHARES}
     return client.submit(workspace, "ingest", asked, target=NAME, wait=wait)
 

@@ -16,6 +16,7 @@ from sqlalchemy import text
 import labelgrove.ontology.sql.catalog
 import labelgrove.ontology.versions.lease
 from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -58,6 +59,16 @@ class Result:
     definitions: dict[str, str] = field(default_factory=dict)
     report: object = field(default_factory=lambda: type("Report", (), {"source": "trees.tsv"})())
     reading: None = None
+
+    @property
+    def annotations(self) -> Annotations | None:
+        """The definitions, as a reader hands them over."""
+        return self.graph and Annotations.from_columns(self.graph, definitions=self.definitions)
+
+
+def definitions(workspace: Workspace) -> list[str]:
+    found = workspace.annotations("trees")
+    return [] if found is None else list(found.definitions)
 
 
 class Stop(Exception):
@@ -165,7 +176,7 @@ def test_less_than_half_of_the_labels_is_asked_for(workspace: Workspace) -> None
     half = LabelGraph.from_edges([("a", "b")], labels=["c", "d", "e"])
     for ask in (
         lambda: register(workspace, "trees", small),
-        lambda: register(workspace, "trees", put_snapshot(workspace.artifacts, small, {}, None)),
+        lambda: register(workspace, "trees", put_snapshot(workspace.artifacts, small, None, None)),
     ):
         with pytest.raises(ShrinkError, match=r"'trees' has 9 labels, and would have 4.*--shrink"):
             ask()
@@ -191,13 +202,13 @@ def test_two_names_share_a_version_until_the_last_one_goes(workspace: Workspace)
 
 def test_definitions_come_along_and_are_not_in_the_digest(workspace: Workspace) -> None:
     register(workspace, "trees", Result(OLD, {"oak": "hard wood", "elm": "été"}))
-    assert list(workspace.definitions("trees") or ()) == ["", "", "été", "hard wood"]
+    assert definitions(workspace) == ["", "", "été", "hard wood"]
     assert workspace.catalog.version("trees").source == "trees.tsv"
     assert not register(workspace, "trees", Result(OLD, {"oak": "strong wood"}), source="b.tsv").created
-    assert (workspace.definitions("trees") or ())[3] == "strong wood"
+    assert definitions(workspace)[3] == "strong wood"
     assert workspace.catalog.version("trees").source == "b.tsv"
     register(workspace, "trees", OLD)
-    assert (workspace.definitions("trees") or ())[3] == "strong wood"
+    assert definitions(workspace)[3] == "strong wood"
 
 
 def test_a_result_with_defects_registers_nothing(workspace: Workspace) -> None:
@@ -489,7 +500,7 @@ def test_a_deleted_ontology_is_gone_everywhere_and_can_come_back(workspace: Work
     assert delete_ontology(workspace, "trees") == [OLD.digest, NEW.digest]
     assert answers(workspace) == {None}
     assert workspace.graph.versions() == []
-    for ask in (workspace.label_graph, workspace.definitions):
+    for ask in (workspace.label_graph, workspace.annotations):
         with pytest.raises(NotFoundError, match="trees"):
             ask("trees")
     with pytest.raises(NotFoundError, match="trees"):
@@ -586,7 +597,7 @@ def test_what_was_edited_in_the_graph_becomes_a_version(neo4j_clean_url: str, tm
         edited = workspace.label_graph("trees")
         assert result.created
         assert edited.names[edited.keys.index("elm")] == "Elm"
-        assert list(workspace.definitions("trees") or ()) == ["", "", "", "hard wood"]
+        assert definitions(workspace) == ["", "", "", "hard wood"]
         assert_serves(workspace, edited)
         assert workspace.label_graph("trees", OLD.digest).names[2] == "elm"
 

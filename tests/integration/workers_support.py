@@ -43,7 +43,7 @@ def add_version(workspace: Workspace, name: str, graph: LabelGraph) -> None:
         lease,
         digest=graph.digest,
         snapshot=(snapshot, workspace.artifacts.size(snapshot)),
-        definitions=None,
+        annotations=None,
         n_labels=graph.n_labels,
         n_edges=graph.n_edges,
         layout=graph.layout,

@@ -61,7 +61,9 @@ _options = option_group(
         "file.",
     ),
     click.option(
-        "--relation", help="Edge lists and records with several relations: read only edges of this relation."
+        "--relation",
+        help="Edge lists and records with several relations: read only edges of this relation. OBO and RDF: "
+        "the relations that make the hierarchy, such as is_a,part_of or subClassOf,part_of.",
     ),
     click.option(
         "--column",
@@ -82,8 +84,23 @@ _options = option_group(
         "levels",
         multiple=True,
         metavar="LEVEL",
-        help="Records with a column of levels, such as taxonRank: keep this level. May be repeated; by "
-        "default, all levels are kept.",
+        help="Taxonomy dumps, and records with a column of levels such as taxonRank: keep this level, such "
+        "as species. May be repeated; by default, all are kept.",
+    ),
+    click.option("--namespace", help="OBO: read only terms of this namespace."),
+    click.option(
+        "--key",
+        type=click.Choice(["iri", "curie", "local", "notation"]),
+        help="RDF: what the keys of labels are made of. By default, their IRIs.",
+    ),
+    click.option(
+        "--language", metavar="TAG", help="RDF: the language of names. By default, English if there is any."
+    ),
+    click.option("--scheme", metavar="IRI", help="SKOS: read only the concepts of this scheme."),
+    click.option(
+        "--vocabulary",
+        type=click.Choice(["skos", "classes"]),
+        help="RDF: whether labels are SKOS concepts or classes. By default, the file decides.",
     ),
 )
 

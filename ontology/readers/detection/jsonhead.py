@@ -77,7 +77,7 @@ def holds_records(start: Head) -> bool:
     text = start.text
     names = first_members(text)
     if not text.lstrip().startswith("["):
-        coco = "categories" in names or {"images", "annotations"} <= set(names)
+        coco = "categories" in names or ("images" in names and '"file_name"' in text)
         if "LabelName" in names or (coco and "@graph" not in names):
             return True
         return _holds_keyed_records(text)

@@ -28,6 +28,7 @@ from labelgrove.ontology.readers.detection.signs import (
     is_pickle,
     is_prose,
     is_python,
+    is_quads,
     is_statements,
     most_lines,
     some_lines,
@@ -39,6 +40,7 @@ from labelgrove.ontology.readers.detection.signs import (
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
 from labelgrove.ontology.readers.formats.exported import READ_FORMATS
 from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.obo import looks_like_obo
 from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
 from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
 from labelgrove.ontology.readers.formats.tableheader import has_header
@@ -94,7 +96,6 @@ _UNPACK = "unpack it and read the file inside"
 _AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
 _BY_ICONV = "convert it with iconv -f {} -t UTF-8"
 _FETCH = "this may be an error page: download the file again"
-_IRI = r"(<[^<>\s]*>|_:\S+)"
 _DAY = r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\S+ \S+ \S+ \[\d\d/)"
 _LEVEL = "(DEBUG|INFO|NOTICE|WARN(ING)?|ERROR|CRITICAL|FATAL)"
 _RUN = "run it, and read the file that it writes"
@@ -129,9 +130,10 @@ LOOKS: tuple[Look, ...] = (
          "export the edges as CSV: sqlite3 -csv -header FILE"),
     Look("a numpy array", starts_with(NUMPY), reader="paths"),
     Look("a Python pickle", is_pickle, "write its contents as an edge list"),
-    Look("a labelgrove artifact, such as a bundle", starts_with(b'{"', 8, b'labelgrove/'),
+    Look("a labelgrove artifact, such as a bundle", starts_with(b'\x00\x00{"', 6, b'labelgrove/'),
          "inspect it with grove bundle inspect; read the source of its ontology"),
-    Look("safetensors", starts_with(b'{"', 8), "it contains arrays; read the file that names the labels"),
+    Look("safetensors", starts_with(b'\x00\x00{"', 6),
+         "it contains arrays; read the file that names the labels"),
     Look("a Word or Excel document in the older format", starts_with(b"\xd0\xcf\x11\xe0"), _BY_SHEET),
     Look("a PDF", starts_with(b"%PDF"), "copy the hierarchy into a text file"),
     Look("PostScript", starts_with(b"%!PS"), "copy the hierarchy into a text file"),
@@ -151,7 +153,7 @@ LOOKS: tuple[Look, ...] = (
     Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
          "fetch the file with git lfs pull"),
     Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
-    Look("RDF/XML", xml("rdf:RDF"), _AS_EDGES),
+    Look("RDF/XML", xml("rdf:RDF"), reader="rdf"),
     Look("OWL/XML", xml("(owl:)?Ontology"), _AS_EDGES),
     Look("GraphML", xml("graphml"), BY_NETWORKX),
     Look("GEXF", xml("gexf"), BY_NETWORKX),
@@ -174,7 +176,7 @@ LOOKS: tuple[Look, ...] = (
     Look("a labelgrove export", text_starts(rf'\{{\s*"format":\s*"({"|".join(READ_FORMATS)})"'),
          reader="export"),
     Look("binary data", is_binary, "read a text file"),
-    Look("OBO", first_record(r"format-version:|\[(term|typedef)\]"), _AS_EDGES),
+    Look("OBO", looks_like_obo, reader="obo"),
     Look("a settings file (TOML or INI)",
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
               most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
@@ -183,11 +185,9 @@ LOOKS: tuple[Look, ...] = (
     Look("records of labels in JSON", lambda head: is_json(head) and holds_records(head),
          reader="records", also=("json",)),
     Look("JSON", text_starts(r'\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b)'),
-         reader="json"),
-    Look("Turtle", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), _AS_EDGES),
-    Look("N-Triples or N-Quads",
-         most_lines(rf"^\s*{_IRI}\s+<[^<>\s]*>\s+({_IRI}|\".*\"\S*)\s*{_IRI}?\s*\.\s*(#.*)?$", least=1),
-         _AS_EDGES),
+         reader="json", also=("records",)),
+    Look("Turtle or TriG", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), reader="rdf"),
+    Look("N-Triples or N-Quads", is_quads, reader="rdf"),
     Look("OWL in functional or Manchester syntax",
          first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _AS_EDGES),
     Look("NEXUS", text_starts("#nexus"), "write the tree as an edge list"),
@@ -209,8 +209,7 @@ LOOKS: tuple[Look, ...] = (
     Look("a log file", most_lines(rf"^{_DAY}|^(\[{_LEVEL}\]|{_LEVEL}:)\s", least=1),
          "read a file with a hierarchy of labels"),
     DOCUMENTS,
-    Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"),
-         "write the first two columns of nodes.dmp as an edge list with the header child,parent"),
+    Look("an NCBI taxonomy dump", most_lines(r"\t\|(\t|$)"), reader="taxdump"),
     Look("MeSH tree numbers", most_lines(r";[A-Z]\d\d(\.\d{3})*\s*$"), _AS_EDGES),
     Look("label paths", most_lines(r"\S > \S", share=0.5), reader="paths"),
     Look("names of folders that are label paths", most_lines(r"^\d{3,}(_[A-Za-z0-9.-]+){6,}/?\s*$"),

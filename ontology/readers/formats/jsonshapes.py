@@ -69,30 +69,35 @@ def foreign_shape(document: Any) -> str | None:
     return f"this looks like {shape.name.format(_member_names(document))}: {shape.advice}"
 
 
-def record_objects(document: Any) -> list[tuple[str, Any]] | None:
+def record_objects(document: Any, *, placed: bool = True) -> list[tuple[str, Any]] | None:
     """Return the records in a JSON document, with the key that the document gives each; else None.
 
-    The key is empty if the record itself has it.
+    The key is empty if the record itself has it. If `placed` is true, members must say where a label is
+    placed, as parents do; otherwise any objects are records, unless they are the nodes of a tree.
 
     >>> record_objects({"images": [], "categories": [{"id": 1, "name": "dog"}]})
     [('', {'id': 1, 'name': 'dog'})]
     >>> record_objects({"dog": {"parent": "animal"}})
     [('dog', {'parent': 'animal'})]
+    >>> record_objects([{"id": 1}]), record_objects([{"id": 1}], placed=False)
+    (None, [('', {'id': 1})])
     """
     if isinstance(document, dict):
         categories = document.get("categories")
         if isinstance(categories, list) and any(isinstance(one, dict) for one in categories):
             return [("", one) for one in categories]
-        values = list(document.values())
-        roles = {record_role(name)[0] for one in values if isinstance(one, dict) for name in one}
-        keyed = bool(values) and all(isinstance(one, dict) for one in values)
-        return list(document.items()) if keyed and {"parent", "group"} & roles else None
-    objects = [one for one in document if isinstance(one, dict)] if isinstance(document, list) else []
-    nested = any(isinstance(one, dict) for node in objects for one in _listed(node.get("children")))
+        records = list(document.items())
+    else:
+        records = [("", one) for one in _listed(document)]
+    objects = [one for _, one in records if isinstance(one, dict)]
     members = {name for one in objects for name in one}
-    if nested or not names_records(sorted(members)):
+    if any(isinstance(one, dict) for node in objects for one in _listed(node.get("children"))):
         return None
-    return [("", one) for one in document]
+    if isinstance(document, dict):
+        is_keyed = bool(objects) and len(objects) == len(records)
+        roles = {record_role(name)[0] for name in members}
+        return records if is_keyed and (not placed or {"parent", "group"} & roles) else None
+    return records if objects and (not placed or names_records(sorted(members))) else None
 
 
 def _listed(value: Any) -> list[Any]:

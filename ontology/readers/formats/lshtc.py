@@ -14,12 +14,12 @@ from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.text.cells import split_pairs
+from labelgrove.ontology.readers.text.integers import LARGEST, integer_key
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["read_lshtc"]
 
 _FEATURE = re.compile(r"[0-9]+:[-+.0-9eE]+")
-_LARGEST = str(2**63 - 1)
 _LIST = re.compile(r"[^\s,]+(?:, ?[^\s,]+)*")
 
 
@@ -37,7 +37,7 @@ def read_lshtc(path: Path, into: Collector, options: Options) -> None:
             if len(cells) != 2:
                 into.defect("columns", at, line)
                 continue
-            parent, child = (_category(cell, into, into.file, at) for cell in cells)
+            parent, child = (integer_key(cell, into.recorder, into.file, at) for cell in cells)
             if parent and child:
                 into.edge(child, parent, at)
     if options.labels is not None:
@@ -50,27 +50,13 @@ def _plain_cells(lines: list[str]) -> list[str] | None:
     Return None if there may be anything else: the caller then reads the lines one by one.
     """
     cells = split_pairs(lines, " ")
-    if cells is None or len(max(cells, key=len)) >= len(_LARGEST):
+    if cells is None or len(max(cells, key=len)) >= len(LARGEST):
         return None
     digits = "".join(cells)
     if not (digits.isascii() and digits.isdigit()):
         return None
     zeros = any(cell[0] == "0" and cell != "0" for cell in cells)
     return None if zeros else cells
-
-
-def _category(text: str, into: Collector, file: str, at: int) -> str | None:
-    """Return the key of a category; None for text that is not a 64-bit whole number, which is reported."""
-    digits = text.lstrip("0") or "0"
-    if not (
-        text.isascii() and text.isdigit() and len(digits) <= len(_LARGEST) and int(digits) <= int(_LARGEST)
-    ):
-        into.recorder.add("not-an-integer", file, at, text)
-        return None
-    if text[0] == "0" and len(text) > 1:
-        into.recorder.add("leading-zeros", file, at, text)
-        return digits
-    return text
 
 
 def _classes(path: Path, into: Collector) -> tuple[str, ...]:
@@ -112,7 +98,7 @@ def _line_classes(line: str, at: int, file: str, into: Collector) -> list[str]:
         into.recorder.add("feature", file, at, line)
     if not _LIST.fullmatch(listed.strip()):
         into.recorder.add("label-list", file, at, listed)
-    classes = [_category(text, into, file, at) for text in listed.replace(",", " ").split()]
+    classes = [integer_key(text, into.recorder, file, at) for text in listed.replace(",", " ").split()]
     found = [key for key in classes if key]
     if len(set(found)) < len(found):
         into.recorder.add("repeated-class", file, at, listed)

@@ -168,7 +168,7 @@ def _lines(lines: TableLines, into: Collector, separator: str, sample: Sequence[
         if leads or trails:
             found = _LEADING.match(text) if leads else _TRAILING.search(text)
             if found is None:
-                into.defect("missing-id", at, line)
+                into.defect("path-without-id", at, line)
             else:
                 key = found[1]
                 text = text[found.end() :] if leads else text[: found.start()]

@@ -226,13 +226,14 @@ def match_columns(
             ambiguous = True
         else:
             found.single[role] = i
+    if ambiguous:
+        return None
     if "key" not in found.single and "name" not in found.single:
-        if not ambiguous:
-            into.defect("header", at, f"{', '.join(header)}: no column is known as key or name")
+        into.defect("header", at, f"{', '.join(header)}: no column is known as key or name")
         return None
     used = {*found.single.values(), *(i for _, _, i in found.several), *(i for _, i in found.levels)}
     for i, word in enumerate(header):
-        if i not in used and not ambiguous:
+        if i not in used:
             called = word or f"column {i + 1}, without a name"
             into.defect("extra-column", at, f"{called}: its cells are left out")
     return found

@@ -12,7 +12,12 @@ from typing import Any
 
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.formats.jsonshapes import foreign_shape, record_objects
-from labelgrove.ontology.readers.formats.recordcolumns import SYNONYM_ROLES, match_columns, record_role
+from labelgrove.ontology.readers.formats.recordcolumns import (
+    SYNONYM_ROLES,
+    level_columns,
+    match_columns,
+    record_role,
+)
 from labelgrove.ontology.readers.formats.recordlabels import Records
 from labelgrove.ontology.readers.text.cellvalues import Cell
 from labelgrove.ontology.readers.text.jsontext import (
@@ -39,19 +44,14 @@ def read_json_records(path: Path, into: Collector, options: Options) -> None:
     if isinstance(document, JsonObject) and _NODE in document:
         _open_images(document, into, options)
         return
-    records = record_objects(document)
-    if records is None and options.columns and isinstance(document, list):
-        records = [("", one) for one in document]
+    records = record_objects(document, placed=False)
     if records is None:
         into.defect("foreign-file", 1, foreign_shape(document) or _NO_RECORDS)
         return
     _read(records, into, options)
 
 
-_NO_RECORDS = (
-    "this looks like a tree or a list without parents: omit the format, or name the members of its records "
-    "with the option columns (key=MEMBER)"
-)
+_NO_RECORDS = "this looks like a tree of labels: omit the format, or choose json"
 
 
 def read_json_lines(path: Path, into: Collector, options: Options) -> None:
@@ -108,8 +108,8 @@ def _cells(member: str, value: Any, role: str | None, at: int, into: Collector) 
     by_language = role == "name" or role in SYNONYM_ROLES
     if by_language and isinstance(value, Mapping):
         return {f"{member}:{language}": _cell(member, one, at, into) for language, one in value.items()}
-    if role is None:
-        return {member: ""}
+    if role is None and not level_columns([member]):
+        return {member: ""}  # not read, so it may be anything
     return {member: _cell(member, value, at, into)}
 
 

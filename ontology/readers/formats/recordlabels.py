@@ -59,6 +59,7 @@ class Records:
         single = columns.single
         self._key = single.get("key", single.get("name", 0))
         self._name = single.get("name") if "key" in single else None
+        self._key_is_name = "key" not in single
         self._definition, self._deprecated = single.get("definition"), single.get("deprecated")
         self._rank, self._weight = single.get("rank"), single.get("weight")
         self._relation, self._level = single.get("relation"), single.get("level")
@@ -126,7 +127,7 @@ class Records:
 
     def _names(self, key: str, cells: Sequence[Cell], at: int) -> None:
         into = self._into
-        named = self._name is None
+        named = self._key_is_name
         if self._name is not None and (name := cells[self._name]):
             into.name(key, str(name), at)
             named = True
@@ -235,7 +236,7 @@ class Records:
             lift_children(into, self._left_out, self._options.separator)
         for key, line in into.move_children(aliases).items():
             into.defect("parent-is-synonym", line, f"{key} is a synonym of {aliases[key]}")
-        if self._name is not None:
+        if self._name is not None or self._languages:
             into.report_unnamed()
         into.report_undescribed()
         for level, (number, line) in sorted(self._other_levels.items()):

@@ -21,7 +21,7 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.text.lines import Lines
 
-__all__ = ["WORD_COUNTS", "data_file", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
+__all__ = ["WORD_COUNTS", "data_file", "find_data", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
 
 WORD_COUNTS = "cntlist.rev"
 """Name of the file with lines ``lemma%part:lex_filenum:lex_id:head_word:head_id sense_number count``."""
@@ -59,6 +59,12 @@ def find_wordnet(env: Mapping[str, str] | None = None) -> Path | None:
     return None
 
 
+def find_data(folder: Path, part: str) -> Path | None:
+    """Return the file ``data.PART`` of a WordNet folder; None if there is none."""
+    found = (place / f"data.{part}" for place in (folder, folder / "dict"))
+    return next((path for path in found if path.is_file()), None)
+
+
 def data_file(path: Path, part: str) -> Path:
     """Return the file ``data.PART`` in the folder `path`; if `path` is not a folder, return `path`.
 
@@ -66,10 +72,10 @@ def data_file(path: Path, part: str) -> Path:
     """
     if not path.is_dir():
         return path
-    for folder in (path, path / "dict"):
-        if (folder / f"data.{part}").is_file():
-            return folder / f"data.{part}"
-    raise InputError(f"{path}: the folder does not contain data.{part}; give a file, or a WordNet folder")
+    found = find_data(path, part)
+    if found is None:
+        raise InputError(f"{path}: the folder does not contain data.{part}; give a file, or a WordNet folder")
+    return found
 
 
 def looks_like_wordnet(lines: list[str]) -> bool:

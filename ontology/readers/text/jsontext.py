@@ -20,6 +20,7 @@ from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = [
     "DEEPEST",
+    "LONGEST_TEXT",
     "NO_DOCUMENT",
     "JsonNumber",
     "JsonObject",
@@ -35,7 +36,8 @@ DEEPEST = 10_000
 NO_DOCUMENT = object()
 """What `read_document` returns if there is no document; it cannot be None, because ``null`` is a document."""
 
-_LONGEST_TEXT = 1 << 28
+LONGEST_TEXT = 1 << 28
+"""Length in bytes of the longest line of a document that is written on few lines."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9.])")
@@ -83,7 +85,7 @@ def read_document(path: Path, into: Collector) -> Any:
     The whole text is kept in memory; a line may have up to 256 MiB.
     """
     lines: list[str] = []
-    for _, block in Lines(path, into.recorder, longest=_LONGEST_TEXT).blocks():
+    for _, block in Lines(path, into.recorder, longest=LONGEST_TEXT).blocks():
         lines += block
     text = "\n".join(lines)
     if not text or text.isspace():

@@ -96,7 +96,9 @@ def _parquet_lines(path: Path) -> Iterator[list[str]]:
 
 def _cell(value: Any) -> str:
     if type(value) is str:
-        return value if value.isalnum() else write_cell(value, "tab")
+        if "\n" in value or "\r" in value:
+            return '"' + value.replace('"', '""') + '"'
+        return write_cell(value, "tab")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):

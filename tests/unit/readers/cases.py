@@ -18,12 +18,14 @@ class Case:
     labels: bytes | None = None
     name: str = "source.txt"
     note: str = ""
+    beside: dict[str, bytes] = field(default_factory=dict)
+    """Files beside the source, by name; the defect is in the first of them."""
 
     @property
     def id(self) -> str:
         return "-".join(filter(None, (self.format, self.code, self.note)))
 
     @property
-    def in_labels(self) -> bool:
-        """Whether the defect stands in the labels file."""
-        return self.labels is not None
+    def in_file(self) -> str:
+        """Name of the file with the defect."""
+        return next(iter(self.beside), "train.csv" if self.labels is not None else self.name)

@@ -107,7 +107,6 @@ FOREIGN: dict[str, list[bytes]] = {
         b"Prefix(:=<http://e.org/>)\nOntology(<http://e.org/>)\n",
         b"Prefix: ex: <http://e.org/>\nClass: ex:Dog\n",
     ],
-    "OBO": [b"format-version: 1.4\n", b"[Term]\nid: X:1\nname: dog\nis_a: X:0 ! animal\n"],
     "NEXUS": [b"#NEXUS\nBEGIN TREES;\n"],
     "Newick": [b"((dog:1,cat:2)carnivore:1,oak);\n", b"[&R] (a,b);"],
     "a Graphviz graph": [
@@ -137,7 +136,6 @@ FOREIGN: dict[str, list[bytes]] = {
         b"Data\n545, 32 8:1 18:2\n3 7:1\n4 qid:2 1:0.5\n",
         b"+1 qid:1 1:2 # note\n2 1:1\n",
     ],
-    "an NCBI taxonomy dump": [b"1\t|\t1\t|\tno rank\t|\t\t|\n2\t|\t131567\t|\tsuperkingdom\t|\t\t|\n"],
     "MeSH tree numbers": [b"Body Regions;A01\nAbdomen;A01.923.047\n"],
     "environment variables": [b"GROVE_HOME=/srv\nexport GROVE_CACHE_URL=redis://x\n"],
     "properties (name = value)": [b"log.level = info\nlog.file = x\n"],

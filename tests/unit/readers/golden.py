@@ -11,6 +11,7 @@ import hashlib
 import json
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ def _digest(case: Case) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / case.name
         source.write_bytes(case.content)
+        for name, content in case.beside.items():
+            source.with_name(name).write_bytes(content)
         options: dict[str, Any] = {"format": case.format, **case.options}
         if case.labels is not None:
             options["labels"] = Path(folder) / "train.csv"
@@ -68,7 +71,9 @@ def _made(source: Path, options: dict[str, Any]) -> Any:
         if defect["code"] in _WORDED_ELSEWHERE:
             defect["examples"] = len(defect["examples"])
     graph = None if result.graph is None else result.graph.digest
-    return [graph, result.definitions, result.classes, report]
+    held = {} if result.graph is None else dict(result.annotations.descriptions(result.graph))
+    annotations = {key: asdict(description) for key, description in held.items()}
+    return [graph, annotations, result.classes, report]
 
 
 def recorded() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.obo_cases import OBO
 from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
@@ -48,6 +49,11 @@ SOUND: dict[str, bytes] = {
     "lshtc": b"1 2\n1 3\n2 4\n2 5\n",
     "superclass": b"pets\tdog, cat\nfish\tcod, eel\ntrees\toak, elm\n",
     "outline": b"animal\n  dog\n    rex\n  cat\n",
+    "taxdump": b"1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n"
+    b"3\t|\t2\t|\tspecies\t|\n4\t|\t2\t|\tspecies\t|\n",
+    "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n"
+    b'[Term]\nid: X:2\nname: dog\ndef: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\n'
+    b"is_a: X:1 ! animal\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
@@ -58,6 +64,7 @@ SOUND: dict[str, bytes] = {
 }
 EMPTY = {
     "wordnet": HEADER.encode(),
+    "obo": b"format-version: 1.4\n",
     "json": b"[]",
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
@@ -282,6 +289,14 @@ def _wordnet_cases() -> list[Case]:
             5,
             sound.replace(f"~ {offsets[3]}".encode(), f"! {offsets[3]}".encode()),
             note="hyponym not listed",
+        ),
+        Case(
+            "wordnet",
+            "word-uses",
+            2,
+            sound,
+            name="data.noun",
+            beside={"cntlist.rev": b"wild_dog%1:03:00:: 1 7\ncat%1:03:00:: 1\n"},
         ),
         changed("missing-gloss", 4, " | barks", "", "no bar"),
         changed("missing-gloss", 4, " | barks", " | ", "nothing behind the bar"),
@@ -515,6 +530,7 @@ CASES: list[Case] = [
     *_json_cases(),
     *_export_cases(),
     *TABLE_CASES,
+    *(Case("obo", code, line, text.encode(), options, note=note) for code, note, line, text, options in OBO),
 ]
 
 

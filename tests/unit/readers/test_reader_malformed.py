@@ -13,12 +13,15 @@ from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError
 from labelgrove.ontology.readers import RULES, ReadResult, read, structure
 from labelgrove.ontology.readers.text import lines as lines_module
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
+from tests.unit.readers.taxdump_corpus import TAXDUMP_CASES
 
 
 def place(case: Case, folder: Path) -> tuple[Path, dict[str, object]]:
     """Write the files of a case and return the source with the options to read it by."""
     source = folder / case.name
     source.write_bytes(case.content)
+    for name, content in case.beside.items():
+        (folder / name).write_bytes(content)
     options: dict[str, object] = {"format": case.format, **case.options}
     if case.labels is not None:
         (folder / "train.csv").write_bytes(case.labels)
@@ -42,14 +45,14 @@ def test_the_corpus_breaks_over_a_hundred_rules():
 
 def test_every_rule_of_the_table_is_broken_by_some_case():
     elsewhere = {"unreadable", "gzip-bomb", "transitive-unchecked"}  # by tests of their own below
-    assert set(RULES) - {case.code for case in CASES} == elsewhere
+    assert set(RULES) - {case.code for case in [*CASES, *TAXDUMP_CASES]} == elsewhere
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_malformed_source_is_reported_with_file_and_line(case, tmp_path):
     result = read_case(case, tmp_path)
     found = {defect.code: defect for defect in result.report.defects}
-    file = str(tmp_path / ("train.csv" if case.in_labels else case.name))
+    file = str(tmp_path / case.in_file)
     assert case.code in found, result.report.render()
     assert (file, case.line) in found[case.code].places, result.report.render()
     assert found[case.code].count >= len(found[case.code].places) >= 1
@@ -99,7 +102,7 @@ def test_warn_keeps_what_it_names(case, tmp_path):
 def test_a_sound_source_has_no_defect(name, tmp_path):
     case = Case(name, "", 0, SOUND[name], labels=LABELS if name == "lshtc" else None)
     result = read_case(case, tmp_path)
-    assert {d.code for d in result.report.defects} <= {"roots", "class-not-leaf"}
+    assert {d.code for d in result.report.defects} <= {"roots", "class-not-leaf", "missing-file"}
     assert result.graph is not None
 
 

@@ -90,3 +90,37 @@ def test_verbs_have_many_roots(folder):
     assert {d.code: d.count for d in result.report.errors} == {"roots": 559}
     graph = read(folder, part="verb", policies={"roots": "virtual"}).graph
     assert (graph.n_labels, graph.roots) == (13_768, ("root",))
+
+
+def test_every_word_is_a_name_and_carries_its_uses(folder, nouns):
+    held, graph = nouns.annotations, nouns.graph
+    records = [
+        line.split() for line in (folder / "data.noun").read_text().splitlines() if not line.startswith("  ")
+    ]
+    words = {f"n{r[0]}": {w.replace("_", " ") for w in r[4 : 4 + 2 * int(r[3], 16) : 2]} for r in records}
+    found: dict[str, set[str]] = {key: set() for key in graph.keys}
+    for subject, text in zip(held.name_subject.tolist(), held.name_texts, strict=True):
+        found[graph.keys[subject]].add(text)
+    assert found == words
+    lines = (line.split() for line in (folder / "cntlist.rev").read_text().splitlines())
+    counts = {sense: int(count) for sense, _, count in lines}
+    senses = [
+        f"{word.lower()}%1:{r[1]}:{int(lexical_id, 16):02d}::"
+        for r in records
+        for word, lexical_id in zip(r[4:-1:2], r[5:][: 2 * int(r[3], 16) : 2], strict=False)
+    ]
+    assert int(held.name_use.sum()) == sum(counts.get(sense, 0) for sense in senses) > 90_000
+
+
+def test_the_gloss_is_a_definition_and_examples(folder, nouns):
+    held, graph = nouns.annotations, nouns.graph
+    lines = (folder / "data.noun").read_text().splitlines()
+    glosses = {f"n{line[:8]}": line.partition("| ")[2].strip() for line in lines if line[0] != " "}
+    for key, description in held.descriptions(graph):
+        parts = sorted([description.definition, *description.example])
+        assert sorted(glosses[key].split('; "')) == sorted(
+            [part.removeprefix('"') if part in description.example else part for part in parts]
+        )
+    dog = held.describe(graph.keys.index("n02084071"))
+    assert dog.example == ('"the dog barked all night"',)
+    assert dog.line == 10_845

@@ -5,10 +5,10 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
+from labelgrove.ontology.annotations import ANNOTATIONS_FORMAT
 from labelgrove.ontology.labelgraph import FORMAT_TAG
 from labelgrove.ontology.sql.catalog import INDEX_FORMAT
 from labelgrove.ontology.store.safetensors_file import _DTYPES
-from labelgrove.ontology.versions.snapshots import DEFINITIONS_FORMAT
 
 PAGE = Path(__file__).parents[3] / "docs" / "artifact-format.md"
 
@@ -21,6 +21,6 @@ def test_the_example_runs() -> None:
 
 def test_every_format_and_dtype_is_named() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for tag in (FORMAT_TAG, DEFINITIONS_FORMAT, INDEX_FORMAT):
+    for tag in (FORMAT_TAG, ANNOTATIONS_FORMAT, INDEX_FORMAT):
         assert f": `{tag}`" in text
     assert f"`{' '.join(_DTYPES)}`" in text

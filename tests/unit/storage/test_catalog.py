@@ -40,7 +40,7 @@ def open_version(catalog: Catalog, lease: Lease, digest: str, **changes: Any) ->
     values: dict[str, Any] = {
         "digest": digest,
         "snapshot": ("1" * 64, 100),
-        "definitions": None,
+        "annotations": None,
         "n_labels": 3,
         "n_edges": 2,
         "layout": "hierarchy",
@@ -178,11 +178,11 @@ def test_a_version_is_loading_until_it_commits(catalog: Catalog) -> None:
 def test_the_same_content_is_the_same_version(catalog: Catalog) -> None:
     registered(catalog, "trees", A)
     lease = catalog.acquire("trees")
-    again = open_version(catalog, lease, A, definitions=("2" * 64, 7), source=None)
+    again = open_version(catalog, lease, A, annotations=("2" * 64, 7), source=None)
     assert again.state == "ready"
-    assert again.definitions_sha256 == "2" * 64
+    assert again.annotations_sha256 == "2" * 64
     assert again.source == "trees.tsv"
-    assert open_version(catalog, lease, A, source="other.tsv").definitions_sha256 == "2" * 64
+    assert open_version(catalog, lease, A, source="other.tsv").annotations_sha256 == "2" * 64
     assert [v.source for v in catalog.versions("trees")] == ["other.tsv"]
 
 
@@ -233,7 +233,7 @@ def test_a_bundle_name_moves_and_the_index_says_so(catalog: Catalog) -> None:
         "name": "trees",
         "version": B,
         "snapshot": "1" * 64,
-        "definitions": None,
+        "annotations": None,
         "layout": "hierarchy",
         "n_labels": 3,
         "n_edges": 2,

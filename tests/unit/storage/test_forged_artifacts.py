@@ -26,7 +26,6 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.results.documents import pack_document, read_document
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
-from labelgrove.ontology.versions.snapshots import DEFINITIONS_FORMAT
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.kinds.cover import pack_cover, read_cover
 from labelgrove.workers.kinds.distances import pack_distances, read_distances
@@ -383,20 +382,20 @@ def test_forged_definitions_are_refused_or_read(tmp_path: Any, monkeypatch: Any)
         add_version(workspace, "plants", GRAPH)
         version, refused = workspace.catalog.version("plants"), 0
         for seed in range(60):
-            metadata = {"format": DEFINITIONS_FORMAT}
+            metadata = {"format": "labelgrove/definitions/1", "ontology": GRAPH.digest}
             arrays: Arrays = {"definitions.blob": whole.blob, "definitions.offsets": whole.offsets}
             if seed:
                 forged(np.random.default_rng([97, seed]), arrays, metadata)
-            described = replace(version, definitions_sha256=workspace.artifacts.put_arrays(arrays, metadata))
+            described = replace(version, annotations_sha256=workspace.artifacts.put_arrays(arrays, metadata))
             monkeypatch.setattr(workspace.catalog, "version", lambda *given, found=described: found)
             try:
-                found = workspace.definitions("plants")
+                found = workspace.annotations("plants")
             except ArtifactError:
                 refused += 1
                 continue
             assert found is not None
-            assert len(list(found)) == GRAPH.n_labels
-            assert seed or found[2] == "hard 🌳"
+            assert len(list(found.definitions)) == GRAPH.n_labels
+            assert seed or found.definitions[2] == "hard 🌳"
         assert refused > 20
 
 

@@ -6,7 +6,6 @@ import gzip
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from sqlalchemy import text
 import labelgrove.ontology.readers
 import labelgrove.ontology.readers.asking
 from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
 from labelgrove.ontology.readers import ReadResult, fingerprint
 from labelgrove.ontology.settings import Settings
@@ -216,7 +216,7 @@ def test_a_version_that_was_deleted_is_read_anew(workspace, source, parsed):
     assert len(parsed) == 2
 
 
-@pytest.mark.parametrize("damage", ["lost", "damaged", "definitions lost"])
+@pytest.mark.parametrize("damage", ["lost", "damaged", "annotations lost"])
 def test_a_version_whose_artifacts_are_not_whole_is_read_anew_and_repaired(
     workspace, tmp_path, parsed, damage
 ):
@@ -224,7 +224,7 @@ def test_a_version_whose_artifacts_are_not_whole_is_read_anew_and_repaired(
     source.write_text("parent,child,definition\nplant,tree,tall\nplant,moss,low\n")
     take(workspace, source)
     version = workspace.catalog.version("garden")
-    digest = version.definitions_sha256 if damage.startswith("def") else version.snapshot_sha256
+    digest = version.annotations_sha256 if damage.startswith("ann") else version.snapshot_sha256
     path = workspace.artifacts.local_path(digest)
     if damage == "damaged":
         path.write_bytes(b"damaged")
@@ -233,7 +233,7 @@ def test_a_version_whose_artifacts_are_not_whole_is_read_anew_and_repaired(
     take(workspace, source)
     assert len(parsed) == 2
     assert workspace.label_graph("garden").n_labels == 3
-    assert list(workspace.definitions("garden")) == ["", "low", "tall"]
+    assert list(workspace.annotations("garden").definitions) == ["", "low", "tall"]
 
 
 def test_a_graph_that_lost_the_version_gets_it_back_without_reading(workspace, source, parsed):
@@ -252,7 +252,7 @@ def test_definitions_of_another_source_are_replaced_by_reading_again(workspace, 
     second.write_text("parent,child,definition\nplant,tree,high\nplant,moss,low\n")
     assert take(workspace, first).digest == take(workspace, second).digest
     take(workspace, first)
-    assert list(workspace.definitions("garden")) == ["", "low", "tall"]
+    assert list(workspace.annotations("garden").definitions) == ["", "low", "tall"]
     assert parsed == ["a.csv", "b.csv", "a.csv"]
     take(workspace, first)
     assert len(parsed) == 3
@@ -263,21 +263,25 @@ def test_definitions_given_by_code_make_the_source_be_read_again(workspace, tmp_
     source.write_text("parent,child,definition\nplant,tree,tall\n")
     take(workspace, source)
     graph = workspace.label_graph("garden")
-    register(workspace, "garden", graph)  # without definitions: they stay, and so does the reading
+    register(workspace, "garden", graph)  # without annotations: they stay, and so does the reading
     take(workspace, source)
     assert len(parsed) == 1
     report = read_once(workspace, "other", source).report
-    register(workspace, "garden", ReadResult(graph, report, {"tree": "of wood"}))
+    register(
+        workspace,
+        "garden",
+        ReadResult(graph, report, Annotations.from_columns(graph, definitions={"tree": "of wood"})),
+    )
     parsed.clear()
     take(workspace, source)
-    assert list(workspace.definitions("garden")) == ["", "tall"]
+    assert list(workspace.annotations("garden").definitions) == ["", "tall"]
     assert len(parsed) == 1
 
 
 def test_another_graph_in_a_result_is_not_remembered_for_its_source(workspace, source, parsed):
     result = read_once(workspace, "garden", source)
     part = result.graph.subgraph(["tree", "oak", "elm"])
-    register(workspace, "garden", replace(result, graph=part, definitions={}))
+    register(workspace, "garden", result.of_part(part))
     assert take(workspace, source).n_labels == 5
     assert len(parsed) == 2
 

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from labelgrove.ontology import LabelGraph
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import writing
@@ -68,7 +69,7 @@ def parameters_of(job: Job) -> dict[str, object]:
     [
         ({"ontology": "trees"}, "ontology is 'trees'"),
         ({"snapshot": None}, "snapshot is None"),
-        ({"definitions": "x"}, "definitions is 'x'"),
+        ({"annotations": "x"}, "annotations is 'x'"),
         ({"shares": 0}, "shares is 0"),
         ({"shares": 1.5}, "shares is 1.5"),
         ({"shares": 201}, "from 1 to 200"),
@@ -99,9 +100,9 @@ def test_shares_follow_one_another_and_the_last_unit_counts():
     ]
 
 
-def test_jobs_that_differ_in_definitions_load_the_graph_once():
+def test_jobs_that_differ_in_annotations_load_the_graph_once():
     asked = {"ontology": DIGEST, "snapshot": OTHER, "shares": 3}
-    plain, defined = plan_job(INGEST, asked), plan_job(INGEST, {**asked, "definitions": "ef" * 32})
+    plain, defined = plan_job(INGEST, asked), plan_job(INGEST, {**asked, "annotations": "ef" * 32})
     assert plain.id != defined.id
     assert plain.units == defined.units
 
@@ -163,16 +164,21 @@ def test_two_names_share_one_content_and_one_job(workspace):
 
 
 def test_definitions_come_along_and_those_of_other_labels_are_refused(workspace):
-    own, others = (put_snapshot(workspace.artifacts, graph, {"oak": "hard"}, None) for graph in (OLD, NEW))
+    own, others = (
+        put_snapshot(
+            workspace.artifacts, graph, Annotations.from_columns(graph, definitions={"oak": "hard"}), None
+        )
+        for graph in (OLD, NEW)
+    )
     asked = {"ontology": OLD.digest, "snapshot": own.arrays[0]}
     target = {"ontology": "trees"}
-    job = client.submit(workspace, "ingest", {**asked, "definitions": own.definitions[0]}, target=target)
+    job = client.submit(workspace, "ingest", {**asked, "annotations": own.annotations[0]}, target=target)
     assert job.error is None
-    assert list(workspace.definitions("trees")) == ["", "", "", "hard"]
-    job = client.submit(workspace, "ingest", {**asked, "definitions": others.definitions[0]}, target=target)
+    assert list(workspace.annotations("trees").definitions) == ["", "", "", "hard"]
+    job = client.submit(workspace, "ingest", {**asked, "annotations": others.annotations[0]}, target=target)
     assert (job.state, job.publishing) == (State.DONE, False)
-    assert "give the definitions of this ontology" in job.error
-    assert list(workspace.definitions("trees")) == ["", "", "", "hard"]
+    assert "ingest the source again" in job.error
+    assert list(workspace.annotations("trees").definitions) == ["", "", "", "hard"]
 
 
 def test_what_cannot_be_ingested_is_not_recorded(workspace):
@@ -193,7 +199,7 @@ WIDE = LabelGraph.from_edges([(f"{i}", "top") for i in range(9)])
 def asked_of(workspace: Workspace, graph: LabelGraph) -> dict[str, object]:
     return {
         "ontology": graph.digest,
-        "snapshot": put_snapshot(workspace.artifacts, graph, {}, None).arrays[0],
+        "snapshot": put_snapshot(workspace.artifacts, graph, None, None).arrays[0],
     }
 
 
@@ -342,7 +348,7 @@ def test_who_holds_a_name_in_this_process_is_told_so(workspace):
 
 @pytest.mark.parametrize("done", [1, 3], ids=lambda n: f"after {n} units")
 def test_another_ingest_of_the_name_drops_what_a_job_loads_and_the_job_heals_it(workspace, done):
-    snapshot = put_snapshot(workspace.artifacts, NEW, {}, None)
+    snapshot = put_snapshot(workspace.artifacts, NEW, None, None)
     announce(workspace, "trees", snapshot)
     asked = {"ontology": NEW.digest, "snapshot": snapshot.arrays[0], "shares": 2}
     job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"}, wait=False)
@@ -405,17 +411,19 @@ def test_a_cancelled_ingest_stops_and_leaves_what_serves(workspace):
 
 def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(workspace):
     register(workspace, "trees", OLD)
-    snapshot = put_snapshot(workspace.artifacts, NEW, {"fir": "evergreen"}, "new.csv")
+    snapshot = put_snapshot(
+        workspace.artifacts, NEW, Annotations.from_columns(NEW, definitions={"fir": "evergreen"}), "new.csv"
+    )
     announce(workspace, "trees", snapshot)
     assert_serves(workspace, OLD)
     (version,) = (v for v in workspace.catalog.versions("trees") if v.digest == NEW.digest)
     assert (version.state, version.source) == ("loading", "new.csv")
-    assert (version.snapshot_sha256, version.definitions_sha256) == (
+    assert (version.snapshot_sha256, version.annotations_sha256) == (
         snapshot.arrays[0],
-        snapshot.definitions[0],
+        snapshot.annotations[0],
     )
-    opened = open_snapshot(workspace.artifacts, snapshot.arrays[0], snapshot.definitions[0])
-    assert (opened.graph, opened.arrays, opened.definitions) == (NEW, snapshot.arrays, snapshot.definitions)
+    opened = open_snapshot(workspace.artifacts, snapshot.arrays[0], snapshot.annotations[0])
+    assert (opened.graph, opened.arrays, opened.annotations) == (NEW, snapshot.arrays, snapshot.annotations)
     assert register(workspace, "trees", opened).created
     assert workspace.catalog.version("trees").source == "new.csv"
 

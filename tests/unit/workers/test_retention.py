@@ -282,17 +282,17 @@ def _by_loading_version(workspace, digest):
     _add_version(workspace, digest, None, ready=False)
 
 
-def _by_definitions(workspace, digest):
+def _by_annotations(workspace, digest):
     _add_version(workspace, workspace.artifacts.put_bytes(b"snapshot"), digest, ready=False)
 
 
-def _add_version(workspace, snapshot, definitions, *, ready):
+def _add_version(workspace, snapshot, annotations, *, ready):
     lease = workspace.catalog.acquire("trees")
     version = workspace.catalog.open_version(
         lease,
         digest="d" * 64,
         snapshot=(snapshot, 1),
-        definitions=None if definitions is None else (definitions, 1),
+        annotations=None if annotations is None else (annotations, 1),
         n_labels=3,
         n_edges=2,
         layout="tree",
@@ -337,7 +337,7 @@ def _by_index(workspace, digest):
 REFERENCES = [
     _by_version,
     _by_loading_version,
-    _by_definitions,
+    _by_annotations,
     _by_bundle,
     _by_unit,
     _by_request,

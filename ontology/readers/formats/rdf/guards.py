@@ -1,0 +1,191 @@
+"""Refuse RDF text that would harm its parser, before the parser sees it.
+
+The parser expands entities of XML without limit, and text that is nested too deep ends the whole process. A
+guard reads every line first. It returns False for the first line that the parser must not see.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Protocol
+from xml.parsers import expat
+
+from labelgrove.ontology.readers.collect import Collector
+
+__all__ = ["Guard", "JsonGuard", "QuotedGuard", "XmlGuard"]
+
+DEEPEST = 256
+"""Levels of elements in RDF/XML, and of brackets in JSON-LD, that are read."""
+
+MOST_QUOTED = 1000
+"""Number of ``<<`` in a file that is read: each may open a triple inside a triple."""
+
+LONGEST_IRI = 4000
+"""Length in characters of the longest namespace or entity that is expanded."""
+
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_JSON_LONG = re.compile(rf'"[^"\s]{{{LONGEST_IRI + 1},}}')
+_JSON_ID = re.compile(r'"@?id"\s*:\s*"([^"\\]*)"')
+_JSON_BRACKET = re.compile(r"[\[\]{}]")
+
+
+class Guard(Protocol):
+    """Look at every line of a file before its parser does."""
+
+    def allows(self, line: str, at: int) -> bool:
+        """Return whether the parser may read a line; if not, report why."""
+        ...
+
+    def close(self, at: int) -> None:
+        """Report what is missing at the end of the file."""
+        ...
+
+
+class QuotedGuard:
+    """Refuse Turtle, TriG, N-Triples and N-Quads with many nested triples."""
+
+    def __init__(self, into: Collector) -> None:
+        self._into = into
+        self._quoted = 0
+
+    def allows(self, line: str, at: int) -> bool:
+        """Return whether the file has at most `MOST_QUOTED` signs ``<<`` so far."""
+        self._quoted += line.count("<<")
+        if self._quoted <= MOST_QUOTED:
+            return True
+        self._into.defect("rdf-nesting", at, f"more than {MOST_QUOTED:,} signs << up to here")
+        return False
+
+    def close(self, at: int) -> None:
+        """Do nothing: the parser itself reports a file that is cut off."""
+
+
+class JsonGuard:
+    """Refuse JSON-LD that is nested deep, or that has a long namespace.
+
+    Its parser gives triples only at the end of the file, so this guard also remembers in which lines the
+    labels are.
+
+    Attributes
+    ----------
+    context_line : int
+        Line of the first ``@context``; 1 if there is none.
+    """
+
+    def __init__(self, into: Collector) -> None:
+        self.context_line = 1
+        self._into = into
+        self._depth = 0
+        self._has_context = False
+        self._line_of: dict[str, int] = {}
+
+    def allows(self, line: str, at: int) -> bool:
+        """Return whether the brackets are at most `DEEPEST` levels deep and no word is very long."""
+        if len(line) > LONGEST_IRI and (found := _JSON_LONG.search(line)):
+            self._into.defect("rdf-expansion", at, f"a text of more than {LONGEST_IRI:,} characters without "
+                              f"blanks, which begins with {found[0][1:41]}")  # fmt: skip
+            return False
+        if not self._has_context and '"@context"' in line:
+            self._has_context, self.context_line = True, at
+        for found_id in _JSON_ID.findall(line):
+            self._line_of.setdefault(found_id, at)
+        for bracket in _JSON_BRACKET.findall(_JSON_STRING.sub("", line)):
+            self._depth += 1 if bracket in "[{" else -1
+            if self._depth > DEEPEST:
+                self._into.defect("rdf-nesting", at, f"level {DEEPEST + 1} of brackets")
+                return False
+        return True
+
+    def close(self, at: int) -> None:
+        """Do nothing: the parser itself reports a file that is cut off."""
+
+    def line_of(self, iri: str, prefixes: Mapping[str, str]) -> int:
+        """Return the first line with an ``id`` that means an IRI; 1 if there is none."""
+        line = self._line_of.get(iri)
+        if line is None:
+            short = (f"{p}:{iri[len(ns) :]}" if p else iri[len(ns) :]
+                     for p, ns in prefixes.items() if iri.startswith(ns))  # fmt: skip
+            line = next((self._line_of[name] for name in short if name in self._line_of), 1)
+            self._line_of[iri] = line
+        return line
+
+
+class XmlGuard:
+    """Refuse RDF/XML with external or nested entities, with deep nesting, or that is not well formed.
+
+    A second parser, which never loads anything, reads each line first. Plain entities, which shorten
+    namespaces, are allowed.
+    """
+
+    def __init__(self, into: Collector) -> None:
+        self._into = into
+        self._depth = 0
+        self._at = 1
+        self._refused = False
+        self._parser = parser = expat.ParserCreate("UTF-8")
+        parser.XmlDeclHandler = self._declaration
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+
+    def allows(self, line: str, at: int) -> bool:
+        """Return whether the text up to this line is well formed and without forbidden declarations."""
+        self._at = at
+        self._feed(line.encode() + b"\n", False)
+        return not self._refused
+
+    def close(self, at: int) -> None:
+        """Report XML that is cut off."""
+        self._at = at
+        self._feed(b"", True)
+
+    def _feed(self, data: bytes, last: bool) -> None:
+        if self._refused:
+            return
+        try:
+            self._parser.Parse(data, last)
+        except expat.ExpatError as error:
+            if not self._refused:
+                self._refuse("rdf-document", f"column {error.offset + 1}: {expat.ErrorString(error.code)}")
+
+    def _refuse(self, code: str, text: str) -> None:
+        if not self._refused:
+            self._into.defect(code, self._at, text)
+        self._refused = True
+
+    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
+            self._refuse("rdf-document", f"the file states the encoding {encoding}; convert it to UTF-8")
+
+    def _doctype(self, _name: str, system: str | None, public: str | None, _internal: bool) -> None:
+        if system is not None or public is not None:
+            self._refuse("xml-external", f"a document type at {system or public}")
+
+    def _entity(
+        self,
+        name: str,
+        is_parameter: bool,
+        value: str | None,
+        _base: str | None,
+        system: str | None,
+        _public: str | None,
+        _notation: str | None,
+    ) -> None:
+        if value is None:
+            self._refuse("xml-external", f"the entity {name} at {system}")
+        elif is_parameter:
+            self._refuse("xml-entity", f"{name} is a parameter entity")
+        elif "&" in value or "<" in value:
+            self._refuse("xml-entity", f"{name} contains {value}")
+        elif len(value) > LONGEST_IRI:
+            self._refuse("xml-entity", f"{name} has {len(value):,} characters")
+
+    def _start(self, _name: str, _attributes: object) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            self._refuse("rdf-nesting", f"level {DEEPEST + 1} of elements")
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
