@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelgrove.cli.options.completers import ontologies
+from labelgrove.cli.options.onelabel import OpenVersion
 from labelgrove.cli.options.reading import read_source, reading_options
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
-from labelgrove.cli.printing.outfile import give
+from labelgrove.cli.printing.outfile import give_parts
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_cell, safe_option
 from labelgrove.cli.printing.text import emit, first_digits, json_option, note, to_the_minute, when
 from labelgrove.cli.printing.texttable import table
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["ontology"]
+
+
+_FORMATS = ("json", "records", "edges", "skos", "obo", "graphml", "outline")
+"""The names in `ontology.exports.exporting.EXPORT_FORMATS`, whose import would slow down every help text."""
 
 
 @click.group()
@@ -90,45 +96,74 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["tsv", "json"]),
-    help="Format to write; by default the ending of --out, else tsv.",
+    type=click.Choice(_FORMATS),
+    help="Format to write; by default the ending of --out, else json, which holds everything.",
+)
+@click.option("--under", metavar="LABEL", help="Write only this label and the labels below it.")
+@click.option(
+    "--leave-out",
+    is_flag=True,
+    help="Leave out what the format cannot hold, and list it on stderr, instead of refusing the export.",
 )
 @safe_option
 @with_workspace
-def export(workspace: Workspace, name: str, out: Path | None, format_: str | None, safe: bool) -> None:
-    """Write NAME, or its version NAME@VERSION, as a table or as JSON; `grove ingest` reads both back.
+def export(
+    workspace: Workspace,
+    name: str,
+    out: Path | None,
+    format_: str | None,
+    under: str | None,
+    leave_out: bool,
+    safe: bool,
+) -> None:
+    """Write NAME, or its version NAME@VERSION, in a format that other programs read.
 
-    It is an error if a label cannot be written in a table, for example because its key contains a line end
-    (docs/formats.md).
+    `grove ingest` reads every format but graphml back. If the format cannot hold something, such as weights
+    in skos, the command says what, and writes nothing unless --leave-out is given (docs/formats.md).
     """
+    from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
     from labelgrove.ontology.versions.export import export_ontology
 
-    chosen = _export_format(out, format_)
-    check_safe(safe, chosen == "tsv", "or --format tsv")
+    chosen = EXPORT_FORMATS[_export_format(out, format_)]
+    tables = [format.name for format in EXPORT_FORMATS.values() if format.delimiter]
+    check_safe(safe, chosen.delimiter is not None, f"or --format {' or '.join(tables)}")
     ontology_, version = name_and_version(name)
-    text = export_ontology(workspace, ontology_, format=chosen, version=version)
-    if safe:
-        text = "".join(f"{_safe_line(line)}\n" for line in text.removesuffix("\n").split("\n"))
-    give(text, out, name)
+    if under is not None:
+        opened = OpenVersion(workspace, name)
+        under = opened.answers.index.graph.keys[opened.label(under)]
+    exported = export_ontology(
+        workspace, ontology_, format=chosen.name, version=version, under=under, leave_out=leave_out
+    )
+    parts: Iterable[str] = exported
+    if safe and chosen.delimiter is not None:
+        parts = (_safe_line(line, chosen.delimiter) for line in exported)
+    give_parts(parts, out, name)
+    for left_out in exported.left_out:
+        note(f"left out: {left_out}")
 
 
 def _export_format(out: Path | None, asked: str | None) -> str:
-    """Return the format given by ``--format`` or by the ending of ``--out``, else ``"tsv"``.
+    """Return the format given by ``--format`` or by the ending of ``--out``, else ``"json"``.
 
     Raise `InputError` if the two contradict each other.
     """
     from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
 
-    told = None if out is None or out.suffix not in (".json", ".tsv") else out.suffix[1:]
+    by_ending = {format.ending: format.name for format in EXPORT_FORMATS.values() if format.ending}
+    told = None if out is None else by_ending.get(out.suffix)
     if None not in (asked, told) and asked != told:
-        raise InputError(f"--out {out}: the ending .{told} contradicts --format {asked}; change one of them")
-    return asked or told or "tsv"
+        raise InputError(
+            f"--out {out}: the ending {out and out.suffix} contradicts --format {asked}; change one of them"
+        )
+    return asked or told or "json"
 
 
-def _safe_line(line: str) -> str:
-    from labelgrove.ontology.readers.text.cells import split_cells, write_cell
+def _safe_line(line: str, delimiter: str) -> str:
+    from labelgrove.ontology.readers.text.cells import MARKS, split_cells, write_cell
 
-    return "\t".join(write_cell(safe_cell(cell), "tab") for cell in split_cells(line, "tab") or [])
+    cells = split_cells(line.removesuffix("\n"), delimiter) or []
+    return str(MARKS[delimiter]).join(write_cell(safe_cell(cell), delimiter) for cell in cells) + "\n"
 
 
 @ontology.command()

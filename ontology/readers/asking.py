@@ -136,7 +136,12 @@ FORMATS = {
             "export",
             "JSON as written by `grove ontology export --format json`",
             read_export,
-            policies={"roots": "keep", "control-character": "warn", "invisible-character": "warn"},
+            policies={
+                "roots": "keep",
+                "control-character": "warn",
+                "invisible-character": "warn",
+                "obsolete-label": "warn",
+            },
         ),
     )
 }

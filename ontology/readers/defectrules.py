@@ -430,6 +430,10 @@ _TABLE = (
          "the path of the node is the key", "use a string or an integer"),
     Rule("repeated-sibling", _ERROR_FIX, "siblings with the same name, and so with the same path",
          "the later ones get `#2`, `#3` ... after their path", 'give them an "id"'),
+    Rule("annotation", _ERROR_FIX,
+         "a name, note or mark of a label that is not written as an export writes it",
+         "it is left out, or a name loses its count of uses",
+         "export it again, or write it as docs/formats.md says"),
     Rule("digest-differs", _WARN_ERROR, "an export whose digest differs from the digest that it states", "",
          "no action is needed if the file was edited; otherwise export it again"),
 )  # fmt: skip

@@ -64,7 +64,7 @@ def test_ontology_show_export_and_delete(garden):
     shown = json.loads(garden("ontology", "show", "garden", "--json").stdout)
     assert (shown["roots"], shown["n_leaves"], shown["depth"], shown["is_tree"]) == (["plant"], 3, 2, True)
     assert "n_leaves" in garden("ontology", "show", "garden").stdout
-    Path("copy.tsv").write_text(garden("ontology", "export", "garden").stdout)
+    Path("copy.tsv").write_text(garden("ontology", "export", "garden", "--format", "edges").stdout)
     garden("ingest", "copy", "copy.tsv")
     digests = {v["ontology"]: v["digest"] for v in json.loads(garden("ontology", "list", "--json").stdout)}
     assert digests["copy"] == digests["garden"]

@@ -161,7 +161,7 @@ def test_a_relation_and_semicolons_from_the_command_line(call):
     assert json.loads(call("ontology", "show", "parts", "--json").stdout)["n_labels"] == 2
 
 
-@pytest.mark.parametrize("format", ["tsv", "json"])
+@pytest.mark.parametrize("format", ["edges", "json"])
 def test_an_export_is_ingested_as_the_same_version(call, format):
     Path("pets.csv").write_text("key,parent,name,definition\nr,,Pets,kept\n#1,r,Rex,barks\n")
     call("ingest", "pets", "pets.csv")

@@ -85,19 +85,26 @@ def test_cypher_completes_a_version_and_refuses_one_that_is_not_there(call):
 def test_an_export_is_in_the_format_that_the_file_is_called_by(call):
     call("ontology", "export", "food", "--out", "food.json")
     assert json.loads(Path("food.json").read_text())["format"].startswith("labelgrove/export/")
-    for name in ("food.tsv", "food.csv", "food"):
+    call("ontology", "export", "food", "--out", "food")
+    assert Path("food").read_text() == Path("food.json").read_text()
+    for name, start in {
+        "food.tsv": ("key\t", "child\t"),
+        "food.ttl": "@prefix",
+        "food.obo": "format-version: 1.4",
+        "food.graphml": "<?xml",
+    }.items():
         call("ontology", "export", "food", "--out", name)
-        assert Path(name).read_text().startswith("key\t") or Path(name).read_text().startswith("child\t")
+        assert Path(name).read_text().startswith(start)
     call("ontology", "export", "food", "--out", "other.txt", "--format", "json")
     assert json.loads(Path("other.txt").read_text())["labels"]
-    for name, given in {"new.json": "tsv", "new.tsv": "json"}.items():
+    for name, given in {"new.json": "edges", "new.tsv": "json"}.items():
         assert (
             f"contradicts --format {given}"
             in call("ontology", "export", "food", "--out", name, "--format", given, code=2).stderr
         )
         assert not Path(name).exists()
     refused = call("ontology", "export", "food", "--out", "safe.json", "--spreadsheet-safe", code=2)
-    assert "--format tsv" in refused.stderr
+    assert "--format edges" in refused.stderr
 
 
 def test_a_job_is_listed_with_the_ontology_it_was_asked_for(call):

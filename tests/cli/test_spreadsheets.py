@@ -81,8 +81,8 @@ def test_an_edge_list_is_made_safe_too(call):
     graph = LabelGraph.from_edges([(key, "root") for key in KEYS if key.isprintable()])
     with Workspace.open(Settings.from_env()) as workspace:
         register(workspace, "printable", graph)
-    plain = call("ontology", "export", "printable").stdout
-    safe = call("ontology", "export", "printable", "--spreadsheet-safe").stdout
+    command = ("ontology", "export", "printable", "--format", "edges")
+    plain, safe = call(*command).stdout, call(*command, "--spreadsheet-safe").stdout
     assert safe != plain
     assert cells(safe, "\t") == [[safe_cell(cell) for cell in row] for row in cells(plain, "\t")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,18 +20,27 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["array_file", "give", "out_option", "write_axes", "write_file", "write_rows"]
+__all__ = ["array_file", "give", "give_parts", "out_option", "write_axes", "write_file", "write_rows"]
+
+
+_BATCH = 1_000
+"""Number of parts of a text that are written at once."""
 
 
 def write_file(path: Path, data: bytes, what: str) -> None:
     """Write a file whole or not at all, and print on stderr that `what` was written to it."""
+    _write_parts(path, [data], what)
+
+
+def _write_parts(path: Path, parts: Iterable[bytes], what: str) -> None:
     from labelgrove.ontology.store.wholefile import write_whole
 
     with _writing(path):
         if path.exists() and not path.is_file():  # never replace a device or a pipe
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                file.writelines(parts)
         else:
-            write_whole(path.resolve(), [data])
+            write_whole(path.resolve(), parts)
     note(f"wrote {what} to {path}")
 
 
@@ -40,6 +50,22 @@ def give(text: str, out: Path | None, what: str) -> None:
         say(text, nl=False)
     else:
         write_file(out, text.encode(), what)
+
+
+def give_parts(parts: Iterable[str], out: Path | None, what: str) -> None:
+    """Write text, given in parts, as `give` does; the text as a whole is never in memory."""
+    if out is None:
+        for part in _batched(parts):
+            say(part, nl=False)
+    else:
+        _write_parts(out, (part.encode() for part in _batched(parts)), what)
+
+
+def _batched(parts: Iterable[str]) -> Iterator[str]:
+    """Join parts of a text to fewer and longer ones: each write has a cost of its own."""
+    rest = iter(parts)
+    while batch := "".join(itertools.islice(rest, _BATCH)):
+        yield batch
 
 
 @contextmanager

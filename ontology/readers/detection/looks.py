@@ -38,7 +38,7 @@ from labelgrove.ontology.readers.detection.signs import (
     xml,
 )
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
-from labelgrove.ontology.readers.formats.exported import EXPORT_FORMAT
+from labelgrove.ontology.readers.formats.exported import READ_FORMATS
 from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
 from labelgrove.ontology.readers.formats.obo import looks_like_obo
 from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
@@ -174,7 +174,8 @@ LOOKS: tuple[Look, ...] = (
     Look("an edge list with a header",
          lambda head: has_header(head.first_record) not in (None, "space"),
          reader="edges"),
-    Look("a labelgrove export", text_starts(rf'\{{\s*"format":\s*"{EXPORT_FORMAT}"'), reader="export"),
+    Look("a labelgrove export", text_starts(rf'\{{\s*"format":\s*"({"|".join(READ_FORMATS)})"'),
+         reader="export"),
     Look("binary data", is_binary, "read a text file"),
     Look("OBO", looks_like_obo, reader="obo"),
     Look("a settings file (TOML or INI)",

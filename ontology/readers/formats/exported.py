@@ -1,8 +1,10 @@
-"""Read labelgrove's JSON export: every label and edge, and everything else that affects the digest.
+"""Read labelgrove's JSON export: labels, edges and everything else that affects the digest, and annotations.
 
-`ontology.versions.export` writes it. If an export was not changed, reading it gives the graph from which it
-was made, with the same layout (such as hierarchy or grid). To make sure of this, the digest of the graph is
-compared with the digest that the file states.
+`ontology.exports.jsondocument` writes it. If an export was not changed, reading it gives the graph from which
+it was made, with the same layout (such as hierarchy or grid), and the same annotations. To make sure of this,
+the digest of the graph is compared with the digest that the file states.
+
+Exports of format 1 have no other annotations than definitions.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
@@ -19,12 +22,16 @@ from labelgrove.ontology.readers.text.jsontext import (
     shown,
 )
 
-__all__ = ["EXPORT_FORMAT", "read_export"]
+__all__ = ["EXPORT_FORMAT", "READ_FORMATS", "read_export"]
 
-EXPORT_FORMAT = "labelgrove/export/1"
+EXPORT_FORMAT = "labelgrove/export/2"
 """Name of the format, the first member of an export."""
 
-_LARGEST_RANK = 2**31 - 1
+READ_FORMATS = ("labelgrove/export/1", EXPORT_FORMAT)
+"""Names of the formats that are read."""
+
+_LARGEST = 2**31 - 1
+"""The largest rank, and the most uses of a name."""
 
 
 def read_export(path: Path, into: Collector, _options: Options) -> None:
@@ -40,6 +47,8 @@ def read_export(path: Path, into: Collector, _options: Options) -> None:
     into.directed = into.layout in (None, "hierarchy")
     for label in _objects(document, "labels", into):
         _label(label, into)
+    for label in _objects(document, "retired", into) if "retired" in document else ():
+        _label(label, into, retired=True)
     for edge in _objects(document, "edges", into):
         _edge(edge, into)
     into.report_undescribed()
@@ -68,19 +77,62 @@ def _text(node: JsonObject, member: str, into: Collector) -> str | None:
     return None
 
 
-def _label(node: JsonObject, into: Collector) -> None:
+def _label(node: JsonObject, into: Collector, *, retired: bool = False) -> None:
     key, at = _text(node, "key", into), node.line
     if not key:
         into.defect("empty-key", at, "a label without a key")
         return
-    if key in into.labels:
-        into.defect("duplicate-id", at, f"{key} is also on line {into.labels[key]}")
-    into.describe(key, at)
+    before = into.labels.get(key, into.annotations.retired.get(key))
+    if before is not None:
+        into.defect("duplicate-id", at, f"{key} is also on line {before}")
+    if not retired:
+        into.describe(key, at)
+    elif key not in into.labels:
+        into.annotations.retired.setdefault(key, at)
     name, definition = _text(node, "name", into), _text(node, "definition", into)
     if name is not None and name != key:
         into.name(key, name, at)
     if definition:
         into.define(key, definition, at)
+    _annotations(key, node, into)
+
+
+def _annotations(key: str, node: JsonObject, into: Collector) -> None:
+    deprecated = node.get("deprecated", False)
+    if deprecated is True:
+        into.annotations.deprecated.add(key)
+    elif deprecated is not False:
+        into.defect("annotation", node.line, f"deprecated of {key}: {shown(deprecated)}")
+    for name in _listed(node, "names", key, into):
+        _name(key, name, node, into)
+    for kind in NOTE_KINDS:
+        for text in _listed(node, kind, key, into):
+            if type(text) is str:
+                into.annotations.note(key, kind, text)
+            else:
+                into.defect("annotation", node.line, f"in {kind} of {key}: {shown(text)}")
+
+
+def _name(key: str, name: Any, node: JsonObject, into: Collector) -> None:
+    """Record a name; a use that is not a count is reported, and the name is kept without it."""
+    given = name if isinstance(name, JsonObject) else {}
+    text, kind, language = given.get("text"), given.get("kind", "exact"), given.get("language", "")
+    if type(text) is not str or kind not in NAME_KINDS or type(language) is not str:
+        parts = f", kind {shown(kind)}, language {shown(language)}" if given else ""
+        into.defect("annotation", node.line, f"a name of {key}: {shown(given.get('text', name))}{parts}")
+        return
+    use = _whole(given["use"]) if "use" in given else 0
+    if use is None or use < 0:
+        into.defect("annotation", node.line, f"use of the name {text!r} of {key}: {shown(given['use'])}")
+    into.annotations.name(key, text, kind, language, max(use or 0, 0))
+
+
+def _listed(node: JsonObject, member: str, key: str, into: Collector) -> list[Any]:
+    listed = node.get(member, [])
+    if isinstance(listed, list):
+        return listed
+    into.defect("annotation", node.line, f"{member} of {key}: {shown(listed)}")
+    return []
 
 
 def _edge(node: JsonObject, into: Collector) -> None:
@@ -93,7 +145,7 @@ def _edge(node: JsonObject, into: Collector) -> None:
     if code is not None:
         into.defect(code, at, f"{child} under {parent}: {shown(weight)}")
         return
-    number = 0 if rank is None else _rank(rank)
+    number = 0 if rank is None else _whole(rank)
     if number is None:
         into.defect("rank", at, f"{child} under {parent}: {shown(rank)}")
     into.edge(child, parent, at, number or 0, length)
@@ -103,13 +155,13 @@ def _length(value: Any) -> tuple[float, str | None]:
     return parse_weight(value) if isinstance(value, JsonNumber) else (1.0, "weight-not-a-number")
 
 
-def _rank(value: Any) -> int | None:
-    """Return the rank that a JSON value states; None if the value is not a whole number of 32 bits.
+def _whole(value: Any) -> int | None:
+    """Return the number that a JSON value states; None if the value is not a whole number of 32 bits.
 
-    Negative ranks are accepted, because graphs that were built in Python may have them.
+    Ranks may be negative, because graphs that were built in Python may have such ranks.
     """
     digits = value.removeprefix("-") if isinstance(value, JsonNumber) else ""
-    if not digits.isdigit() or len(digits) > len(str(_LARGEST_RANK)):
+    if not digits.isdigit() or len(digits) > len(str(_LARGEST)):
         return None
     number = int(value)
-    return number if -_LARGEST_RANK - 1 <= number <= _LARGEST_RANK else None
+    return number if -_LARGEST - 1 <= number <= _LARGEST else None

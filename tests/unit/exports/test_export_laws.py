@@ -1,110 +1,52 @@
-"""What is exported reads back as what it was, whatever the keys; what a format cannot hold is refused."""
+"""What is exported reads back as what it was, whatever the texts; what a format cannot hold is refused."""
 
 from __future__ import annotations
 
 import json
 import random
-import tempfile
-from pathlib import Path
-from typing import Any
 
-import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.canonical import LENGTHS
+from labelgrove.ontology.annotations import Annotations, Description
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers import ReadResult, read
+from labelgrove.ontology.exports.exporting import export_graph
+from labelgrove.ontology.readers import read
 from labelgrove.ontology.readers.text.invisible import invisible_character
-from labelgrove.ontology.versions.export import export_graph
-
-KEPT = {"roots": "keep", "control-character": "warn", "invisible-character": "warn"}
-"""What a graph made by code may hold and a file may not without being asked for."""
-
-characters = st.one_of(
-    st.characters(codec="utf-8", exclude_characters="\0"),
-    st.sampled_from(
-        [*"#\"'\t,; \n\r\\{}[]()<>:=|@~-*&", "\ufeff", "\u202e", "\u2028", "\x85", "\x1c", "\u00a0"]
-    ),
-)
-words = [
-    "child",
-    "parent",
-    "key",
-    "Key",
-    "KEY",
-    "neighbor",
-    "name",
-    "weight",
-    "#",
-    "a",
-    "root",
-    "null",
-    "-- a",
-    "- b",
-]
-keys = st.one_of(st.text(characters, min_size=1, max_size=6), st.sampled_from(words))
-texts = st.text(characters | st.just("\0"), max_size=6)
-weights = st.floats(*LENGTHS)
+from tests.unit.exports.described_graphs import KEPT, assert_same, described, graphs, read_back
 
 
-@st.composite
-def graphs(draw: Any) -> tuple[LabelGraph, dict[str, str]]:
-    """A graph of any shape: directed or not, with several parents, parts and labels without an edge."""
-    labels = draw(st.lists(keys, min_size=1, max_size=9, unique=True))
-    index = st.integers(0, len(labels) - 1)
-    ends = draw(st.lists(st.tuples(index, index), max_size=14))
-    pairs = {(labels[max(e)], labels[min(e)]) for e in ends if e[0] != e[1]}
-    listed = sorted(pairs)
-    graph = LabelGraph.from_edges(
-        listed,
-        weights=[draw(st.just(1.0) | weights) for _ in listed] if draw(st.booleans()) else None,
-        ranks=[draw(st.integers(-1, 3)) for _ in listed] if draw(st.booleans()) else None,
-        names=draw(st.dictionaries(st.sampled_from(labels), texts)),
-        directed=draw(st.booleans()),
-        labels=labels,
-    )
-    return graph, draw(st.dictionaries(st.sampled_from(labels), texts))
+def written(graph: LabelGraph, annotations: Annotations | None = None, *, format: str) -> str:
+    return str(export_graph(graph, annotations, name="any", format=format))
 
 
-def read_back(text: str, **options: Any) -> ReadResult:
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "export"
-        source.write_bytes(text.encode())
-        return read(source, **options)
+def defined(graph: LabelGraph, definitions: dict[str, str]) -> Annotations:
+    return Annotations.of(graph, {key: Description(definition=text) for key, text in definitions.items()})
 
 
-def assert_same(result: ReadResult, graph: LabelGraph, definitions: dict[str, str]) -> None:
-    assert result.graph is not None
-    assert (result.graph.digest, result.graph.layout) == (graph.digest, graph.layout)
-    assert list(result.graph.names) == list(graph.names)
-    assert result.definitions == {key: text for key, text in definitions.items() if text}
-
-
-@given(graphs())
+@given(described())
 def test_a_json_export_reads_back_as_it_was_without_a_word(made):
-    graph, definitions = made
-    text = export_graph(graph, definitions, name="any", format="json")
+    graph, annotations = made
+    text = written(graph, annotations, format="json")
     for format in (None, "json", "export"):
         result = read_back(text, format=format)
-        assert_same(result, graph, definitions)
+        assert_same(result, graph, annotations)
         assert not {"digest-differs", "foreign-file", "bom-inside"} & {d.code for d in result.report.defects}
 
 
 @given(graphs())
-def test_a_table_reads_back_as_it_was_or_is_refused_with_the_format_that_holds_it(made):
-    graph, definitions = made
-    if is_plain(graph, definitions):
-        assert_same(read_back(export_graph(graph, definitions), policies=KEPT), graph, definitions)
+def test_a_table_of_edges_reads_back_as_it_was_or_is_refused_with_the_format_that_holds_it(graph):
+    if is_plain(graph):
+        assert_same(read_back(written(graph, format="edges"), policies=KEPT), graph)
     else:
-        with pytest.raises(InputError, match=r"export as json$"):
-            export_graph(graph, definitions)
+        with pytest.raises(InputError, match=r"export as json"):
+            export_graph(graph, format="edges")
 
 
-def is_plain(graph: LabelGraph, definitions: dict[str, str]) -> bool:
+def is_plain(graph: LabelGraph) -> bool:
     """Whether nothing in a graph is beyond a table."""
-    held = [*graph.keys, *graph.names, *filter(None, definitions.values())]
+    held = [*graph.keys, *graph.names]
     return graph.edge_rank.min(initial=0) >= 0 and all(
         text and text == text.strip() and not set(text) & set("\n\r\0\ufeff") for text in held
     )
@@ -123,14 +65,14 @@ def is_plain(graph: LabelGraph, definitions: dict[str, str]) -> bool:
     ids=lambda graph: graph.layout,
 )
 def test_grids_and_complete_graphs_keep_their_layout(graph):
-    result = read_back(export_graph(graph, format="json"))
-    assert_same(result, graph, {})
+    result = read_back(written(graph, format="json"))
+    assert_same(result, graph)
     with pytest.raises(InputError, match=f"{graph.layout}.*export as json"):
-        export_graph(graph, format="tsv")
+        export_graph(graph, format="edges")
 
 
 def test_a_grid_that_was_edited_is_an_undirected_graph_and_says_so():
-    document = json.loads(export_graph(LabelGraph.grid((3, 3)), format="json"))
+    document = json.loads(written(LabelGraph.grid((3, 3)), format="json"))
     document["edges"].pop()
     result = read_back(json.dumps(document))
     assert result.graph.layout == "undirected"
@@ -170,8 +112,9 @@ def test_hostile_keys_survive_a_table(key, place):
     for names in (None, {key: f"name of {key}"}):
         if names is not None:
             graph = LabelGraph.from_edges(pairs, labels=[key], names=names)
-        text = export_graph(graph, {key: key})
-        assert_same(read_back(text, policies=KEPT), graph, {key: key})
+        annotations = defined(graph, {key: key})
+        text = written(graph, annotations, format="edges")
+        assert_same(read_back(text, policies=KEPT), graph, annotations)
 
 
 REFUSED = {
@@ -188,22 +131,23 @@ def test_what_a_table_cannot_hold_is_refused_wherever_it_stands(text):
         (LabelGraph.from_edges([("low", "top")], names={"top": text}), {}),
         (held, {"low": text}),
     ):
-        with pytest.raises(InputError, match="which a table cannot hold; export as json"):
-            export_graph(graph, definitions)
-        assert_same(read_back(export_graph(graph, definitions, format="json")), graph, definitions)
+        annotations = defined(graph, definitions)
+        with pytest.raises(InputError, match=r"cannot hold.*export as json"):
+            export_graph(graph, annotations, format="edges")
+        assert_same(read_back(written(graph, annotations, format="json")), graph, annotations)
 
 
 def test_a_row_that_is_called_like_the_header_is_not_taken_for_it():
     pairs = [("child", "parent"), ("Child", "Parent"), ("x", "child"), ("x", "Child")]
     graph = LabelGraph.from_edges(pairs)
-    text = export_graph(graph)
+    text = written(graph, format="edges")
     assert text.startswith("CHILD\tPARENT\n")
-    assert_same(read_back(text, policies=KEPT), graph, {})
+    assert_same(read_back(text, policies=KEPT), graph)
 
 
 def test_a_plain_hierarchy_is_a_plain_edge_list():
     graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
-    assert export_graph(graph) == "child\tparent\nelm\ttree\noak\ttree\n"
+    assert written(graph, format="edges") == "child\tparent\nelm\ttree\noak\ttree\n"
 
 
 def test_names_definitions_weights_and_ranks_have_columns():
@@ -214,7 +158,7 @@ def test_names_definitions_weights_and_ranks_have_columns():
         names={"fir": "Fir"},
         labels=["moss"],
     )
-    assert export_graph(graph, {"tree": "tall"}).splitlines() == [
+    assert written(graph, defined(graph, {"tree": "tall"}), format="edges").splitlines() == [
         "key\tparent\tweight\trank\tname\tdefinition",
         "green\t\t\t\tgreen\t",
         "fir\tgreen\t0.5\t0\tFir\t",
@@ -227,9 +171,11 @@ def test_names_definitions_weights_and_ranks_have_columns():
 @pytest.mark.long
 def test_wordnet_survives_both(wordnet_dir):
     result = read(wordnet_dir)
-    for format in ("tsv", "json"):
-        again = read_back(export_graph(result.graph, result.definitions, format=format))
-        assert_same(again, result.graph, result.definitions)
+    again = read_back(written(result.graph, result.annotations, format="json"))
+    assert_same(again, result.graph, result.annotations)
+    definitions = defined(result.graph, result.definitions)
+    again = read_back(written(result.graph, definitions, format="edges"))
+    assert_same(again, result.graph, definitions)
 
 
 def test_many_random_hierarchies_survive_a_table():
@@ -240,5 +186,5 @@ def test_many_random_hierarchies_survive_a_table():
         ordered = sorted(labels)
         pairs = [(ordered[i], ordered[rng.randrange(i)]) for i in range(1, len(ordered))]
         graph = LabelGraph.from_edges(pairs, labels=ordered)
-        assert_same(read_back(export_graph(graph), policies=KEPT), graph, {})
+        assert_same(read_back(written(graph, format="edges"), policies=KEPT), graph)
         assert all(invisible_character(key) in (None, "\u202e") for key in ordered)
