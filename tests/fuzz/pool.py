@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.errors import counted
 from tests.fuzz.mutations import mutant
 from tests.fuzz.reading import options_of, read_mutant
 from tests.fuzz.sources import Source
@@ -99,6 +101,8 @@ def _note(
     outcome.n_mutants += 1
     outcome.kinds[kind] += 1
     outcome.titles[source.title] += 1
+    if outcome.n_mutants % 1_000 == 0:
+        print(f"{outcome.n_mutants:,} mutants, {counted(len(outcome.failures), 'failure')}", file=sys.stderr)
     outcome.slowest = max(outcome.slowest, (seconds, number))
     if what:
         outcome.failures.append(Failure(number, source.title, options, what))
