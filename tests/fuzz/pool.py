@@ -74,8 +74,12 @@ def fuzz(
     jobs: int = 2,
     limits: Limits | None = None,
     reader: _Reader = read_mutant,
+    report: Callable[[Failure], None] = lambda _: None,
 ) -> Outcome:
-    """Read the mutants with these numbers and return what became of them."""
+    """Read the mutants with these numbers and return what became of them.
+
+    Each failure is also given to `report` when it is found.
+    """
     limits = limits or Limits()
     outcome = Outcome()
     left = iter(numbers)
@@ -92,6 +96,8 @@ def fuzz(
             for child in busy:
                 for kind, what, seconds in child.answers():
                     _note(outcome, held, seed, child.taken(), kind, what, seconds)
+                    if what:
+                        report(outcome.failures[-1])
 
 
 def _note(
@@ -172,12 +178,10 @@ def _serve(connection: Connection, held: list[Source], seed: int, limits: Limits
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limits.memory, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as folder:
+    # Without its parent, the process ends.
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            try:
-                number = connection.recv()
-            except EOFError:
-                return
+            number = connection.recv()
             source, content, options = case(held, seed, number)
             path = Path(folder) / source.name
             path.write_bytes(content)
