@@ -161,6 +161,20 @@ def test_a_relation_and_semicolons_from_the_command_line(call):
     assert json.loads(call("ontology", "show", "parts", "--json").stdout)["n_labels"] == 2
 
 
+def test_obo_with_two_relations_and_a_namespace_from_the_command_line(call):
+    term = "[Term]\nid: {}\nname: {}\nnamespace: {}\n"
+    Path("zoo.obo").write_text(
+        term.format("X:1", "animal", "body")
+        + term.format("X:2", "tail", "body")
+        + "relationship: part_of X:1\n"
+        + term.format("X:3", "running", "process")
+    )
+    assert "roots" in call("ingest", "zoo", "zoo.obo", code=3).stderr
+    call("ingest", "zoo", "zoo.obo", "--relation", "is_a,part_of", "--namespace", "body")
+    shown = json.loads(call("ontology", "show", "zoo", "--json").stdout)
+    assert (shown["n_labels"], shown["n_edges"]) == (2, 1)
+
+
 @pytest.mark.parametrize("format", ["edges", "json"])
 def test_an_export_is_ingested_as_the_same_version(call, format):
     Path("pets.csv").write_text("key,parent,name,definition\nr,,Pets,kept\n#1,r,Rex,barks\n")

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from labelgrove.ontology.errors import counted
-from tests.fuzz.pool import Limits, case, fuzz
+from tests.fuzz.pool import Failure, case, fuzz
 from tests.fuzz.sources import sources
 
 
@@ -28,15 +28,17 @@ def main() -> int:
     given = parser.parse_args()
     held = [source for source in sources() if given.source in source.title]
     start = time.monotonic()
-    outcome = fuzz(held, given.only or range(given.mutants), given.seed, jobs=given.jobs, limits=Limits())
-    for failure in outcome.failures:
+
+    def report(failure: Failure) -> None:
         given.keep.mkdir(parents=True, exist_ok=True)
         source, content, _ = case(held, given.seed, failure.number)
         kept = given.keep / f"{given.seed}-{failure.number}-{source.name}"
         kept.write_bytes(content)
         print(f"seed {given.seed}, mutant {failure.number} of {failure.title}, kept as {kept}")
-        print(f"read with {failure.options}")
-        print(failure.what)
+        print(f"read with {failure.options}\n{failure.what}", flush=True)
+
+    numbers = given.only or range(given.mutants)
+    outcome = fuzz(held, numbers, given.seed, jobs=given.jobs, report=report)
     seconds = time.monotonic() - start
     mutants = counted(outcome.n_mutants, "mutant")
     print(f"{mutants} of {len(held)} files, seed {given.seed}, {seconds:.0f} s")

@@ -177,7 +177,7 @@ def _packed_badly(data: bytes, rng: random.Random) -> bytes:
 
 
 def _packed_bomb(data: bytes, rng: random.Random) -> bytes:
-    return gzip.compress(data + b"\n" * (32 << 20), 9)
+    return gzip.compress(data + b"\n".ljust(1_000) * (32 << 10), 9)
 
 
 def _as_utf16(data: bytes, rng: random.Random) -> bytes:

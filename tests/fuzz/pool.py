@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from labelgrove.ontology.errors import counted
 from tests.fuzz.mutations import mutant
 from tests.fuzz.reading import options_of, read_mutant
 from tests.fuzz.sources import Source
@@ -72,8 +74,12 @@ def fuzz(
     jobs: int = 2,
     limits: Limits | None = None,
     reader: _Reader = read_mutant,
+    report: Callable[[Failure], None] = lambda _: None,
 ) -> Outcome:
-    """Read the mutants with these numbers and return what became of them."""
+    """Read the mutants with these numbers and return what became of them.
+
+    Each failure is also given to `report` when it is found.
+    """
     limits = limits or Limits()
     outcome = Outcome()
     left = iter(numbers)
@@ -90,6 +96,8 @@ def fuzz(
             for child in busy:
                 for kind, what, seconds in child.answers():
                     _note(outcome, held, seed, child.taken(), kind, what, seconds)
+                    if what:
+                        report(outcome.failures[-1])
 
 
 def _note(
@@ -99,6 +107,8 @@ def _note(
     outcome.n_mutants += 1
     outcome.kinds[kind] += 1
     outcome.titles[source.title] += 1
+    if outcome.n_mutants % 1_000 == 0:
+        print(f"{outcome.n_mutants:,} mutants, {counted(len(outcome.failures), 'failure')}", file=sys.stderr)
     outcome.slowest = max(outcome.slowest, (seconds, number))
     if what:
         outcome.failures.append(Failure(number, source.title, options, what))
@@ -168,12 +178,10 @@ def _serve(connection: Connection, held: list[Source], seed: int, limits: Limits
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limits.memory, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory() as folder:
+    # Without its parent, the process ends.
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            try:
-                number = connection.recv()
-            except EOFError:
-                return
+            number = connection.recv()
             source, content, options = case(held, seed, number)
             path = Path(folder) / source.name
             path.write_bytes(content)

@@ -120,11 +120,12 @@ class _Clauses:
             return line, at
         if not self._held:
             self._began_value, self._size = at, 0
-        self._held.append(line[:-1] if goes_on else line)
-        self._size += len(line)
-        if self._size > LONGEST_LINE:
-            self._into.defect("line-too-long", self._began_value, self._held[0])
-            self._held, self._size = ["!"], 0  # what follows is read as a comment
+        if self._size <= LONGEST_LINE:
+            self._held.append(line[:-1] if goes_on else line)
+            self._size += len(line)
+            if self._size > LONGEST_LINE:
+                self._into.defect("line-too-long", self._began_value, self._held[0])
+                self._held = ["!"]  # the value is read as a comment, and the rest of it is not kept
         if goes_on:
             return None
         parts, self._held = self._held, []

@@ -290,6 +290,17 @@ def test_hostile_values_take_no_time(name, of):
     assert result.report.defects
 
 
+def test_a_value_that_goes_on_for_too_long_is_reported_once_and_left_out(of):
+    text = (
+        HEAD
+        + ROOT
+        + term("X:2", "is_a: X:1", "comment: " + "\\\n".join(["x" * (1 << 19)] * 9), "alt_id: X:3")
+    )
+    result = of(text, policies={"line-too-long": "fix"})
+    assert [line for line, _ in places(result, "line-too-long")] == [12]
+    assert described(result, "X:2").alternative_id == ("X:3",)
+
+
 def test_time_grows_with_the_number_of_terms_only(of):
     start = time.process_time()
     n = 20_000
