@@ -151,6 +151,8 @@ _TABLE = (
          "the cell is one value", 'write lists like ["a", "b"], or the values as a|b'),
     Rule("parquet-damaged", _ERROR, "a Parquet file that cannot be read to its end", "",
          "write or download the file again"),
+    Rule("parquet-bomb", _ERROR, "a Parquet file that unpacks to far more than a hierarchy needs", "",
+         "if this is the right file, write it as CSV and read the result"),
     Rule("array", _ERROR, "an array that does not have one label path a row", "",
          "save an array of two axes and of texts or integers: numpy.save(FILE, paths.astype(str))"),
     Rule("missing-level", _ERROR_FIX, "a label path with an empty name between two names",

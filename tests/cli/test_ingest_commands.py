@@ -175,6 +175,28 @@ def test_obo_with_two_relations_and_a_namespace_from_the_command_line(call):
     assert (shown["n_labels"], shown["n_edges"]) == (2, 1)
 
 
+def test_a_sheet_becomes_a_named_ontology_with_one_command(call):
+    Path("tiere.csv").write_bytes(
+        "\ufeffid;name;parent;synonyms\r\n1;Tier;;\r\n2;Hund;Tier;Haushund|Canis lupus\r\n;;;\r\n".encode()
+    )
+    call("ingest", "tiere", "tiere.csv")
+    document = json.loads(call("ontology", "export", "tiere", "--format", "json").stdout)
+    assert [(one["key"], one["name"]) for one in document["labels"]] == [("1", "Tier"), ("2", "Hund")]
+    assert [(one["child"], one["parent"]) for one in document["edges"]] == [("2", "1")]
+
+
+def test_columns_separators_and_levels_from_the_command_line(call):
+    Path("taxa.csv").write_text("Code;Titel;Ober;Stufe\na;A;;genus\nb;B;a;section\nc;C;a/b;species\n")
+    columns = ("key=Code", "name=Titel", "parent=Ober", "level=Stufe")
+    chosen = [word for column in columns for word in ("--column", column)]
+    more = ("--separator", "/", "--level", "genus", "--level", "species")
+    call("ingest", "taxa", "taxa.csv", "--format", "records", *chosen, *more)
+    document = json.loads(call("ontology", "export", "taxa", "--format", "json").stdout)
+    assert [(one["child"], one["parent"]) for one in document["edges"]] == [("c", "a")]
+    refused = call("ingest", "taxa", "taxa.csv", "--format", "records", "--column", "key", code=2)
+    assert "write ROLE=WORD, for example key=Code" in refused.stderr
+
+
 @pytest.mark.parametrize("format", ["edges", "json"])
 def test_an_export_is_ingested_as_the_same_version(call, format):
     Path("pets.csv").write_text("key,parent,name,definition\nr,,Pets,kept\n#1,r,Rex,barks\n")

@@ -39,7 +39,7 @@ from labelgrove.ontology.readers.detection.signs import (
 )
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
 from labelgrove.ontology.readers.formats.exported import READ_FORMATS
-from labelgrove.ontology.readers.formats.jsonshapes import BY_NETWORKX
+from labelgrove.ontology.readers.formats.jsonshapes import by_networkx
 from labelgrove.ontology.readers.formats.obo import looks_like_obo
 from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
 from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
@@ -91,11 +91,16 @@ def look_of(start: Head) -> Look | None:
 
 _AS_EDGES = "write the hierarchy as an edge list with the header parent,child"
 _BY_PANDAS = "write it with pandas as CSV with the columns parent and child"
-_BY_SHEET = "save the sheet as CSV with the columns parent and child"
-_BY_ROBOT = "convert it with robot convert --input FILE --output FILE.ttl, and read the result"
-_UNPACK = "unpack it and read the file inside"
+_BY_SHEET = "convert it, or save the sheet as CSV: libreoffice --headless --convert-to csv FILE"
+_BY_ARROW = (
+    'convert it with pyarrow: python -c "import pyarrow.{0}, pyarrow.parquet; '
+    "pyarrow.parquet.write_table(pyarrow.{0}.read_table('FILE'), 'table.parquet')\""
+)
+_BY_GVPR = r"""convert it: gvpr 'E { printf("%s\t%s\n", $.tail.name, $.head.name) }' FILE > edges.tsv"""
+_BY_ROBOT = "convert it: robot convert --input FILE --output labels.ttl"
+_UNPACK = "unpack it and read the file inside: {}"
 _AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
-_BY_ICONV = "convert it with iconv -f {} -t UTF-8"
+_BY_ICONV = "convert it: iconv -f {} -t UTF-8 FILE > labels.txt"
 _FETCH = "this may be an error page: download the file again"
 _DAY = r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\S+ \S+ \S+ \[\d\d/)"
 _LEVEL = "(DEBUG|INFO|NOTICE|WARN(ING)?|ERROR|CRITICAL|FATAL)"
@@ -113,22 +118,23 @@ LOOKS: tuple[Look, ...] = (
     Look("an Excel spreadsheet", starts_with(b"PK\x03\x04", beside=b"xl/"), _BY_SHEET),
     Look("an OpenDocument spreadsheet or text", starts_with(b"mimetypeapplication/vnd.oasis", 30),
          _BY_SHEET),
-    Look("a numpy .npz archive", starts_with(b"PK\x03\x04", beside=b".npy"), _BY_PANDAS),
-    Look("a zip archive", starts_with(b"PK\x03\x04"), _UNPACK),
-    Look("bzip2", starts_with(b"BZh"), "unpack it with bunzip2 and read the result"),
-    Look("xz", starts_with(b"\xfd7zXZ\x00"), "unpack it with unxz and read the result"),
-    Look("zstandard", starts_with(b"\x28\xb5\x2f\xfd"), "unpack it with unzstd and read the result"),
-    Look("lz4", starts_with(b"\x04\x22\x4d\x18"), "unpack it with unlz4 and read the result"),
-    Look("a 7z archive", starts_with(b"7z\xbc\xaf\x27\x1c"), _UNPACK),
-    Look("a rar archive", starts_with(b"Rar!\x1a\x07"), _UNPACK),
-    Look("a tar archive", starts_with(b"ustar", 257), _UNPACK),
+    Look("a numpy .npz archive", starts_with(b"PK\x03\x04", beside=b".npy"),
+         "read the array of label paths in it: unzip FILE"),
+    Look("a zip archive", starts_with(b"PK\x03\x04"), _UNPACK.format("unzip FILE")),
+    Look("bzip2", starts_with(b"BZh"), "unpack it: bunzip2 -k FILE"),
+    Look("xz", starts_with(b"\xfd7zXZ\x00"), "unpack it: unxz -k FILE"),
+    Look("zstandard", starts_with(b"\x28\xb5\x2f\xfd"), "unpack it: unzstd FILE"),
+    Look("lz4", starts_with(b"\x04\x22\x4d\x18"), "unpack it: unlz4 FILE labels"),
+    Look("a 7z archive", starts_with(b"7z\xbc\xaf\x27\x1c"), _UNPACK.format("7z x FILE")),
+    Look("a rar archive", starts_with(b"Rar!\x1a\x07"), _UNPACK.format("unrar x FILE")),
+    Look("a tar archive", starts_with(b"ustar", 257), _UNPACK.format("tar xf FILE")),
     Look("Parquet", starts_with(PARQUET), reader="records", also=("edges",)),
-    Look("Arrow or Feather", starts_with(b"ARROW1"), _BY_PANDAS),
-    Look("ORC", starts_with(b"ORC\x0a"), _BY_PANDAS),
+    Look("Arrow or Feather", starts_with(b"ARROW1"), _BY_ARROW.format("feather")),
+    Look("ORC", starts_with(b"ORC\x0a"), _BY_ARROW.format("orc")),
     Look("Avro", starts_with(b"Obj\x01"), _BY_PANDAS),
     Look("HDF5", starts_with(b"\x89HDF"), _BY_PANDAS),
     Look("a SQLite database", starts_with(b"SQLite format 3\x00"),
-         "export the edges as CSV: sqlite3 -csv -header FILE"),
+         'export a table: sqlite3 -csv -header FILE "SELECT * FROM TABLE" > table.csv'),
     Look("a numpy array", starts_with(NUMPY), reader="paths"),
     Look("a Python pickle", is_pickle, "write its contents as an edge list"),
     Look("a labelgrove artifact, such as a bundle", starts_with(b'\x00\x00{"', 6, b'labelgrove/'),
@@ -156,8 +162,8 @@ LOOKS: tuple[Look, ...] = (
     Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
     Look("RDF/XML", xml(r"(\w+:)?RDF"), reader="rdf"),
     Look("OWL/XML", xml("(owl:)?Ontology"), _BY_ROBOT),
-    Look("GraphML", xml("graphml"), BY_NETWORKX),
-    Look("GEXF", xml("gexf"), BY_NETWORKX),
+    Look("GraphML", xml("graphml"), by_networkx("read_graphml('FILE')")),
+    Look("GEXF", xml("gexf"), by_networkx("read_gexf('FILE')")),
     Look("a lexicon (WN-LMF)", xml("LexicalResource"), _AS_EDGES),
     Look("MeSH descriptors in XML", xml("DescriptorRecordSet"), _AS_EDGES),
     Look("an outline in OPML", xml("opml"), "write it as an outline indented by blanks"),
@@ -196,9 +202,10 @@ LOOKS: tuple[Look, ...] = (
     Look("Newick", is_newick, "write the tree as an edge list"),
     Look("a Graphviz graph",
          text_starts(r"(//[^\n]*\n\s*|/\*[^*]*\*/\s*)*(strict\s+)?(di)?graph\b[^{\n]*\{"),
-         BY_NETWORKX),
-    Look("GML", text_starts(r'((creator|version|comment)\b.*\n\s*)*graph\s*\['), BY_NETWORKX),
-    Look("Pajek", first_record(r"\*(vertices|network)\b"), BY_NETWORKX),
+         _BY_GVPR),
+    Look("GML", text_starts(r'((creator|version|comment)\b.*\n\s*)*graph\s*\['),
+         by_networkx("read_gml('FILE')")),
+    Look("Pajek", first_record(r"\*(vertices|network)\b"), by_networkx("DiGraph(nx.read_pajek('FILE'))")),
     Look("LaTeX", some_lines(r"\\(documentclass|begin\{document\}|usepackage)"), _AS_EDGES),
     Look("BibTeX", first_record(r"@\w+\s*\{"), _AS_EDGES),
     Look("ARFF", first_record(r"@relation\b"), _AS_EDGES),
@@ -225,7 +232,8 @@ LOOKS: tuple[Look, ...] = (
     Look("Perl documentation", some_lines(r"=(head\d|pod|over|item|cut)\b", least=2), _AS_OUTLINE),
     Look("checksums", most_lines(r"^[0-9a-f]{32,128} [ *]\S"), "read a file with a hierarchy of labels"),
     Look("YAML", lambda head: looks_like_yaml(head.lines),
-         "write it as an outline without colons, or as an edge list with the header parent,child"),
+         "convert it: python -c \"import json, yaml; json.dump(yaml.safe_load(open('FILE')), "
+         "open('labels.json', 'w'))\""),
     Look("Markdown or reStructuredText", has_headings, _AS_OUTLINE),
     Look("running text", is_prose, _AS_OUTLINE),
 )  # fmt: skip

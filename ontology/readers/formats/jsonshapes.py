@@ -12,7 +12,7 @@ from typing import Any
 
 from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
 
-__all__ = ["BY_NETWORKX", "MEMBERS", "NAMING", "SHAPES", "Shape", "foreign_shape", "record_objects"]
+__all__ = ["MEMBERS", "NAMING", "SHAPES", "Shape", "by_networkx", "foreign_shape", "record_objects"]
 
 NAMING = ("id", "key", "name")
 """Members that identify the label of a node."""
@@ -21,9 +21,17 @@ MEMBERS = frozenset({*NAMING, "children", "definition", "weight"})
 """All members of a node that are read."""
 
 _SHOWN = 5
+
+
+def by_networkx(graph: str) -> str:
+    """Return the advice to convert a graph that networkx reads; `graph` is the call that reads it."""
+    out = "'edges.tsv', delimiter='\\t', data=False"
+    code = f"import json, networkx as nx; nx.write_edgelist(nx.{graph}, {out})"
+    return f'convert it with networkx: python -c "{code}"'
+
+
 _AS_TREE = 'write it as {"name": ..., "children": [...]}'
 _AS_TABLE = "write it as CSV with the columns key, name, parent"
-BY_NETWORKX = "open it with networkx and pass the graph to LabelGraph.from_networkx"
 
 
 @dataclass(frozen=True)
@@ -180,9 +188,13 @@ SHAPES: tuple[Shape, ...] = (
     Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
     Shape("GeoJSON", _is("type", *_GEOMETRIES), "read a file with the hierarchy of the places"),
     Shape("TopoJSON", _is("type", "Topology"), "read a file with the hierarchy of the places"),
-    Shape("a graph of nodes and links", _all(_has("nodes"), _has_any("links", "edges")), BY_NETWORKX),
-    Shape("a graph of nodes and links", _within("graph", "nodes"), BY_NETWORKX),
-    Shape("a graph of nodes and links", _within("elements", "nodes"), BY_NETWORKX),
+    Shape("a graph of nodes and links", _has("nodes", "links"),
+          by_networkx("node_link_graph(json.load(open('FILE')), edges='links')")),
+    Shape("a graph of nodes and links", _has("nodes", "edges"),
+          by_networkx("node_link_graph(json.load(open('FILE')), edges='edges')")),
+    Shape("a graph of nodes and links", _within("graph", "nodes"), _AS_TABLE),
+    Shape("a graph of nodes and links", _within("elements", "nodes"),
+          by_networkx("cytoscape_graph(json.load(open('FILE')))")),
     Shape("an npm package", _all(_has("name", "version"), _has_any(
         "dependencies", "devDependencies", "scripts", "main", "lockfileVersion", "license")),
         "read a file with a hierarchy of labels"),

@@ -32,8 +32,9 @@ NUMPY = b"\x93NUMPY"
 _SEPARATORS = (" > ", " / ", " | ", " ; ", ">", "|", ";", "\t", "/")
 _SAMPLE = 200
 _OF_RECORDS = frozenset({"parent", "children", "name"})
-_LEADING = re.compile(r"([\w:.-]*\d[\w:.-]*)(?: - |\t)(?=\S)")
-_TRAILING = re.compile(r"\t([\w:.-]*\d[\w:.-]*)$")
+_LEADING = re.compile(r"([\w:.-]{1,100})(?: - |\t)(?=\S)")
+_TRAILING = re.compile(r"\t([\w:.-]{1,100})$")
+_DIGIT = re.compile(r"\d")
 _FOLDER = re.compile(r"(\d{3,})_([A-Z][a-z-]+(?:_[A-Za-z0-9.-]+){5,})")
 _LINNAEAN = 7
 
@@ -154,24 +155,36 @@ def path_separator(lines: Sequence[str]) -> str | None:
 
 
 def _without_id(line: str) -> str:
-    return _TRAILING.sub("", _LEADING.sub("", line, count=1))
+    found = _leading_id(line) or _trailing_id(line)
+    return line if found is None else found[1]
+
+
+def _leading_id(line: str) -> tuple[str, str] | None:
+    """Return the id at the start of a line, and the rest; None if there is none: an id has a digit."""
+    found = _LEADING.match(line)
+    return (found[1], line[found.end() :]) if found and _DIGIT.search(found[1]) else None
+
+
+def _trailing_id(line: str) -> tuple[str, str] | None:
+    """Return the id at the end of a line, and the rest; None if there is none."""
+    found = _TRAILING.search(line)
+    return (found[1], line[: found.start()]) if found and _DIGIT.search(found[1]) else None
 
 
 def _lines(lines: TableLines, into: Collector, separator: str, sample: Sequence[str]) -> Iterator[_Entry]:
     pattern = re.compile(rf"(?<!\\){re.escape(separator)}")
     bare = separator.strip()
-    leads = separator != "\t" and all(_LEADING.match(line) for line in sample)
-    trails = separator != "\t" and not leads and all(_TRAILING.search(line.rstrip()) for line in sample)
+    leads = separator != "\t" and all(map(_leading_id, sample))
+    trails = separator != "\t" and not leads and all(map(_trailing_id, sample))
     while (taken := lines.take()) is not None:
         at, line = taken
         key, text = "", line
         if leads or trails:
-            found = _LEADING.match(text) if leads else _TRAILING.search(text)
+            found = _leading_id(line) if leads else _trailing_id(line)
             if found is None:
                 into.defect("path-without-id", at, line)
             else:
-                key = found[1]
-                text = text[found.end() :] if leads else text[: found.start()]
+                key, text = found
         if separator not in text and bare and len(bare) < len(separator) and bare in text:
             into.defect("mixed-delimiters", at, line)
             continue

@@ -95,7 +95,7 @@ _REPEATABLE = frozenset(
 
 _BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
 _NUMBERED = re.compile(r"(?:level|lvl|l|depth)[\s_-]*\d{1,3}")
-_LANGUAGE = re.compile(r"(.+?)\s*[:@]\s*([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 @dataclass
@@ -141,9 +141,10 @@ def record_role(word: str) -> tuple[str | None, str]:
     >>> record_role("Parent_ID"), record_role("name:de"), record_role("parent 2"), record_role("colour")
     (('parent', ''), ('name', 'de'), ('parent', ''), (None, ''))
     """
-    found = _LANGUAGE.fullmatch(word.strip())
-    if found and (role := _plain_role(found[1])) in _BY_LANGUAGE:
-        return role, found[2].lower()
+    for mark in ":@":
+        base, _, tag = word.rpartition(mark)
+        if base and _LANGUAGE.fullmatch(tag.strip()) and (role := _plain_role(base)) in _BY_LANGUAGE:
+            return role, tag.strip().lower()
     return _plain_role(word), ""
 
 

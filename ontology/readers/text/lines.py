@@ -11,7 +11,7 @@ from pathlib import Path
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.head import BOM, GZIP
 
-__all__ = ["Lines"]
+__all__ = ["Lines", "is_bomb"]
 
 LONGEST_LINE = 1 << 20
 """Length in bytes of the longest line that is read."""
@@ -26,7 +26,8 @@ _CHUNK = 1 << 20
 _EXCERPT_BYTES = 1 << 16
 
 
-def _is_bomb(unpacked: int, packed: int) -> bool:
+def is_bomb(unpacked: int, packed: int) -> bool:
+    """Return whether a file unpacks to far more than a hierarchy needs."""
     return unpacked > UNPACKED_LIMIT or (unpacked > RATIO_FLOOR and unpacked > RATIO_LIMIT * max(packed, 1))
 
 
@@ -95,7 +96,7 @@ class Lines:
             total = 0
             while chunk:
                 total += len(chunk)
-                if packed and _is_bomb(total, raw.tell()):
+                if packed and is_bomb(total, raw.tell()):
                     self._damage("gzip-bomb", f"{total:,} bytes unpacked from {raw.tell():,}")
                     return
                 yield chunk

@@ -13,7 +13,7 @@ from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.cells import write_cell
 from labelgrove.ontology.readers.text.head import head
-from labelgrove.ontology.readers.text.lines import Lines
+from labelgrove.ontology.readers.text.lines import Lines, is_bomb
 
 __all__ = ["PARQUET", "is_parquet", "parquet_names", "table_blocks"]
 
@@ -45,6 +45,9 @@ def table_blocks(path: Path, recorder: Recorder) -> Iterator[tuple[int, list[str
         return
     number = 1
     try:
+        if excess := _excess(path):
+            recorder.add("parquet-bomb", str(path), 0, excess)
+            return
         for lines in _parquet_lines(path):
             yield number, lines
             number += len(lines)
@@ -65,6 +68,16 @@ def parquet_names(path: Path) -> list[str] | None:
             return list(file.schema_arrow.names)
     except (OSError, ValueError, _arrow_error()):
         return None
+
+
+def _excess(path: Path) -> str:
+    """Return a text that says that a file unpacks to far too much; empty if it does not."""
+    with _opened(path) as file:
+        held, n_rows = file.metadata, file.metadata.num_rows
+        unpacked = sum(held.row_group(i).total_byte_size for i in range(held.num_row_groups))
+    packed = path.stat().st_size
+    says = f"{n_rows:,} rows and {unpacked:,} bytes unpacked from {packed:,}"
+    return says if is_bomb(unpacked, packed) or is_bomb(n_rows, packed) else ""
 
 
 def _opened(path: Path) -> Any:

@@ -267,6 +267,14 @@ def parquet(columns: dict[str, list[Any]]) -> bytes:
     return held.getvalue()
 
 
+def _many_rows() -> bytes:
+    """Return a small Parquet file of 20 million rows without a key."""
+    held = io.BytesIO()
+    columns = {"key": pa.nulls(20_000_000, pa.string()), "parent": pa.nulls(20_000_000, pa.string())}
+    pyarrow.parquet.write_table(pa.table(columns), held)
+    return held.getvalue()
+
+
 def _parquet_cases() -> list[Case]:
     sound = parquet({"key": ["a", "b"], "parent": [None, "a"]})
     damaged = bytearray(sound)
@@ -278,6 +286,7 @@ def _parquet_cases() -> list[Case]:
     return [
         Case("records", "parquet-damaged", 0, b"PAR1\x15\x04", name="source.parquet", note="no end"),
         Case("records", "parquet-damaged", 0, sound[:-20], name="source.parquet", note="cut off"),
+        Case("records", "parquet-bomb", 0, _many_rows(), name="source.parquet"),
         Case("edges", "parquet-damaged", 0, b"PAR1" + sound[-30:], name="source.parquet", note="no rows"),
         table("records", "placeholder-parent", 2, {"key": ["a"], "parent": ["None"]}, "Parquet"),
         table("records", "decimal-parent", 3, {"key": [1, 2], "parent": [None, 1.0]}, "Parquet"),

@@ -195,7 +195,7 @@ def test_the_labels_are_the_prefixes_of_the_paths(paths, seed, tmp_path_factory)
     prefixes = {tuple(path[:i]) for path in paths for i in range(1, len(path) + 1)}
     assert result.graph.n_labels == len(prefixes)
     assert result.graph.n_edges == sum(len(prefix) > 1 for prefix in prefixes)
-    lines = ["\t".join(("x", *path)) for path in paths]
+    lines = ["::".join(("x", *path)) for path in paths]
     random.Random(seed).shuffle(lines)
-    written = read_text(folder, "\n".join([*lines, lines[0]]), format="paths", separator="\t")
+    written = read_text(folder, "\n".join([*lines, lines[0]]), format="paths", separator="::")
     assert written.graph.n_labels == len(prefixes) + 1
