@@ -32,23 +32,29 @@ _SYNONYMS = {
 _META = (str(OWL), str(RDFS), str(RDF))
 
 
-def rdflib_graph(**source: Any) -> rdflib.Dataset:
+def rdflib_graph(**source: Any) -> rdflib.Graph:
     """Parse a source (``data`` or ``source``) in Turtle, or as ``format`` says; named graphs are joined."""
-    graph = rdflib.Dataset(default_union=True)
+    graph = rdflib.Graph()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # rdflib itself uses what it calls deprecated
-        graph.parse(**{"format": "turtle", **source})
+        parsed = rdflib.Dataset(default_union=True)
+        parsed.parse(**{"format": "turtle", **source})
+        for triple in parsed.triples((None, None, None)):
+            graph.add(triple)
     return graph
 
 
-def written(graph: rdflib.Dataset, syntax: str) -> str:
+def written(graph: rdflib.Graph, syntax: str) -> str:
     """Return the statements in one of the `SYNTAXES`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return graph.serialize(format=syntax)
+        held = rdflib.Dataset()
+        for triple in graph:
+            held.default_graph.add(triple)
+        return (held if syntax in ("nquads", "trig") else graph).serialize(format=syntax)
 
 
-def edges(graph: rdflib.Dataset) -> set[tuple[str, str]]:
+def edges(graph: rdflib.Graph) -> set[tuple[str, str]]:
     """Return the (child, parent) pairs of classes."""
     return {
         (str(child), str(parent))
@@ -59,7 +65,7 @@ def edges(graph: rdflib.Dataset) -> set[tuple[str, str]]:
     }
 
 
-def labels(graph: rdflib.Dataset) -> set[str]:
+def labels(graph: rdflib.Graph) -> set[str]:
     """Return the concepts; if there are none, the classes and all ends of edges."""
     if concepts := {str(concept) for concept in graph.subjects(RDF.type, SKOS.Concept)}:
         return concepts
@@ -69,17 +75,17 @@ def labels(graph: rdflib.Dataset) -> set[str]:
     return ends | {one for one in named if not one.startswith(_META)}
 
 
-def expected(graph: rdflib.Dataset) -> dict[str, tuple[set[Name], bool, set[str]]]:
+def expected(graph: rdflib.Graph) -> dict[str, tuple[set[Name], bool, set[str]]]:
     """Return, for each label, its names, whether it is deprecated, and what replaces it."""
     return {key: describe(graph, rdflib.URIRef(key)) for key in labels(graph)}
 
 
-def describe(graph: rdflib.Dataset, subject: rdflib.URIRef) -> tuple[set[Name], bool, set[str]]:
+def describe(graph: rdflib.Graph, subject: rdflib.URIRef) -> tuple[set[Name], bool, set[str]]:
     """Return the names of a label, whether it is deprecated, and what replaces it."""
     preferred = set(graph.objects(subject, SKOS.prefLabel)) or set(graph.objects(subject, RDFS.label))
-    found = {Name(str(text), "preferred", text.language or "") for text in preferred}
+    found = {Name(str(text), "preferred", (text.language or "").lower()) for text in preferred}
     for predicate, kind in _SYNONYMS.items():
-        found |= {Name(str(text), kind, text.language or "") for text in graph.objects(subject, predicate)}
+        found |= {Name(str(text), kind, (text.language or "").lower()) for text in graph.objects(subject, predicate)}
     return (
         found,
         (subject, OWL.deprecated, rdflib.Literal(True)) in graph,
