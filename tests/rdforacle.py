@@ -85,7 +85,9 @@ def describe(graph: rdflib.Graph, subject: rdflib.URIRef) -> tuple[set[Name], bo
     preferred = set(graph.objects(subject, SKOS.prefLabel)) or set(graph.objects(subject, RDFS.label))
     found = {Name(str(text), "preferred", (text.language or "").lower()) for text in preferred}
     for predicate, kind in _SYNONYMS.items():
-        found |= {Name(str(text), kind, (text.language or "").lower()) for text in graph.objects(subject, predicate)}
+        found |= {
+            Name(str(text), kind, (text.language or "").lower()) for text in graph.objects(subject, predicate)
+        }
     return (
         found,
         (subject, OWL.deprecated, rdflib.Literal(True)) in graph,

@@ -52,9 +52,7 @@ def property_ranks(
     return ranks
 
 
-def find_classes(
-    statements: Statements, types: dict[str, dict[str, int]], ranks: dict[str, int]
-) -> Labels:
+def find_classes(statements: Statements, types: dict[str, dict[str, int]], ranks: dict[str, int]) -> Labels:
     """Return the classes, without those of the languages themselves."""
     found = Labels()
     for kind in CLASS_TYPES:
