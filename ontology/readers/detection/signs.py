@@ -25,6 +25,7 @@ __all__ = [
     "is_python",
     "is_quads",
     "is_statements",
+    "is_turtle",
     "most_lines",
     "some_lines",
     "starts_with",
@@ -152,6 +153,9 @@ def is_binary(head: Head) -> bool:
     n_damaged = head.text.count("\ufffd") - head.start.count("\ufffd".encode())
     return n_controls > len(head.start) / (50 if n_damaged > len(head.start) / 50 else 5)
 
+
+is_turtle: Sign = first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<")
+"""Test whether the text begins with a prefix or base of Turtle or TriG."""
 
 _TERM = r"(<[^<>]*>|_:\S+)"
 is_quads: Sign = most_lines(

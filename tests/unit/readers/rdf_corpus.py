@@ -53,9 +53,6 @@ JSON = (
 """Three lines, not closed."""
 
 
-TOLD = {"conflicting-texts": "error"}
-
-
 def _case(code: str, line: int, note: str, text: str | bytes, name: str, **options: Any) -> Case:
     content = text if isinstance(text, bytes) else text.encode()
     return Case("rdf", code, line, content, options, name=name, note=note)
@@ -230,20 +227,19 @@ def _meanings() -> list[Case]:
         _turtle("shared-key", 2, "notation",
                 'e:a a skos:Concept ; skos:notation "1" .\n'
                 'e:d a skos:Concept ; skos:broader e:a ; skos:notation "1" .\n', key="notation"),
-        _case("shared-key", 3, "CURIE",
-              '@prefix e: <http://e.org/> .\n@prefix owl: <http://www.w3.org/2002/07/owl#> .\n'
+        _case("shared-key", 3, "CURIE", "@prefix e: <http://e.org/> .\n"
+              "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
               "e:a a owl:Class .\n<e:a> a owl:Class .\n", "source.ttl", key="curie"),
         _skos("no-short-key", "notation", 'e:x a skos:Concept .', key="notation"),
         _owl("no-short-key", "CURIE", "<http://f.org/x> a owl:Class .", key="curie"),
         _owl("no-short-key", "local name", "<x:> a owl:Class .", key="local"),
         _skos("other-language", "absent", 'e:d skos:prefLabel "Hund"@de .', line=-1, language="de"),
-        _skos("conflicting-texts", "names of one language", 'e:d skos:prefLabel "hound"@en .', policies=TOLD),
+        _skos("conflicting-texts", "names of one language", 'e:d skos:prefLabel "hound"@en .'),
         _skos("conflicting-texts", "names of another language",
-              'e:d skos:prefLabel "Hund"@de, "Köter"@de .', policies=TOLD),
+              'e:d skos:prefLabel "Hund"@de, "Köter"@de .'),
         _skos("conflicting-texts", "definitions", 'e:d skos:definition "it barks" .\n'
-              'e:d skos:definition "a pet" .', 2, policies=TOLD),
-        _owl("conflicting-texts", "comments",
-             'e:d rdfs:comment "it barks" .\ne:d rdfs:comment "a pet" .', 2, policies=TOLD),
+              'e:d skos:definition "a pet" .', 2),
+        _owl("conflicting-texts", "comments", 'e:d rdfs:comment "it barks" .\ne:d rdfs:comment "a pet" .', 2),
         _skos("missing-name", "no label", "e:x a skos:Concept ; skos:broader e:a ."),
         _skos("duplicate-name", "two concepts", 'e:x skos:broader e:a ; skos:prefLabel "dog"@en .'),
         _skos("parent-without-record", "broader", "e:x skos:broader e:y ."),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError
-from labelgrove.ontology.readers import RULES, ReadResult, read, structure
+from labelgrove.ontology.readers import RULES, ReadResult, formats, read, structure
 from labelgrove.ontology.readers.text import lines as lines_module
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
 from tests.unit.readers.taxdump_corpus import TAXDUMP_CASES
@@ -62,9 +62,14 @@ def test_a_malformed_source_is_reported_with_file_and_line(case, tmp_path):
     assert as_json(result.report.to_dict())
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if RULES[c.code].default == "error"], ids=lambda case: case.id
-)
+def policy(case: Case) -> str:
+    """The policy of the defect under the options of the case, its format and its rule."""
+    own = next(f.policies for f in formats() if f.name == case.format)
+    chosen = {case.code: RULES[case.code].default, **own, **case.options.get("policies", {})}
+    return chosen[case.code]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if policy(c) == "error"], ids=lambda case: case.id)
 def test_a_defect_of_severity_error_raises_with_the_report(case, tmp_path):
     source, options = place(case, tmp_path)
     with pytest.raises(DefectsError) as caught:

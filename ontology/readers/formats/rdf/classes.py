@@ -52,20 +52,18 @@ def property_ranks(
     return ranks
 
 
-def find_classes(
-    statements: Statements, types: dict[str, dict[str, int]], kinds: set[str], ranks: dict[str, int]
-) -> Labels:
-    """Return the classes, without those of the languages themselves and without types of concepts."""
+def find_classes(statements: Statements, types: dict[str, dict[str, int]], ranks: dict[str, int]) -> Labels:
+    """Return the classes, without those of the languages themselves."""
     found = Labels()
     for kind in CLASS_TYPES:
         for subject in types.get(kind, ()):
-            if not (is_blank(subject) or _is_meta(subject) or subject in kinds):
+            if not (is_blank(subject) or _is_meta(subject)):
                 found.declared[subject] = statements.line(subject)
     for kind in DEPRECATED_TYPES:
         found.deprecated.update(types.get(kind, ()))
     fillers = _fillers(statements)
     for child, (line, value) in statements.all("subClassOf"):
-        if is_blank(child) or _is_meta(child) or child in kinds:
+        if is_blank(child) or _is_meta(child):
             continue
         found.declared.setdefault(child, statements.line(child))
         if isinstance(value, Text):

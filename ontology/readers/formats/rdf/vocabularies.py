@@ -26,13 +26,15 @@ def find_labels(
     types = _types(statements)
     kinds = concept_types(statements)
     ranks = property_ranks(statements, prefixes, options.relation, into.file)
-    classes = find_classes(statements, types, kinds, ranks)
-    concepts = find_concepts(statements, types, kinds, bool(classes.declared))
+    classes = find_classes(statements, types, ranks)
+    own = classes.declared.keys() - kinds  # what only says which things are concepts does not count
+    n_own_edges = sum(child not in kinds for child, _ in classes.edges)
+    concepts = find_concepts(statements, types, kinds, bool(own))
     wants_classes = options.vocabulary == "classes" or (
-        options.vocabulary is None and (not concepts.declared or len(classes.edges) > len(concepts.edges))
+        options.vocabulary is None and (not concepts.declared or n_own_edges > len(concepts.edges))
     )
     read, left = (classes, concepts) if wants_classes else (concepts, classes)
-    if options.vocabulary is None and concepts.declared and classes.declared:
+    if options.vocabulary is None and concepts.declared and own:
         names = ("classes", "concepts") if wants_classes else ("concepts", "classes")
         into.defect(
             "several-vocabularies",
