@@ -111,7 +111,7 @@ class Annotations:
         and text.
     name_texts : Texts, length n_names
     languages : Texts
-        Sorted language tags; the empty text stands for an unknown language.
+        Sorted language tags; the first one is the empty text, which stands for an unknown language.
     note_subject, note_kind : ndarray of shape (n_notes,)
         Subject (int32) and kind (uint8, index in `NOTE_KINDS`) of each note; sorted by subject, kind, text.
     note_texts : Texts, length n_notes
@@ -160,6 +160,8 @@ class Annotations:
                 raise InputError(f"{name}: an entry is outside 0..{n - 1}")
             if name.endswith("subject") and (found[1:] < found[:-1]).any():
                 raise InputError(f"{name}: the entries do not ascend")
+        if not len(self.languages) or self.languages[0]:
+            raise InputError("languages: the first one must be the empty text, for an unknown language")
         if (self.name_use < 0).any():
             raise InputError("names.use: an entry is below 0")
 

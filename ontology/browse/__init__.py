@@ -9,7 +9,8 @@ own::
          labelindex                 everything about a version as the arrays of one file
       search  outline               labels by name, ranked, under a branch, with counts; what a tree draws
     walk  nametable  levels  marks  ways through the graph; names; parts of a map; shares of branches
-    shortest  order  pages          shortest paths; the primary preorder; pages of a list
+    shortest  namerows              shortest paths; all names of all labels
+          replaced  order  pages    labels for retired keys; the primary preorder; pages of a list
           adjacency                 parents and children of each label
       ranges  texttables            rows of different lengths in one array; whole tables of texts
             folding                 equal spellings

@@ -1,20 +1,21 @@
 """Answers about the labels of a version as plain documents: the same for the command line and for programs.
 
 A list of labels is a dictionary with ``version`` (the digest), ``items``, ``total`` and ``next``, the cursor
-of the next page or None. Each item has ``idx``, ``key``, ``name``, ``depth`` and ``leaf``, and what the
-question adds. In an undirected graph, ``depth`` is None.
+of the next page or None. Each item has ``idx``, ``key``, ``name``, ``depth``, ``leaf`` and ``deprecated``,
+and what the question adds. In an undirected graph, ``depth`` is None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.annotations import NOTE_KINDS, Annotations, Description
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import KINDS
 from labelgrove.ontology.browse.outline import Outline
 from labelgrove.ontology.browse.pages import cut
 from labelgrove.ontology.browse.search import Found
@@ -30,8 +31,8 @@ class Answers:
     Parameters
     ----------
     index : LabelIndex
-    definition : callable, optional
-        Returns the definition of a label, given its index; an empty text if it has none.
+    annotations : callable, optional
+        Returns the annotations of the version, or None; called only by `show` and `retired`.
 
     Examples
     --------
@@ -40,8 +41,10 @@ class Answers:
     ['elm', 'oak']
     """
 
-    def __init__(self, index: LabelIndex, definition: Callable[[int], str] = lambda _: "") -> None:
-        self.index, self._definition = index, definition
+    def __init__(
+        self, index: LabelIndex, annotations: Callable[[], Annotations | None] = lambda: None
+    ) -> None:
+        self.index, self._annotations = index, annotations
         self._graph, self._walk = index.graph, index.walk
 
     def item(self, label: int, **more: Any) -> Document:
@@ -57,6 +60,7 @@ class Answers:
             "name": self._graph.names[label],
             "depth": int(self.index.order.depth[label]) if self._graph.directed else None,
             "leaf": leaf,
+            "deprecated": bool(self.index.names.deprecated[label]),
             **more,
         }
 
@@ -65,14 +69,16 @@ class Answers:
     def show(self, label: int) -> Document:
         """Return everything about one label.
 
-        Beside the entries of an item: ``version``; ``definition``, None if it has none; ``names`` beside key
-        and preferred name, each with ``text``, ``kind``, ``language`` and ``use``; ``parents``, the primary
-        one first, with ``weight`` and ``rank``; ``path``, the labels from the root down along primary
+        Beside the entries of an item: ``version``; ``definition``; ``line`` of the source; ``names`` beside
+        key and name, each with ``text``, ``kind``, ``language`` and ``use``; a list of the notes of each of
+        the `ontology.annotations.NOTE_KINDS`, where replacements have ``key`` and ``name``; ``parents``, the
+        primary one first, with ``weight`` and ``rank``; ``path``, the labels from the root down along primary
         parents; ``n_children``, ``n_siblings`` and ``n_below``.
         """
-        found = {"version": self._graph.digest} | self.item(
-            label, definition=self._definition(label) or None, names=self._other_names(label)
-        )
+        annotations = self._annotations()
+        description = Description() if annotations is None else annotations.describe(label)
+        found = {"version": self._graph.digest} | self.item(label)
+        found |= self._described(description, self._graph.names[label])
         if not self._graph.directed:
             return found
         up, primary = self.index.adjacency.edges_up(label), int(self.index.order.parent[label])
@@ -86,19 +92,32 @@ class Answers:
             "n_below": len(self._walk.descendants(label)),
         }
 
-    def _other_names(self, label: int) -> list[Document]:
-        names = self.index.names
-        rows = np.flatnonzero((names.label == label) & (names.text >= 0))
-        rows = rows[np.argsort(names.place[rows])]
-        return [
-            {
-                "text": names.texts[int(names.text[row])],
-                "kind": KINDS[int(names.kind[row])],
-                "language": names.languages[int(names.language[row])] or None,
-                "use": int(names.use[row]),
-            }
-            for row in rows.tolist()
-        ]
+    def retired(self, key: str) -> Document | None:
+        """Return what is known about a key that the source retired, or None if `key` is not such a key.
+
+        The document has ``version``, ``key``, and the entries about annotations of `show`.
+        """
+        annotations = self._annotations()
+        place = -1 if annotations is None else annotations.retired.find(key)
+        if annotations is None or place < 0:
+            return None
+        description = annotations.describe(annotations.n_labels + place)
+        return {"version": self._graph.digest, "key": key} | self._described(description)
+
+    def _described(self, description: Description, name: str | None = None) -> Document:
+        """Return annotations as entries of a document; `name` is the name that is shown anyway."""
+        names = [one for one in description.names if one.kind != "preferred" or one.text != name]
+        document: Document = {
+            "definition": description.definition or None,
+            "line": description.line or None,
+            "names": [asdict(one) | {"language": one.language or None} for one in names],
+        }
+        document |= {kind: list(getattr(description, kind)) for kind in NOTE_KINDS}
+        return document | {kind: [*map(self._named, document[kind])] for kind in ("replaced_by", "consider")}
+
+    def _named(self, key: str) -> Document:
+        label = self._graph.keys.find(key)
+        return {"key": key, "name": self._graph.names[label] if label >= 0 else None}
 
     # ---- lists -------------------------------------------------------------------------------------
 
@@ -106,8 +125,8 @@ class Answers:
         """Return the labels that `text` finds, as `ontology.browse.search.Search.find` with its options.
 
         Each item has ``match``, and ``matched`` with the ``text``, ``kind`` and ``language`` of the name that
-        matched. ``facets`` has ``leaves``, ``depths`` and ``branches``, each branch an item with ``count``;
-        it is left out unless requested.
+        matched. ``facets`` has ``leaves``, ``depths``, ``deprecated``, ``languages`` and ``branches``, each
+        branch an item with ``count``; it is left out unless requested.
         """
         found: Found = self.index.search.find(text, **options)
         items = [
@@ -123,6 +142,8 @@ class Answers:
             document["facets"] = {
                 "leaves": found.facets.leaves,
                 "depths": {str(depth): n for depth, n in found.facets.depths.items()},
+                "deprecated": found.facets.deprecated,
+                "languages": found.facets.languages,
                 "branches": [self.item(label, count=n) for label, n in found.facets.branches],
             }
         return document

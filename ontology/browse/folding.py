@@ -39,9 +39,9 @@ def words(folded: str) -> list[str]:
 
 
 def chunks(folded: str) -> list[str]:
-    """Return the parts of a folded query between blanks, each once.
+    """Return the parts of a folded query between blanks, each once and without commas at its end.
 
-    >>> chunks("dog c++ dog")
-    ['dog', 'c++']
+    >>> chunks("dog, c++; dog ,")
+    ['dog', 'c++', ',']
     """
-    return list(dict.fromkeys(folded.split()))
+    return list(dict.fromkeys(part.rstrip(",;") or part for part in folded.split()))

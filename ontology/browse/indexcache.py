@@ -8,11 +8,11 @@ its content. They are made from snapshots alone, so they can be deleted at any t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.labelindex import INDEX_FORMAT, LabelIndex
-from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.errors import ArtifactError, NotFoundError, ServiceError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
@@ -27,8 +27,8 @@ _BEING_WRITTEN_S = 60.0  # another process may have written content that its doc
 _log = logging.getLogger(__name__)
 
 
-def _no_names() -> Iterable[NameRow]:
-    return ()
+def _none() -> Annotations | None:
+    return None
 
 
 class IndexCache:
@@ -59,7 +59,10 @@ class IndexCache:
         return self._store.where
 
     def open(
-        self, graph: LabelGraph, names: Callable[[], Iterable[NameRow]] = _no_names, names_id: str = ""
+        self,
+        graph: LabelGraph,
+        annotations: Callable[[], Annotations | None] = _none,
+        annotations_id: str = "",
     ) -> LabelIndex:
         """Return the index of a version, from its file if there is one that can be used.
 
@@ -67,27 +70,30 @@ class IndexCache:
         ----------
         graph : LabelGraph
             The version.
-        names : callable, optional
-            Returns the names beside keys and preferred names; called only to build the index.
-        names_id : str, optional
-            Identifies these names, for example by the sha256 of their artifact. An index that was built from
-            others is not used.
+        annotations : callable, optional
+            Returns the annotations of the version; called only to build the index.
+        annotations_id : str, optional
+            Identifies these annotations, for example by the sha256 of their artifact. An index that was built
+            from others is not used.
 
         Notes
         -----
         If the folder cannot be written, the index is kept in memory alone, and a warning is logged.
         """
-        found = self._stored(graph, names_id)
-        return self.build(graph, names, names_id) if found is None else found
+        found = self._stored(graph, annotations_id)
+        return self.build(graph, annotations, annotations_id) if found is None else found
 
     def build(
-        self, graph: LabelGraph, names: Callable[[], Iterable[NameRow]] = _no_names, names_id: str = ""
+        self,
+        graph: LabelGraph,
+        annotations: Callable[[], Annotations | None] = _none,
+        annotations_id: str = "",
     ) -> LabelIndex:
         """Build the index of a version, write its file, and return it; arguments are as for `open`."""
-        arrays, metadata = LabelIndex.to_arrays(graph, names())
+        arrays, metadata = LabelIndex.to_arrays(graph, annotations())
         try:
             sha256 = self._store.put_arrays(arrays, metadata)
-            document = {"format": INDEX_FORMAT, "names": names_id, "sha256": sha256}
+            document = {"format": INDEX_FORMAT, "annotations": annotations_id, "sha256": sha256}
             self._store.write_index(graph.digest, document)
             self._remove_oldest()
             arrays, metadata = self._store.open_arrays(sha256)  # from now on, from the memory map
@@ -95,9 +101,9 @@ class IndexCache:
             _log.warning("the label index of %s is kept in memory: %s", graph.digest[:12], error)
         return LabelIndex.from_arrays(arrays, metadata, graph)
 
-    def holds(self, graph: LabelGraph, names_id: str = "") -> bool:
+    def holds(self, graph: LabelGraph, annotations_id: str = "") -> bool:
         """Return whether there is a file of the version that can be used."""
-        return self._stored(graph, names_id) is not None
+        return self._stored(graph, annotations_id) is not None
 
     def drop(self, digest: str) -> None:
         """Remove the index of a version; an absent index is not an error."""
@@ -109,12 +115,12 @@ class IndexCache:
         except (ArtifactError, ServiceError, ValueError) as error:
             _log.warning("the label index of %s is not removed: %s", digest[:12], error)
 
-    def _stored(self, graph: LabelGraph, names_id: str) -> LabelIndex | None:
+    def _stored(self, graph: LabelGraph, annotations_id: str) -> LabelIndex | None:
         try:
             document = self._store.read_index(graph.digest)
-            if document is None or (document.get("format"), document.get("names")) != (
+            if document is None or (document.get("format"), document.get("annotations")) != (
                 INDEX_FORMAT,
-                names_id,
+                annotations_id,
             ):
                 return None
             sha256 = str(document.get("sha256"))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.adjacency import Adjacency
-from labelgrove.ontology.browse.nametable import NameRow, NameTable
+from labelgrove.ontology.browse.nametable import NameTable
 from labelgrove.ontology.browse.order import Order
 from labelgrove.ontology.browse.ranges import stored_indices, stored_offsets
 from labelgrove.ontology.browse.search import Search
@@ -21,7 +22,7 @@ from labelgrove.ontology.store.safetensors_file import stored_array
 
 __all__ = ["INDEX_FORMAT", "LabelIndex"]
 
-INDEX_FORMAT = "labelgrove/labelindex/1"
+INDEX_FORMAT = "labelgrove/labelindex/2"
 """Name of the format of label indexes; its number is increased when the arrays or the folding change."""
 
 
@@ -62,19 +63,19 @@ class LabelIndex:
         return Search(self.names, self.walk)
 
     @classmethod
-    def of(cls, graph: LabelGraph, further: Iterable[NameRow] = ()) -> Self:
-        """Build the index of a graph in memory; `further` are names beside keys and preferred names."""
-        return cls.from_arrays(*cls.to_arrays(graph, further), graph)
+    def of(cls, graph: LabelGraph, annotations: Annotations | None = None) -> Self:
+        """Build the index of a graph in memory; `annotations` are those of the same version."""
+        return cls.from_arrays(*cls.to_arrays(graph, annotations), graph)
 
     # ---- file --------------------------------------------------------------------------------------
 
     @staticmethod
     def to_arrays(
-        graph: LabelGraph, further: Iterable[NameRow] = ()
+        graph: LabelGraph, annotations: Annotations | None = None
     ) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
         """Return the named arrays and the metadata of the index of a graph (docs/labels.md).
 
-        Equal graphs and names give equal arrays.
+        Equal graphs and annotations give equal arrays.
         """
         order, adjacency = Order.of(graph), Adjacency.of(graph)
         arrays = {
@@ -85,7 +86,7 @@ class LabelIndex:
             "edges.down": adjacency.down,
             "edges.by_parent": adjacency.by_parent,
         }
-        return arrays | NameTable.build(graph, order, further), {
+        return arrays | NameTable.build(graph, order, annotations), {
             "format": INDEX_FORMAT,
             "digest": graph.digest,
         }

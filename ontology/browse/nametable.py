@@ -1,28 +1,27 @@
 """The names of labels, folded and sorted: which names begin with a text, or contain a word that does.
 
-A label has one row for each of its names: its key, its preferred name, and any others, such as synonyms, that
-`NameRow` describes. A *form* is a distinct folded name; a *word* is a distinct word of these.
+A label has one row for each of its names, as `ontology.browse.namerows.NameRows` says. A *form* is a distinct
+folded name; a *word* is a distinct word of these.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.folding import words
+from labelgrove.ontology.browse.namerows import KINDS, NameRows
 from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.ranges import joined_ranges, stored_indices, stored_offsets
+from labelgrove.ontology.browse.ranges import joined_ranges, sorted_by, stored_indices, stored_offsets
 from labelgrove.ontology.browse.texttables import (
     code_points,
     distinct_texts,
     folded_table,
-    joined_tables,
     n_characters,
     split_table,
 )
@@ -31,43 +30,17 @@ from labelgrove.ontology.keys import Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["KINDS", "NameRow", "NameTable", "letter_bits"]
+__all__ = ["IMPORTANCE", "NameTable", "letter_bits"]
 
-KINDS = ("key", "preferred", "exact", "narrow", "broad", "related")
-"""Kinds of names, from the most telling to the least."""
-
-_KEY, _PREFERRED = 0, 1
-_MOST_USES = 2**31 - 1
-_LANGUAGE = re.compile(r"[A-Za-z0-9-]{0,35}")
+_STANDING = np.array(
+    [0, 0, 0, 1, 2, 3, 4], dtype=np.uint8
+)  # of each kind: key, preferred and exact are equal
+_PREFERRED = KINDS.index("preferred")
 _SHORTEST_INSIDE = 3  # bytes: with fewer, nearly every word would be found
 
 
-@dataclass(frozen=True)
-class NameRow:
-    """One more name of a label, beside its key and its preferred name.
-
-    Attributes
-    ----------
-    label : int
-        Index of the label.
-    text : str
-        The name.
-    kind : str
-        One of `KINDS` except ``"key"``: ``exact`` for a synonym, ``narrow``, ``broad`` and ``related`` for
-        looser ones, ``preferred`` for the preferred name in another language, or to say how often the
-        preferred name of the graph is used.
-    language : str
-        Language tag, such as ``"en"``; empty if unknown.
-    use : int
-        How often the text means this label, as counted in some corpus; 0 if unknown. Of several labels with
-        one name, the most used comes first.
-    """
-
-    label: int
-    text: str
-    kind: str = "exact"
-    language: str = ""
-    use: int = 0
+IMPORTANCE = ("use", "kind", "branch", "length")
+"""What sorts names that match equally well, in this order; docs/labels.md explains each."""
 
 
 class NameTable:
@@ -85,8 +58,9 @@ class NameTable:
     text : ndarray of shape (n_rows,), dtype=int32
         Index in `texts` of the text of each row; -1 if it is the key or the name in the graph.
     place : ndarray of shape (n_rows,), dtype=int32
-        Position of each row if all rows are sorted by importance: the most used first, then by kind, then by
-        the size of the label's branch (in powers of two), then the shortest name, then canonical order.
+        Position of each row if all rows are sorted by `IMPORTANCE`: the most used first, then by kind,
+        then by the size of the label's branch (in powers of two), then the shortest name, then canonical
+        order.
     by_place : ndarray of shape (n_rows,), dtype=int32
         The rows in that order.
     words : Texts, length n_words
@@ -96,6 +70,8 @@ class NameTable:
     postings : ndarray of int32
     word_letters, word_length : ndarray of shape (n_words,)
         The `letter_bits` of each word (uint64) and its number of characters (int32).
+    deprecated : ndarray of shape (n_labels,), dtype=uint8
+        1 for each deprecated label.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], n_labels: int) -> None:
@@ -118,42 +94,48 @@ class NameTable:
         self.word_rows = stored_offsets(arrays, "words.rows", np.int64, len(self.words), len(self.postings))
         self.word_letters = stored_array(arrays, "words.letters", np.uint64, (len(self.words),))
         self.word_length = stored_array(arrays, "words.length", np.int32, (len(self.words),))
+        self.deprecated = stored_array(arrays, "labels.deprecated", np.uint8, (n_labels,))
         for name, found, n in (
             ("rows.kind", self.kind, len(KINDS)),
             ("rows.language", self.language, len(self.languages)),
             ("rows.text", self.text, len(self.texts)),
+            ("labels.deprecated", self.deprecated, 2),
         ):
             if n_rows and int(found.max()) >= n:
                 raise InputError(f"{name}: {int(found.max())} is outside 0..{n - 1}")
 
     @classmethod
-    def of(cls, graph: LabelGraph, further: Iterable[NameRow] = ()) -> Self:
+    def of(cls, graph: LabelGraph, annotations: Annotations | None = None) -> Self:
         """Build and open the table of a graph; see `build`."""
-        return cls(cls.build(graph, Order.of(graph), further), graph.n_labels)
+        return cls(cls.build(graph, Order.of(graph), annotations), graph.n_labels)
 
     @staticmethod
-    def build(graph: LabelGraph, order: Order, further: Iterable[NameRow] = ()) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the table of the keys and names of `graph`, and of `further` names.
-
-        Raises
-        ------
-        InputError
-            For a row with an unknown label, kind or language tag, an empty text, or a negative use.
+    def build(
+        graph: LabelGraph, order: Order, annotations: Annotations | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the arrays of the table of all names of the labels of `graph`; see `NameRows`.
 
         Notes
         -----
         O(n log n) for names of n bytes in total.
         """
-        rows = _Rows(graph, further)
+        rows = NameRows(graph, annotations)
+        deprecated = np.zeros(graph.n_labels, dtype=np.uint8)
+        if annotations is not None:
+            deprecated = np.ascontiguousarray(annotations.deprecated[: graph.n_labels])
         forms, form = distinct_texts(folded_table(rows.texts))
-        by = np.lexsort((rows.kind, rows.label, form))
+        by = sorted_by([form, rows.label, rows.kind])
         form, label, kind, use = form[by], rows.label[by], rows.kind[by], rows.use[by]
-        branch = np.frexp(order.size[label].astype(np.float64))[1]
-        by_place = np.lexsort((label, n_characters(forms)[form], -branch, np.maximum(kind, _PREFERRED), -use))
+        columns = {
+            "use": -use,
+            "kind": np.maximum(kind, _PREFERRED),  # keys stand beside preferred names
+            "branch": -np.frexp(order.size.astype(np.float64))[1][label],
+            "length": n_characters(forms)[form],
+        }
+        by_place = _by_importance(columns, label)
         place = np.empty(len(by), dtype=np.int32)
         place[by_place] = np.arange(len(by), dtype=np.int32)
         form_rows = np.searchsorted(form, np.arange(len(forms) + 1)).astype(np.int32)
-        languages = Texts.from_strings(rows.languages)
         return {
             "forms.blob": forms.blob,
             "forms.offsets": forms.offsets,
@@ -167,8 +149,9 @@ class NameTable:
             "rows.by_place": by_place.astype(np.int32),
             "texts.blob": rows.stored.blob,
             "texts.offsets": rows.stored.offsets,
-            "languages.blob": languages.blob,
-            "languages.offsets": languages.offsets,
+            "languages.blob": rows.languages.blob,
+            "languages.offsets": rows.languages.offsets,
+            "labels.deprecated": deprecated,
             **_word_arrays(forms, form_rows),
         }
 
@@ -197,10 +180,15 @@ class NameTable:
         needle = chunk.encode()
         if len(words(chunk)) > 1:
             return joined_ranges(self.form_rows, _containing(self.forms, self._forms_counted, needle))
-        if len(needle) < _SHORTEST_INSIDE:
+        if self.only_at_beginnings(chunk):
             return self.rows_of_words_from(chunk)
         found = _containing(self.words, self._words_counted, needle)
         return self.postings[joined_ranges(self.word_rows, found)]
+
+    @staticmethod
+    def only_at_beginnings(chunk: str) -> bool:
+        """Return whether a chunk of one word is too short to be found inside words."""
+        return len(chunk.encode()) < _SHORTEST_INSIDE
 
     @cached_property
     def _forms_counted(self) -> NDArray[np.int64]:
@@ -214,56 +202,9 @@ class NameTable:
 # ---- building ------------------------------------------------------------------------------------------
 
 
-class _Rows:
-    """The columns of all rows, in the order in which they were given."""
-
-    def __init__(self, graph: LabelGraph, further: Iterable[NameRow]) -> None:
-        n, n_named = graph.n_labels, 0 if graph.names == graph.keys else graph.n_labels
-        uses, more = _uses_of_names(graph, list(further))
-        everyone = np.arange(n, dtype=np.int32)
-        self.languages = sorted({"", *(row.language for row in more)})
-        of_language = {language: i for i, language in enumerate(self.languages)}
-        if len(self.languages) > 2**16:
-            raise InputError(f"language: {len(self.languages):,} different ones; at most 65,536 are possible")
-        self.stored = Texts.from_strings([row.text for row in more])
-        self.texts = joined_tables(graph.keys, *[graph.names] * bool(n_named), self.stored)
-        self.label = np.concatenate([everyone, everyone[:n_named], _column(more, "label", np.int32)])
-        kinds = np.array([KINDS.index(row.kind) for row in more], dtype=np.uint8)
-        self.kind = np.repeat(np.array([_KEY, _PREFERRED], dtype=np.uint8), [n, n_named])
-        self.kind = np.concatenate([self.kind, kinds])
-        of_keys = np.zeros_like(uses) if n_named else uses
-        self.use = np.concatenate([of_keys, uses[:n_named], _column(more, "use", np.int32)])
-        self.language = np.zeros(len(self.texts), dtype=np.uint16)
-        self.language[n + n_named :] = [of_language[row.language] for row in more]
-        self.text = np.full(len(self.texts), -1, dtype=np.int32)
-        self.text[n + n_named :] = np.arange(len(more), dtype=np.int32)
-
-
-def _column(rows: Sequence[NameRow], name: str, dtype: DTypeLike) -> NDArray[Any]:
-    return np.array([getattr(row, name) for row in rows], dtype=dtype)
-
-
-def _uses_of_names(graph: LabelGraph, rows: Sequence[NameRow]) -> tuple[NDArray[np.int32], list[NameRow]]:
-    """Return how often the name of each label is used, and the rows that are not such a name."""
-    uses, others = np.zeros(graph.n_labels, dtype=np.int32), []
-    for row in rows:
-        if not 0 <= row.label < graph.n_labels:
-            raise InputError(
-                f"label: {row.label} of the name {row.text!r:.80} is outside 0..{len(graph) - 1}"
-            )
-        if row.kind not in KINDS[1:]:
-            raise InputError(f"kind: {row.kind!r} of the name {row.text!r:.80}; use {', '.join(KINDS[1:])}")
-        if not row.text.strip():
-            raise InputError(f"text: a name of label {graph.keys[row.label]!r} is empty; leave it out")
-        if not 0 <= row.use <= _MOST_USES:
-            raise InputError(f"use: {row.use} of the name {row.text!r:.80}; give 0 to {_MOST_USES}")
-        if not _LANGUAGE.fullmatch(row.language):
-            raise InputError(f"language: {row.language!r:.80} is not a language tag such as 'en' or 'pt-BR'")
-        if row.kind == "preferred" and row.text == graph.names[row.label] and not uses[row.label]:
-            uses[row.label] = row.use
-        else:
-            others.append(row)
-    return uses, others
+def _by_importance(of: Mapping[str, NDArray[Any]], label: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the rows sorted by `IMPORTANCE`, of which `of` contains the columns, then in canonical order."""
+    return sorted_by([*(of[what] for what in IMPORTANCE), label])
 
 
 def _word_arrays(forms: Texts, form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

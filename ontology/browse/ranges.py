@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.store.safetensors_file import stored_array
 
-__all__ = ["distinct", "joined_ranges", "stored_indices", "stored_offsets"]
+__all__ = ["distinct", "joined_ranges", "sorted_by", "stored_indices", "stored_offsets"]
 
 
 def joined_ranges(offsets: NDArray[np.integer], entries: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -38,6 +38,34 @@ def distinct(indices: NDArray[np.integer], n: int) -> NDArray[np.integer]:
     found = np.zeros(n, dtype=bool)
     found[indices] = True
     return np.flatnonzero(found)
+
+
+def sorted_by(columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+    """Return the order that sorts rows by several columns, the first column first; equal rows keep theirs.
+
+    Notes
+    -----
+    `numpy.lexsort` sorts once for each column. Here, as many columns as fit are packed into one number.
+
+    >>> sorted_by([np.array([1, 0, 1]), np.array([-2, 5, -7])]).tolist()
+    [1, 2, 0]
+    """
+    packed: list[NDArray[np.int64]] = []
+    room = 0  # how many values the last number can still be multiplied with
+    for column in columns:
+        low = int(column.min(initial=0))
+        n = int(column.max(initial=0)) - low + 1
+        shifted = column.astype(np.int64) - low
+        if n <= room:
+            packed[-1] = packed[-1] * n + shifted
+            room //= n
+        else:
+            packed.append(shifted)
+            room = np.iinfo(np.int64).max // n
+    if len(packed) == 1:
+        return np.argsort(packed[0], kind="stable")
+    order: NDArray[np.int64] = np.lexsort(packed[::-1])
+    return order
 
 
 def stored_offsets(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,19 @@ from numpy.typing import NDArray
 from labelgrove.ontology.browse.folding import fold
 from labelgrove.ontology.keys import Texts, Words
 
-__all__ = ["code_points", "distinct_texts", "folded_table", "joined_tables", "n_characters", "split_table"]
+__all__ = [
+    "code_points",
+    "distinct_texts",
+    "equal_entries",
+    "folded_table",
+    "joined_tables",
+    "n_characters",
+    "split_table",
+]
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _BLANK = 0x20
+_SPLIT_AT_ONCE = 1 << 22  # bytes, so that the arrays about them take little memory
 _LOWER = np.arange(256, dtype=np.uint8)
 _LOWER[ord("A") : ord("Z") + 1] += 32
 _UNUSUAL = np.zeros(256, dtype=bool)  # bytes of entries that are folded one by one
@@ -24,7 +34,31 @@ def joined_tables(*tables: Texts) -> Texts:
     """Return one table with the entries of several, one table after another."""
     ends = np.cumsum([0, *(len(table.blob) for table in tables)])
     offsets = [table.offsets[:-1] + end for table, end in zip(tables, ends, strict=False)]
-    return Texts(np.concatenate([t.blob for t in tables]), np.concatenate([*offsets, ends[-1:]]))
+    blobs = [np.zeros(0, dtype=np.uint8), *(table.blob for table in tables)]
+    return Texts(np.concatenate(blobs), np.concatenate([*offsets, ends[-1:]]))
+
+
+def equal_entries(
+    one: Texts, rows: NDArray[np.integer], other: Texts, other_rows: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Return whether each entry ``one[rows[i]]`` equals the entry ``other[other_rows[i]]``.
+
+    Examples
+    --------
+    >>> names = Texts.from_strings(["oak", "elm", "holm oak"])
+    >>> equal_entries(names, np.array([0, 2]), Texts.from_strings(["holm oak"]), np.array([0, 0])).tolist()
+    [False, True]
+    """
+    left, right = Words(one), Words(other)
+    equal: NDArray[np.bool_] = left.length[rows] == right.length[other_rows]
+    undecided, done = np.flatnonzero(equal), 0
+    while len(undecided):
+        same = left.of(rows[undecided], done) == right.of(other_rows[undecided], done)
+        equal[undecided[~same]] = False
+        done += 8
+        undecided = undecided[same]
+        undecided = undecided[left.length[rows[undecided]] > done]
+    return equal
 
 
 def folded_table(texts: Texts) -> Texts:
@@ -67,6 +101,18 @@ def split_table(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
     >>> list(words), entry.tolist()
     (['holm', 'oak', 'c', '+', '+'], [0, 0, 2, 2, 2])
     """
+    bounds = np.searchsorted(folded.offsets, np.arange(0, len(folded.blob), _SPLIT_AT_ONCE), side="right") - 1
+    tables, entries = [Texts.from_strings([])], [np.zeros(0, dtype=np.int64)]
+    for first, last in pairwise([*dict.fromkeys(bounds.tolist()), len(folded)]):
+        offsets = folded.offsets[first : last + 1]
+        part = Texts(folded.blob[offsets[0] : offsets[-1]], offsets - offsets[0])
+        words, entry = _split(part)
+        tables.append(words)
+        entries.append(entry + first)
+    return joined_tables(*tables), np.concatenate(entries)
+
+
+def _split(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
     blob, offsets = folded.blob, folded.offsets
     begin = np.flatnonzero(blob & 0xC0 != 0x80)  # of each character
     characters = code_points(blob)
@@ -127,7 +173,7 @@ def _sort_within(
     `order`, ascending; groups are among them as a whole. `by` is the value of the entry at each of them.
     """
     group = np.cumsum(first[active])
-    sorted_ = np.lexsort((by, group))
+    sorted_ = np.lexsort((by, group)) if first[active[1:]].any() else np.argsort(by)
     order[active] = order[active[sorted_]]
     by = by[sorted_]
     first[active[1:]] |= (by[1:] != by[:-1]) & (group[1:] == group[:-1])
@@ -141,8 +187,8 @@ def _undecided(first: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def n_characters(texts: Texts) -> NDArray[np.int32]:
     """Return the number of characters of each entry."""
-    before = np.concatenate([[0], np.cumsum(texts.blob & 0xC0 != 0x80)])
-    return np.diff(before[texts.offsets]).astype(np.int32)
+    inside = np.flatnonzero(texts.blob & 0xC0 == 0x80)  # bytes that continue a character
+    return (np.diff(texts.offsets) - np.diff(np.searchsorted(inside, texts.offsets))).astype(np.int32)
 
 
 def code_points(blob: NDArray[np.uint8]) -> NDArray[np.uint32]:

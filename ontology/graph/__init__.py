@@ -5,9 +5,10 @@ one that this store needs. In this list, a module imports only modules on the li
 
     opening                     the store that the settings name
     graphstore                  the queries on a graph of labels, the same on every engine
-    resultstore  ancestors      results of jobs; the labels above a label
+    resultstore                 results of jobs
     neo4j  embedded             the engines; for each, a program that answers a single user query
     engine  userqueries         the operations of an engine; which queries users may run, and how they run
+    annotationtables            names and definitions as tables of rows
     labeltables  results        labels as tables of rows; results of jobs as nodes
     namedqueries  migrate       Cypher in files
     answer  cyphertokens        the answer to a query; the tokens of a query

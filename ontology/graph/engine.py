@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from labelgrove.ontology.errors import NotFoundError
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.labeltables import graph_from_tables
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["Engine", "Removal", "Run", "shown_by"]
+__all__ = ["Engine", "Progress", "Removal", "Run", "shown_by"]
 
 Result = TypeVar("Result")
 
 Run = Callable[..., Rows]
 """Runs a named query inside a transaction: ``run(name, **parameters)``."""
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total) before each batch of some work; it ends the work by raising an error."""
 
 Removal = tuple[str, Mapping[str, Any]]
 """A pair: the name of a query that removes at most ``$limit`` rows, and its parameters other than ``limit``.
@@ -37,9 +41,6 @@ class Engine(abc.ABC):
 
     dialect: ClassVar[str]
     """``"neo4j"`` or ``"embedded"``."""
-
-    may_be_edited: ClassVar[bool]
-    """Whether users can change versions in the database with other programs."""
 
     # ---- operations that each engine implements ----------------------------------------------------
 
@@ -78,6 +79,14 @@ class Engine(abc.ABC):
         """Load batch `i` of `graph`; safe to repeat. `GraphStore.begin_version` must be called before."""
 
     @abc.abstractmethod
+    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+        """Replace the annotations that a version shows; safe to repeat. See `GraphStore.annotate`."""
+
+    @abc.abstractmethod
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the annotations in the graph differ; see `GraphStore.annotation_differences`."""
+
+    @abc.abstractmethod
     def write_result(self, result: GraphResult) -> None:
         """Write a result that `check_result` has accepted; safe to repeat.
 
@@ -101,10 +110,6 @@ class Engine(abc.ABC):
         ``weight`` and ``rank``. ``place`` identifies the label within the table; ``child`` and ``parent``
         contain the ``place`` of the two ends.
         """
-
-    @abc.abstractmethod
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `ontology.graph.ancestors.ParentsOf`."""
 
     @abc.abstractmethod
     def transact(self, work: Callable[[Run], Result]) -> Result:

@@ -20,15 +20,14 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
     counted,
 )
-from labelgrove.ontology.graph.ancestors import Climb, climb, lowest_common, tree_path
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
-from labelgrove.ontology.graph.engine import Engine, Run
-from labelgrove.ontology.graph.labeltables import check_keys, fold, uid
+from labelgrove.ontology.graph.engine import Engine, Progress, Run
+from labelgrove.ontology.graph.labeltables import check_keys, uid
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.resultstore import ResultStore
-from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.graph.userqueries.guard import check_statement
 from labelgrove.ontology.labelgraph import LabelGraph
 
@@ -41,8 +40,8 @@ class GraphStore:
     """A graph of labels in versions that exist next to each other.
 
     A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
-    `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content share it;
-    the property ``ontology`` of its labels is the name under which it was loaded first.
+    `annotate`, `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content
+    share it; the property ``ontology`` of its labels is the name under which it was loaded first.
 
     Parameters
     ----------
@@ -140,6 +139,46 @@ class GraphStore:
         """Count the labels and edges of a version in the graph."""
         return self.engine.counts(digest)
 
+    def annotate(self, shown: ShownAnnotations, progress: Progress | None = None) -> bool:
+        """Show the annotations of a version: its names, definitions and deprecated labels; safe to repeat.
+
+        Whatever the graph showed for the version before is replaced. Return False if the version records that
+        it shows these annotations already; nothing is then read or written.
+
+        Parameters
+        ----------
+        shown : ShownAnnotations
+            The annotations; all labels of the version must be in the graph.
+        progress : callable, optional
+            Called with (done, total) before each batch; it ends the work by raising an error.
+
+        Raises
+        ------
+        NotFoundError
+            If `begin_version` was not called for the version.
+        ConflictError
+            If somebody else replaces the annotations at the same time, or drops the version or its labels.
+
+        Notes
+        -----
+        Readers of the embedded engine see the old annotations or the new ones. On a server, batches are
+        written one after the other: new names are added first, then definitions and deprecated flags are
+        replaced, and names that are gone are removed last. What stays the same is not touched. Meanwhile, and
+        if the work is interrupted, the version's property ``annotations`` begins with ``replacing``.
+        """
+        if self.engine.known_version(shown.graph.digest)["annotations"] == shown.sha256:
+            return False
+        self.engine.annotate(shown, progress or _ignored)
+        return True
+
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the names, definitions and deprecated flags in the graph differ from annotations.
+
+        The list is empty if they are equal. Names that were edited by hand are found, too.
+        """
+        self.engine.known_version(shown.graph.digest)
+        return self.engine.annotation_differences(shown)
+
     def mark_ready(self, digest: str) -> None:
         """Declare a version complete.
 
@@ -213,12 +252,13 @@ class GraphStore:
     def versions(self) -> list[dict[str, Any]]:
         """Return a dictionary for each version in the graph.
 
-        The keys are ``digest, ontology, n_labels, n_edges, state, layout, directed``.
+        The keys are ``digest, ontology, n_labels, n_edges, state, layout, directed, annotations``. The last
+        one is the sha256 of the annotations that the graph shows, or empty if it shows none.
         """
         return self.run_named("versions").dicts()
 
     def drop_version(self, digest: str) -> None:
-        """Remove a version, its labels and its results; an absent version is not an error.
+        """Remove a version, its labels, their names and its results; an absent version is not an error.
 
         The version is first marked as not ready, so that it is never taken for complete when only a part is
         left. If it is the CURRENT version of an ontology, `ConflictError` is raised.
@@ -228,9 +268,8 @@ class GraphStore:
         self._refuse_current(digest)
         of_version = {"version": digest}
         results = self._results.steps_dropping(digest)
-        self.engine.remove(
-            [("unready", of_version), *results, ("drop_labels", of_version), ("drop_version", of_version)]
-        )
+        content = [(query, of_version) for query in ("drop_names", "drop_labels", "drop_version")]
+        self.engine.remove([("unready", of_version), *results, *content])
 
     def drop_ontology(self, name: str) -> None:
         """Remove the name of an ontology from the graph; an absent name is not an error.
@@ -286,22 +325,6 @@ class GraphStore:
 
     # ---- queries -----------------------------------------------------------------------------------
 
-    def search(self, digest: str, text: str, *, limit: int = 20) -> list[dict[str, Any]]:
-        """Find the labels whose name or key contains `text`; in names, case and character width are ignored.
-
-        Returns
-        -------
-        list of dict
-            ``idx, key, name, depth, leaf, closeness``, ordered by (closeness, idx). ``closeness`` is 0 if
-            `text` is the whole name or key, 1 if the name or key begins with it, and 2 otherwise.
-        """
-        if limit < 1:
-            raise InputError(f"limit: {limit} given; give 1 or more")
-        if not fold(text):
-            raise InputError("text: give at least one character to search for")
-        self.engine.known_version(digest)
-        return self.run_named("search", version=digest, text=text, folded=fold(text), limit=limit).dicts()
-
     def label(self, digest: str, key: str) -> dict[str, Any]:
         """Return a dictionary of the ``idx, key, name, depth, leaf`` of a label.
 
@@ -313,54 +336,11 @@ class GraphStore:
         self.engine.known_version(digest)
         raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
 
-    def ancestors(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return every label above `key`, ordered by idx; ``hops`` is the fewest edges from `key` to it."""
-        self._refuse_undirected(digest, "ancestors")
-        found = self._climb(digest, key)
-        rows = (found.labels[above] | {"hops": hops} for above, hops in found.hops.items() if hops)
-        return sorted(rows, key=_by_index)
-
     def children(self, digest: str, key: str) -> list[dict[str, Any]]:
         """Return the children of `key`, ordered by idx, with ``weight`` and ``rank`` of their edges."""
         self._refuse_undirected(digest, "children")
         self.label(digest, key)
         return self.run_named("children", uid=uid(digest, key)).dicts()
-
-    def path(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the labels on a shortest path from `a` to `b`; the directions of edges do not matter.
-
-        Returns
-        -------
-        list of dict
-            Labels in the order of the path, each with ``distance``, the length of the path from `a` to it.
-            Empty if there is no path. If there are several shortest paths, the one returned is chosen
-            label by label: of the labels that can come next, the one with the smallest idx is taken.
-
-        Notes
-        -----
-        If no label has several parents, only the ancestors of `a` and `b` are looked up. Any other graph is
-        read completely and searched in memory: O(n_edges log n_labels).
-        """
-        if self._is_forest(digest):
-            start, end = self._climb(digest, a), self._climb(digest, b)
-            if start.is_chain and end.is_chain:
-                return tree_path(start, end)
-        graph = self.read_back(digest)
-        steps = shortest_path(graph, graph.keys.index(a), graph.keys.index(b))
-        if not steps:
-            return []
-        uids = [uid(digest, key) for key in graph.keys.take([i for i, _ in steps])]
-        rows = {row["key"]: row for row in self.run_named("labels", uids=uids).dicts()}
-        return [rows[graph.keys[i]] | {"distance": distance} for i, distance in steps]
-
-    def lowest_common_ancestors(self, digest: str, a: str, b: str) -> list[dict[str, Any]]:
-        """Return the common ancestors of `a` and `b` that are not above another common ancestor.
-
-        They are ordered by idx. Here a label is also its own ancestor. In a tree there is at most one such
-        ancestor; if labels have several parents, there may be more.
-        """
-        self._refuse_undirected(digest, "ancestors")
-        return sorted(lowest_common(*(self._climb(digest, key) for key in (a, b))), key=_by_index)
 
     # ---- Cypher ------------------------------------------------------------------------------------
 
@@ -411,18 +391,6 @@ class GraphStore:
 
     # ---- helpers -----------------------------------------------------------------------------------
 
-    def _climb(self, digest: str, key: str) -> Climb:
-        return climb(uid(digest, key), self.label(digest, key), self.engine.parents_of)
-
-    def _is_forest(self, digest: str) -> bool:
-        """Return whether a version is a hierarchy in which each label has at most one parent."""
-        version = self.engine.known_version(digest)
-        if not version["directed"]:
-            return False
-        announced = version["n_labels"], version["n_edges"]
-        n_labels, n_edges = self.counts(digest) if self.engine.may_be_edited else announced
-        return bool(n_edges == n_labels - self.run_named("count_roots", version=digest).rows[0][0])
-
     def _refuse_current(self, digest: str) -> None:
         holders = [row[0] for row in self.run_named("holders", version=digest).rows]
         if holders:
@@ -446,12 +414,8 @@ class GraphStore:
         self.close()
 
 
-def _by_index(row: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return the sort key of a label: its idx decides the order.
-
-    Labels without idx, which users may add by hand, come last.
-    """
-    return row["idx"] is None, row["idx"] or 0
+def _ignored(_done: int, _total: int) -> None:
+    """Ignore the progress of some work."""
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "label_arrays",
     "label_columns",
     "no_graph",
+    "rows_of_columns",
     "uid",
     "uid_array",
 ]
@@ -92,7 +94,8 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
 
     Notes
     -----
-    ``depth`` is None in an undirected graph, which has no levels.
+    ``depth`` is None in an undirected graph, which has no levels. ``definition`` and ``deprecated`` are not
+    yet known: the annotations of the version are loaded later (`ontology.graph.annotationtables`).
     """
     stop = min(stop, graph.n_labels)
     keys, names = graph.keys[start:stop], graph.names[start:stop]
@@ -107,6 +110,8 @@ def label_columns(graph: LabelGraph, ontology: str, start: int, stop: int) -> di
         "folded": [fold(t) for t in names],
         "depth": graph.depth[start:stop].tolist() if graph.directed else [None] * n,
         "leaf": graph.leaf_mask[start:stop].tolist(),
+        "definition": [None] * n,
+        "deprecated": [False] * n,
     }
 
 
@@ -126,6 +131,8 @@ def label_arrays(graph: LabelGraph, uids: Any, ontology: str, start: int, stop: 
         "folded": pyarrow.array(map(fold, graph.names[start:stop]), pyarrow.string()),
         "depth": depth,
         "leaf": graph.leaf_mask[start:stop],
+        "definition": pyarrow.nulls(n, pyarrow.string()),
+        "deprecated": np.zeros(n, dtype=bool),
     }
 
 
@@ -248,6 +255,12 @@ def is_part(graph: LabelGraph, start: int, stop: int, labels: Any, edges: Any) -
     by = np.lexsort(found[2::-1])
     wanted = (graph.edge_child, graph.edge_rank, graph.edge_parent, graph.edge_weight)
     return all(np.array_equal(f[by], w[first:last]) for f, w in zip(found, wanted, strict=True))
+
+
+def rows_of_columns(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table, given one list for each column."""
+    names = tuple(columns)
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def no_graph(digest: str, reason: object) -> GraphDamagedError:

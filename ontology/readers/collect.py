@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -288,18 +288,6 @@ class Collector:
                 lines[key] = min(self.line[i], lines.get(key, self.line[i]))
                 self.parent[i] = self.numbers[parents[key]]
         return lines
-
-    def remove_edges(self, indices: Iterable[int]) -> None:
-        """Remove the edges with these indices."""
-        gone = set(indices)
-        if not gone:
-            return
-        kept = [i for i in range(len(self.child)) if i not in gone]
-        self.child = array("i", (self.child[i] for i in kept))
-        self.parent = array("i", (self.parent[i] for i in kept))
-        self.line = array("q", (self.line[i] for i in kept))
-        self.rank = {new: self.rank[i] for new, i in enumerate(kept) if i in self.rank}
-        self.weight = {new: self.weight[i] for new, i in enumerate(kept) if i in self.weight}
 
     def report_decimals(self, known_labels: Callable[[], Container[str]]) -> None:
         """Report parents such as ``1.0`` if ``1`` is a known label, and write ``1`` instead.

@@ -143,8 +143,6 @@ _TABLE = (
          "check its spelling; otherwise no action is needed"),
     Rule("accepted-without-record", _ERROR_FIX, "a synonym of a label that no record describes",
          "the synonym is left out", "restore the record of the label"),
-    Rule("parent-is-synonym", _FIX_ERROR, "a parent that is a synonym of a label",
-         "the label becomes the parent", "no action is needed"),
     Rule("other-level", _FIX_ERROR, "records of a level that the option `levels` does not name",
          "the records are left out, and their children move up", "no action is needed"),
     Rule("deprecated-value", _ERROR_FIX, "a value of the column deprecated that means neither yes nor no",

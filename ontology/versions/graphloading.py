@@ -16,6 +16,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.graphannotations import annotate
 from labelgrove.ontology.versions.indexfile import refresh_index
 from labelgrove.ontology.versions.snapshots import stored_graph
 from labelgrove.ontology.versions.stores import Stores
@@ -40,7 +41,7 @@ __all__ = [
 Progress = Callable[[str, int, int], None]
 """Called with (step, done, total); ``done`` is 0 when a step begins, and ``total`` when it has ended."""
 
-STEPS = ("snapshot", "version", "batches", "counts", "commit", "publish", "index", "labels")
+STEPS = ("snapshot", "version", "batches", "counts", "annotations", "commit", "publish", "index", "labels")
 """The numbered steps of `ontology.versions.ingest.register`, in order."""
 
 NAMELESS = ""
@@ -73,9 +74,9 @@ class Steps:
 
 
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
-    """Load `version` into the graph, count its labels and edges there, and mark it ready.
+    """Load `version` into the graph, count its labels and edges, show its annotations, and mark it ready.
 
-    These are steps 3 and 4 of an ingest (`ontology.versions.ingest`). If the numbers of labels and edges
+    These are steps 3 to 5 of an ingest (`ontology.versions.ingest`). If the numbers of labels and edges
     are wrong, because somebody changed the graph after the batches were recorded as done, everything is
     loaded once more.
     """
@@ -88,19 +89,28 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
         with steps.step("counts"):
             found = store.counts(version.digest)
             if found == wanted:
-                store.mark_ready(version.digest)
-                return
+                break
             if attempt == "as recorded":  # the graph was emptied, replaced or edited after that
                 drop_from_graph(stores, version.digest)
                 catalog.restart_batches(lease, version, n_batches)
-    raise ServiceError(
-        f"graph of {lease.name!r}: (labels, edges) = {found} after loading, but {wanted} in the snapshot; "
-        "another program writes to the graph: stop it, then run the ingest again"
-    )
+    else:
+        raise ServiceError(
+            f"graph of {lease.name!r}: (labels, edges) = {found} after loading, but {wanted} in the "
+            "snapshot; another program writes to the graph: stop it, then run the ingest again"
+        )
+
+    def before_batch(done: int, total: int) -> None:
+        catalog.renew(lease)  # a holder that lost the lease stops before it writes
+        if done:
+            steps.report("annotations", done, total)
+
+    with steps.step("annotations"):
+        annotate(stores, graph, before_batch)
+        store.mark_ready(version.digest)
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
-    """Do steps 5 to 7 of an ingest: make `version` current in the catalog, the graph and the index file.
+    """Do steps 6 to 8 of an ingest: make `version` current in the catalog, the graph and the index file.
 
     Return the digest of the version that was current before; None if there was none.
     """
@@ -152,20 +162,24 @@ def load_share(stores: Stores, graph: LabelGraph, share: int, shares: int, check
             store.load_batch(graph, number)
 
 
-def complete(stores: Stores, graph: LabelGraph, check: Callable[[], None]) -> None:
-    """Count the labels and edges of a version in the graph, and mark the version ready.
+def complete(stores: Stores, graph: LabelGraph, annotations: str | None, check: Callable[[], None]) -> None:
+    """Count the labels and edges of a version in the graph, show its annotations, and mark it ready.
 
-    If their numbers are wrong, or the version was dropped meanwhile, the version is loaded again first.
-    `check` and the errors are those of `load_share`.
+    If the numbers are wrong, or the version was dropped meanwhile, the version is loaded again first.
+    `annotations` is the artifact to show if the catalog has none for the version. `check` and the errors are
+    those of `load_share`; `check` is also called before each batch of annotations.
     """
-    try:
-        stores.graph.mark_ready(graph.digest)
-    except (GraphDamagedError, NotFoundError):  # dropped or edited while it was loaded
-        with _others_at_work(graph):
+    if stores.graph.counts(graph.digest) != (graph.n_labels, graph.n_edges):
+        with _others_at_work(graph):  # dropped or edited while it was loaded
             drop_from_graph(stores, graph.digest)
         load_share(stores, graph, 0, 1, check)
-        with _others_at_work(graph):
-            stores.graph.mark_ready(graph.digest)
+
+    def before_batch(_done: int, _total: int) -> None:
+        check()
+
+    with _others_at_work(graph):
+        annotate(stores, graph, before_batch, given=annotations)
+        stores.graph.mark_ready(graph.digest)
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:

@@ -6,15 +6,18 @@ The steps have a fixed order, and each is safe to repeat:
 2. ``version``: the catalog records the version as loading, and the batches in which it will be loaded
 3. ``batches``: the batches are loaded into the graph one by one, and the catalog records each as done
 4. ``counts``: the labels and edges in the graph are counted and compared with the snapshot
-5. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
-6. ``publish``: the graph, too, records the version as the current one
-7. ``index``: the index file is updated
-8. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
+5. ``annotations``: names, definitions and deprecated labels are shown in the graph, in place of those that an
+   earlier ingest of the same labels brought
+6. ``commit``: one SQL transaction, which compares the fence, makes the version ready and current
+7. ``publish``: the graph, too, records the version as the current one
+8. ``index``: the index file is updated
+9. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
 
-Before the commit, readers see the previous version, whatever happens. If ``publish`` and ``index`` are
-missing after the commit, they are completed when a workspace next opens its graph. A label index that is
-missing is built when it is first used, so an ingest never fails because of it. If a run is killed, running it
-again completes it.
+Before the commit, readers see the previous version, whatever happens. If only annotations have changed, there
+is no new version: step 5 replaces those of the current one (`GraphStore.annotate` says what readers see
+meanwhile). What is missing of steps 5, 7 and 8 after a commit is completed when a workspace next opens its
+graph. A label index that is missing is built when it is first used, so an ingest never fails because of it.
+If a run is killed, running it again completes it.
 """
 
 from __future__ import annotations
@@ -277,7 +280,8 @@ def snapshot_graph(
 ) -> RegisterResult:
     """Make a new version of `name` from the edits that users made to its current version in the graph.
 
-    Labels that remain keep their annotations. The old version is then restored in the graph from its
+    Edits of labels and edges are kept. Edits of names, definitions and deprecated flags are not: labels that
+    remain keep their recorded annotations. The old version is then restored in the graph from its
     snapshot. If nothing was edited, there is no new version.
 
     Raises

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from labelgrove.ontology.errors import ArtifactError, ConflictError, GraphDamagedError, NotFoundError, counted
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.versions.graphannotations import shown_annotations
 from labelgrove.ontology.versions.graphloading import Progress, Steps, drop_from_graph
 from labelgrove.ontology.versions.indexfile import index_is
 from labelgrove.ontology.versions.lease import holding
@@ -63,7 +65,7 @@ def restore_graph(workspace: Workspace, *, progress: Progress | None = None) -> 
 
 
 def verify_graph(workspace: Workspace, *, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Compare every ready version in the graph with its snapshot, and check CURRENT and the index files.
+    """Compare every ready version in the graph with its artifacts, and check CURRENT and the index files.
 
     CURRENT is what the graph records as the current version of a name.
 
@@ -117,6 +119,8 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
         else:
             if difference:
                 yield f"graph: {difference}"
+            elif snapshot is not None:
+                yield from _annotation_differences(workspace, snapshot)
     states = {row["digest"]: row["state"] for row in store.versions()}
     if states.get(version.digest) == "loading":
         yield "graph: the version is loading, expected ready"
@@ -125,6 +129,18 @@ def _differences(workspace: Workspace, version: Version) -> Iterator[str]:
     document = workspace.catalog.index_document(version.ontology)
     if version.current and not index_is(workspace.artifacts, version.ontology, document):
         yield "index file: differs from the catalog"
+
+
+def _annotation_differences(workspace: Workspace, graph: LabelGraph) -> Iterator[str]:
+    try:
+        shown = shown_annotations(workspace.stores, graph)
+    except (ArtifactError, NotFoundError) as error:
+        yield f"annotations: {error}"
+        return
+    try:
+        yield from (f"graph: {text}" for text in workspace.graph.annotation_differences(shown))
+    except GraphDamagedError as error:
+        yield f"graph: {error}"
 
 
 def _ready(workspace: Workspace) -> list[Version]:

@@ -1,7 +1,8 @@
 """Make the graph and the index files match the catalog again.
 
-The catalog and the snapshots are always right: versions that the graph lacks are loaded from snapshots, and
-versions that the catalog no longer has are dropped. A workspace does this whenever it opens its graph.
+The catalog and the snapshots are always right: versions that the graph lacks are loaded from snapshots,
+versions that the catalog no longer has are dropped, and other annotations than those of the catalog are
+replaced. A workspace does this whenever it opens its graph.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from labelgrove.ontology.errors import (
     ServiceError,
 )
 from labelgrove.ontology.sql.catalog import Lease
+from labelgrove.ontology.versions.graphannotations import annotations_to_show
 from labelgrove.ontology.versions.graphloading import NAMELESS, Steps, drop_from_graph, go_live, load
 from labelgrove.ontology.versions.indexfile import index_is, refresh_index
 from labelgrove.ontology.versions.lease import holding
@@ -48,7 +50,7 @@ def repair(stores: Stores) -> list[str]:
 
 
 def restore(stores: Stores, lease: Lease, steps: Steps) -> None:
-    """Load missing ready versions of a name into the graph, and make its current version current there.
+    """Load missing ready versions of a name, show their annotations, and publish its current version.
 
     `lease` is the lease of the name. A name without a current version is removed from the graph.
     """
@@ -106,5 +108,8 @@ def _in_line(stores: Stores, name: str) -> bool:
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):
         return False
-    held = {row["digest"] for row in stores.graph.versions() if row["state"] == "ready"}
-    return all(v.digest in held for v in stores.catalog.versions(name) if v.state == "ready")
+    held = {row["digest"]: row["annotations"] for row in stores.graph.versions() if row["state"] == "ready"}
+    versions = stores.catalog.versions()
+    shown = annotations_to_show(versions)
+    ours = (v.digest for v in versions if v.ontology == name and v.state == "ready")
+    return all(held.get(digest) == shown[digest] for digest in ours)

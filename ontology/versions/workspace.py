@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.indexcache import IndexCache
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store
@@ -170,7 +169,7 @@ class Workspace:
         """Return `version`, open for browsing, as `label_index`."""
         graph = self.label_graph_of(version)
         return self.label_indexes.open(
-            graph, lambda: _name_rows(self.artifacts, version), version.annotations_sha256 or ""
+            graph, lambda: stored_annotations(self.artifacts, version), version.annotations_sha256 or ""
         )
 
     def annotations(self, name: str, version: str | None = None) -> Annotations | None:
@@ -213,11 +212,3 @@ class Workspace:
         from labelgrove.ontology.versions.repair import repair
 
         return repair(self.stores)
-
-
-def _name_rows(artifacts: ArtifactStore, version: Version) -> Iterable[NameRow]:
-    found = stored_annotations(artifacts, version)
-    for i in range(0 if found is None else len(found.name_texts)):
-        if found is not None and found.name_subject[i] < version.n_labels:
-            name = found.name(i)
-            yield NameRow(int(found.name_subject[i]), name.text, name.kind, name.language, name.use)

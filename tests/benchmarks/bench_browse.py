@@ -1,13 +1,15 @@
-"""Browsing: build and open the label index, then search and walk, at WordNet's and at LSHTC's size.
+"""Browsing: build and open the label index, then search and walk, from WordNet's size to that of NCBI.
 
     python -m tests.benchmarks.bench_browse
 
 Times are processor time of one thread. The names of the synthetic graphs are words drawn from a vocabulary
-of WordNet's size. Prints one JSON document.
+of WordNet's size; each graph has further names as well. Beside it, networkx walks the same graphs, and
+SQLite's full-text index (FTS5 with trigrams) finds the same names. Prints one JSON document.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -15,8 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
+from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.indexcache import IndexCache
 from labelgrove.ontology.browse.labelindex import LabelIndex
@@ -24,14 +28,18 @@ from labelgrove.ontology.browse.levels import Levels
 from labelgrove.ontology.browse.marks import Marks
 from labelgrove.ontology.browse.shortest import shortest_path
 from labelgrove.ontology.browse.suggestions import did_you_mean
+from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import find_wordnet, read
 from labelgrove.ontology.store.artifacts import open_store
 from tests.benchmarks.graphs import category_graph, describe, noun_graph, taxonomy_tree
 from tests.benchmarks.measuring import one_thread, print_document, seconds, timed
 
 SEED = 0
 CALLS = 200
-LARGEST_TREE = 664_000
+MESH_LABELS, MESH_NAMES = 664_000, 1_000_000
+NCBI_LABELS, NCBI_NAMES = 2_600_000, 4_000_000
+BESIDE = 20  # calls of the slower tools
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "il", "or", "us")]
 
 MEMORY = """
@@ -58,15 +66,40 @@ print(private_mb() - before)
 """
 
 
-def named(graph: LabelGraph, rng: np.random.Generator) -> LabelGraph:
-    """Return the graph with names of one to three words; frequent words are far more frequent than others."""
+def drawn_names(n: int, rng: np.random.Generator) -> list[str]:
+    """Return names of one to three words; frequent words are far more frequent than others."""
     vocabulary = ["".join(rng.choice(SYLLABLES, n)) for n in rng.integers(1, 5, 80_000)]
-    drawn = (rng.random((graph.n_labels, 3)) ** 3 * len(vocabulary)).astype(int).tolist()
-    n_words = rng.integers(1, 4, graph.n_labels).tolist()
-    names = [" ".join(vocabulary[i] for i in row[:n]) for row, n in zip(drawn, n_words, strict=True)]
-    edges = list(graph.edges())
+    drawn = (rng.random((n, 3)) ** 3 * len(vocabulary)).astype(int).tolist()
+    n_words = rng.integers(1, 4, n).tolist()
+    return [" ".join(vocabulary[i] for i in row[:m]) for row, m in zip(drawn, n_words, strict=True)]
+
+
+def named(graph: LabelGraph, rng: np.random.Generator) -> LabelGraph:
+    """Return the graph with drawn names."""
+    names = drawn_names(graph.n_labels, rng)
     return LabelGraph.from_edges(
-        [(c, p) for c, p, _, _ in edges], names=dict(zip(graph.keys, names, strict=True)), labels=graph.keys
+        [(child, parent) for child, parent, _, _ in graph.edges()],
+        names=dict(zip(graph.keys, names, strict=True)),
+        labels=graph.keys,
+    )
+
+
+def synonyms(graph: LabelGraph, n: int, rng: np.random.Generator) -> Annotations:
+    """Return annotations with `n` drawn synonyms of random labels."""
+    arrays, _ = Annotations.of(graph, {}).to_arrays(graph.digest)
+    texts = Texts.from_strings(drawn_names(n, rng))
+    nothing = np.zeros(n, dtype=np.int32)
+    return Annotations(
+        arrays
+        | {
+            "names.blob": texts.blob,
+            "names.offsets": texts.offsets,
+            "names.subject": np.sort(rng.integers(0, graph.n_labels, n)).astype(np.int32),
+            "names.kind": nothing.astype(np.uint8) + np.uint8(1),
+            "names.language": nothing.astype(np.uint16),
+            "names.use": nothing,
+        },
+        graph.n_labels,
     )
 
 
@@ -74,38 +107,73 @@ def quantiles(work: Callable[[Any], object], inputs: list[Any]) -> dict[str, flo
     """Median, 99th percentile and worst of one call, in milliseconds, over different inputs."""
     taken = [min(seconds(lambda given=given: work(given), 3)) * 1_000 for given in inputs]
     return {
-        "p50": float(np.percentile(taken, 50)),
-        "p99": float(np.percentile(taken, 99)),
-        "worst": max(taken),
+        "p50": round(float(np.percentile(taken, 50)), 3),
+        "p99": round(float(np.percentile(taken, 99)), 3),
+        "worst": round(max(taken), 3),
     }
 
 
-def measured(name: str, graph: LabelGraph) -> dict[str, object]:
+def measured(name: str, graph: LabelGraph, annotations: Annotations | None) -> dict[str, object]:
     """Everything about one graph; the answers were checked by the tests."""
     rng = np.random.default_rng(SEED)
-    build, (arrays, _) = timed(lambda: LabelIndex.to_arrays(graph))
+    build, (arrays, _) = timed(lambda: LabelIndex.to_arrays(graph, annotations))
+    size, n_names = sum(array.nbytes for array in arrays.values()), len(arrays["rows.label"])
+    del arrays
     with tempfile.TemporaryDirectory() as folder:
         cache = IndexCache(Path(folder) / "index")
         store = open_store(f"{folder}/store")
         sha256 = store.put_arrays(*graph.to_arrays())
-        cache.open(graph)
-        opened = LabelGraph.from_arrays(*store.open_arrays(sha256))
+        cache.open(graph, lambda: annotations)
         cold = min(
             timed(lambda: cache.open(LabelGraph.from_arrays(*store.open_arrays(sha256))))[0] for _ in range(5)
         )
-        index = cache.open(opened)
+        index = cache.open(LabelGraph.from_arrays(*store.open_arrays(sha256)))
         memory = subprocess.run(
             [sys.executable, "-c", MEMORY, folder, sha256], capture_output=True, text=True, check=True
         ).stdout
         times = calls(index, rng)
-    size = sum(array.nbytes for array in arrays.values())
     return describe(name, graph) | {
-        "build_s": build,
-        "open_ms": cold * 1_000,
-        "file_mb": size / 1e6,
-        "private_memory_mb": float(memory),
+        "n_names": n_names,
+        "build_s": round(build, 2),
+        "open_ms": round(cold * 1_000, 1),
+        "file_mb": round(size / 1e6, 1),
+        "private_memory_mb": round(float(memory), 1),
         "ms": times,
     }
+
+
+def beside_networkx(graph: LabelGraph) -> dict[str, dict[str, float]]:
+    """Quantiles of the walks of networkx on the same graph, where each answer is compared with ours."""
+    index, rng = LabelIndex.of(graph), np.random.default_rng(SEED)
+    up = nx.DiGraph(zip(graph.edge_child.tolist(), graph.edge_parent.tolist(), strict=True))
+    either = up.to_undirected(as_view=False)
+    labels = rng.integers(0, graph.n_labels, BESIDE).tolist()
+    pairs = list(zip(labels, rng.integers(0, graph.n_labels, BESIDE).tolist(), strict=True))
+    for (a, b), label in zip(pairs, labels, strict=True):
+        assert nx.shortest_path_length(either, a, b) == len(index.walk.path(a, b)) - 1
+        assert nx.descendants(up, label) == set(index.walk.ancestors(label)[0].tolist())
+    return {
+        "ancestors": quantiles(lambda label: nx.descendants(up, label), labels),
+        "path by search": quantiles(lambda of: nx.bidirectional_shortest_path(either, *of), pairs),
+    }
+
+
+def beside_sqlite(graph: LabelGraph) -> dict[str, object]:
+    """Build and search a trigram index of the same keys and names in SQLite."""
+    rng = np.random.default_rng(SEED)
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE names USING fts5(name, tokenize='trigram')")
+    rows = [(text,) for text in (*graph.keys, *graph.names)]
+    build, _ = timed(lambda: database.executemany("INSERT INTO names VALUES (?)", rows))
+    typed = [graph.names[i][:6] for i in rng.integers(0, graph.n_labels, BESIDE).tolist()]
+    typed = [text.strip() for text in typed if len(text.strip()) >= 3]
+
+    def count_and_first(text: str) -> None:
+        quoted = '"' + text.replace('"', '""') + '"'
+        query = "SELECT rowid, count(*) OVER () FROM names WHERE names MATCH ? ORDER BY rank LIMIT 50"
+        database.execute(query, (quoted,)).fetchall()
+
+    return {"build_s": round(build, 2), "search, page of 50": quantiles(count_and_first, typed)}
 
 
 def calls(index: LabelIndex, rng: np.random.Generator) -> dict[str, dict[str, float]]:
@@ -150,12 +218,19 @@ def main() -> None:
     """Measure everything and print the document."""
     one_thread()
     rng = np.random.default_rng(SEED)
-    graphs = [
-        noun_graph(),
-        ("category_graph, LSHTC's size", named(category_graph(seed=SEED), rng)),
-        ("taxonomy_tree, MeSH's size", named(taxonomy_tree(LARGEST_TREE, SEED), rng)),
-    ]
-    print_document("browse", SEED, graphs=[measured(name, graph) for name, graph in graphs])
+    folder = find_wordnet()
+    of_wordnet = None if folder is None else read(folder).annotations
+    graphs = [measured(*noun_graph(), of_wordnet)]
+    category = named(category_graph(seed=SEED), rng)
+    graphs.append(measured("category_graph, LSHTC's size", category, None))
+    beside = {"networkx": beside_networkx(category), "sqlite": beside_sqlite(category)}
+    for name, n_labels, n_names in (
+        ("taxonomy_tree, MeSH's size", MESH_LABELS, MESH_NAMES),
+        ("taxonomy_tree, NCBI's size", NCBI_LABELS, NCBI_NAMES),
+    ):
+        tree = named(taxonomy_tree(n_labels, SEED), rng)
+        graphs.append(measured(name, tree, synonyms(tree, n_names, rng)))
+    print_document("browse", SEED, graphs=graphs, beside=beside)
 
 
 if __name__ == "__main__":

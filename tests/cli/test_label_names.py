@@ -6,6 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labelgrove.ontology.annotations import Annotations, Description, Name
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
+
 ZOO = {
     "id": "n0",
     "name": "thing",
@@ -47,6 +54,42 @@ CANDIDATES = (
     "the …",
     "'n4' (crane), below 'n2' (machine): lifts and moves heavy objects",
 )
+
+
+@pytest.fixture
+def kennel(call):
+    graph = LabelGraph.from_edges(
+        [("k1", "k0"), ("k2", "k0"), ("k3", "k0")],
+        names={"k0": "pet", "k1": "dog", "k2": "cat", "k3": "Dog"},
+    )
+    synonyms = {
+        "k1": Description((Name("domestic dog"), Name("mouser"), Name("canine", "broad"))),
+        "k2": Description((Name("dog"), Name("mouser"), Name("pussy")), alternative_id=("k9",)),
+    }
+    with Workspace.open(Settings.from_env()) as workspace:
+        held = Annotations.of(graph, synonyms)
+        register(workspace, "kennel", put_snapshot(workspace.artifacts, graph, held, None))
+    return call
+
+
+@pytest.mark.parametrize("given", ["domestic dog,cat", "dog,k9", "k1,pussy"])
+def test_a_synonym_of_one_label_means_it_where_it_is_neither_key_nor_name(given, kennel):
+    def locus(*options):
+        return json.loads(kennel("locus", "kennel", "--json", "--observed", *options).stdout)
+
+    assert locus(given) == locus("k1,k2")
+    kennel("bundle", "build", "kennel", "x", "--observed", given)
+
+
+def test_a_synonym_of_several_labels_is_refused_and_one_that_only_folds_to_the_same_is_unknown(kennel):
+    said = kennel("bundle", "build", "kennel", "x", "--observed", "mouser,k3", code=2).stderr
+    for candidate in ("'k1' (dog), below 'k0' (pet)", "'k2' (cat), below 'k0' (pet)"):
+        assert f"\n    {candidate}\n" in f"{said}\n"
+    for text in ("Domestic dog", "canine"):
+        said = kennel("locus", "kennel", "--observed", f"{text},k2", code=2).stderr
+        assert f"{text!r} is unknown" in said
+    said = kennel("locus", "kennel", "--observed", "domestic dog,k2", "--by", "key", code=2).stderr
+    assert "'domestic dog' is unknown" in said
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,17 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
-from labelgrove.cli.labels import hit_table
+from labelgrove.cli.printing.labellists import hit_table
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.cli.terminal import sent_to_terminal
+from tests.unit.browse.browse_cases import NameRow, annotated
 
 ZOO = {
     "id": "n0",
@@ -131,6 +133,7 @@ def test_a_search_tells_labels_of_one_name_apart_by_their_parents(zoo):
         "name",
         "depth",
         "leaf",
+        "deprecated",
         "match",
         "matched",
     }
@@ -138,7 +141,9 @@ def test_a_search_tells_labels_of_one_name_apart_by_their_parents(zoo):
 
 def test_another_name_that_was_found_has_a_column_only_where_there_is_one():
     graph = LabelGraph.from_edges([("erne", "bird")])
-    answers = Answers(LabelIndex.of(graph, [NameRow(graph.keys.index("erne"), "sea eagle")]))
+    answers = Answers(
+        LabelIndex.of(graph, annotated(graph, [NameRow(graph.keys.index("erne"), "sea eagle")]))
+    )
     header, _, row = hit_table(answers, answers.search("eagle")["items"]).splitlines()
     assert header.split()[-2:] == ["match", "matched"]
     assert row.endswith("  words  sea eagle")
@@ -165,15 +170,125 @@ def test_keys_and_names_of_a_search_stay_whole_on_a_terminal(call):
         assert len(lines) == 4
 
 
+PETS = LabelGraph.from_edges(
+    [("k1", "k0"), ("k2", "k0"), ("k3", "k0")],
+    names={"k0": "pet", "k1": "dog", "k2": "hound", "k3": "wolf"},
+)
+OF_PETS = {
+    "k1": Description(
+        (Name("dog", "preferred", "en"), Name("Hund", "preferred", "de"), Name("domestic dog", use=3)),
+        "a tame canine",
+        notation=("D1",),
+        alternative_id=("k9",),
+        reference=("WN:n02084071",),
+        example=("the dog barked", "dogs bark"),
+        line=7,
+    ),
+    "k2": Description((Name("old dog"),), deprecated=True, replaced_by=("k1",), consider=("k3", "gone")),
+    "old": Description((Name("cur"),), replaced_by=("k1",)),
+    "both": Description(replaced_by=("k1", "k3")),
+    "lost": Description(consider=("k3", "k77")),
+    "dead": Description(),
+}
+
+
+@pytest.fixture
+def pets(call):
+    with Workspace.open(Settings.from_env()) as workspace:
+        held = Annotations.of(PETS, OF_PETS)
+        register(workspace, "pets", put_snapshot(workspace.artifacts, PETS, held, None))
+    return call
+
+
+def test_show_lists_annotations(pets):
+    shown = document(pets, "show", "pets", "domestic DOG")
+    assert shown["key"] == "k1"
+    assert shown["names"] == [
+        {"text": "Hund", "kind": "preferred", "language": "de", "use": 0},
+        {"text": "domestic dog", "kind": "exact", "language": None, "use": 3},
+    ]
+    assert (shown["definition"], shown["line"], shown["deprecated"]) == ("a tame canine", 7, False)
+    assert (shown["notation"], shown["alternative_id"]) == (["D1"], ["k9"])
+    assert (shown["reference"], shown["example"]) == (["WN:n02084071"], ["dogs bark", "the dog barked"])
+    shown = document(pets, "show", "pets", "hound")
+    assert shown["deprecated"]
+    assert shown["replaced_by"] == [{"key": "k1", "name": "dog"}]
+    assert shown["consider"] == [{"key": "gone", "name": None}, {"key": "k3", "name": "wolf"}]
+    text = pets("labels", "show", "pets", "k2").stdout.splitlines()
+    assert [line.split(maxsplit=2) for line in text if line.startswith(("repl", "consider", "deprec"))] == [
+        ["deprecated", "True"],
+        ["replaced", "by", "dog (k1)"],
+        ["consider", "gone"],
+        ["consider", "wolf", "(k3)"],
+    ]
+    assert "deprecated" not in pets("labels", "show", "pets", "k1").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("old", "'old' is retired; it is replaced by 'k1' (dog)\n"),
+        ("k9", "'k9' is a former key of 'k1' (dog)\n"),
+        ("cur", ""),
+        ("dog", ""),
+    ],
+)
+def test_a_former_key_is_told_what_replaced_it(text, said, pets):
+    shown = pets("labels", "show", "pets", text, "--json")
+    assert (json.loads(shown.stdout)["key"], shown.stderr) == ("k1", said)
+    assert keys(pets, "siblings", "pets", text) == ["k2", "k3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "code"),
+    [
+        ("lost", "'lost' is not a label: the source retired it and says to consider 'k3' (wolf), 'k77'\n", 4),
+        ("dead", "'dead' is not a label: the source retired it and names no replacement\n", 4),
+        ("both", "\n    'k1' (dog), below 'k0' (pet): a tame canine\n    'k3' (wolf), below 'k0' (pet)\n", 2),
+    ],
+)
+def test_a_retired_key_without_one_replacement_says_what_to_consider(text, said, code, pets):
+    assert said in pets("labels", "show", "pets", text, code=code).stderr
+
+
+def test_deprecated_labels_are_found_last_marked_and_counted(pets):
+    assert keys(pets, "search", "pets", "do") == ["k1", "k2"]
+    assert keys(pets, "search", "pets", "do", "--deprecated") == ["k2"]
+    assert keys(pets, "search", "pets", "do", "--current") == ["k1"]
+    assert keys(pets, "search", "pets", "hund", "--language", "de") == ["k1"]
+    assert (
+        "there are names in de, en"
+        in pets("labels", "search", "pets", "hund", "--language", "fr", code=2).stderr
+    )
+    found = pets("labels", "search", "pets", "do", "--facets")
+    header, _, dog, hound = found.stdout.splitlines()
+    assert (header.split()[-1], hound.split()[-1]) == ("deprecated", "deprecated")
+    assert "deprecated" not in dog
+    assert "2 labels, of which 2 are leaves and 1 deprecated\n" in found.stderr
+    assert "with names in en: 1\n" in found.stderr
+    facets = document(pets, "search", "pets", "do", "--facets")["facets"]
+    assert (facets["deprecated"], facets["languages"]) == (1, {"en": 1})
+    assert pets("labels", "children", "pets", "pet").stdout.splitlines()[0].split()[-1] == "deprecated"
+    assert "deprecated" not in pets("labels", "descendants", "pets", "dog").stdout
+    assert pets("labels", "tree", "pets").stdout == (
+        "pet (k0)\n├── dog (k1)\n├── hound (k2), deprecated\n└── wolf (k3)\n"
+    )
+
+
 def test_a_search_that_finds_nothing_says_what_to_change(zoo):
-    said = zoo("labels", "search", "zoo", "crane", "--inner").stderr
-    assert said == "nothing found; 2 labels without --under, --leaf, --inner and --depth\n"
-    said = zoo("labels", "search", "zoo", "heron", "--under", "machine").stderr
-    assert said == "nothing found; 1 label without --under, --leaf, --inner and --depth\n"
-    assert zoo("labels", "search", "zoo", "crnae", "--inner").stderr == "nothing found; close to it: crane\n"
-    nothing = zoo("labels", "search", "zoo", "xyzzy", "--facets")
-    assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
-    assert document(zoo, "search", "zoo", "xyzzy")["items"] == []
+    def said(*arguments):
+        nothing = zoo("labels", "search", "zoo", *arguments, code=4)
+        assert nothing.stdout == ""
+        return nothing.stderr
+
+    filters = "--under, --leaf, --inner, --depth, --deprecated, --current, --language"
+    assert said("crane", "--inner") == f"nothing found; 2 labels without {filters}\n"
+    assert said("heron", "--under", "machine") == f"nothing found; 1 label without {filters}\n"
+    assert said("heron", "--deprecated") == f"nothing found; 1 label without {filters}\n"
+    assert said("crnae", "--inner") == "nothing found; close to it: crane\n"
+    assert said("xyzzy", "--facets") == "nothing found\n"
+    nothing = json.loads(zoo("labels", "search", "zoo", "xyzzy", "--json", code=4).stdout)
+    assert (nothing["items"], nothing["total"], nothing["next"]) == ([], 0, None)
 
 
 def test_pages_follow_one_another_and_a_cursor_of_another_list_is_refused(zoo):
@@ -276,11 +391,15 @@ def test_answers_come_from_the_snapshot_without_opening_the_graph(zoo, monkeypat
 def test_an_index_is_built_by_the_ingest_and_goes_with_its_last_ontology(zoo):
     with Workspace.open(Settings.from_env()) as workspace:
         graph = workspace.label_graph("zoo")
-        assert workspace.label_indexes.holds(graph)
+
+        def held(name):
+            version = workspace.catalog.version(name)
+            return workspace.label_indexes.holds(graph, version.annotations_sha256)
+
+        assert held("zoo")
         zoo("ontology", "export", "zoo", "--out", "copy.json")
         zoo("ingest", "copy", "copy.json")
         zoo("ontology", "delete", "zoo", "--yes")
-        assert workspace.label_indexes.holds(graph)
+        assert held("copy")
         zoo("ontology", "delete", "copy", "--yes")
-        assert not workspace.label_indexes.holds(graph)
         assert list((workspace.settings.home / "labelindex" / "sha256").rglob("?" * 64)) == []

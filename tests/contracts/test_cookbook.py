@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from labelgrove.cli import grove
 from labelgrove.ontology import geometry
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
 from labelgrove.workers.ledger.states import State
@@ -73,6 +75,24 @@ def recipes() -> list[Recipe]:
         found.append(Recipe(name[1], block, json.loads(params[1]) if params else {}))
     return found
 
+
+DESCRIBED = Annotations.of(
+    PLANTS,
+    {
+        "oak": Description(
+            (
+                Name("Oak", "preferred", "en"),
+                Name("Eiche", "preferred", "de"),
+                Name("Quercus", "exact", "la"),
+                Name("Stieleiche", "narrow", "de"),
+            ),
+            "a tree that bears acorns",
+        ),
+        "elm": Description((Name("Ulme", "preferred", "de"),)),
+        "tree": Description(definition="a tall plant, for example one with acorns"),
+        "tool": Description(definition="not a plant", deprecated=True),
+    },
+)
 
 OLD = LabelGraph.from_edges([("tree", "plant"), ("oak", "tree"), ("elm", "tree")])
 """The version of the plants before; its results stay and are stale."""
@@ -133,7 +153,7 @@ def filled(settings: Settings) -> Iterator[GraphStore]:
         register(workspace, "plants", OLD)
         ask(workspace, "cover")
         evaluated(workspace, "resnet50", SAMPLES, 4)
-        register(workspace, "plants", PLANTS)
+        register(workspace, "plants", put_snapshot(workspace.artifacts, PLANTS, DESCRIBED, None))
         for observed in LOCI:
             ask(workspace, "locus", observed=observed)
         ask(workspace, "cover")
@@ -184,6 +204,35 @@ def test_recipes_tell_the_truth_on_the_embedded_engine(rows: Answers) -> None:
     assert rows["my classes"][2] == ("unicorn", None, None)
     assert rows["children"][0] == ("apple tree", "Apple tree", 1.0)
     assert [row[0] for row in rows["siblings"]] == ["apple tree", "elm", "plane (tree)"]
+
+
+def test_recipes_of_names_tell_the_truth(rows: Answers) -> None:
+    assert rows["by any name"] == [("oak", "Oak")]
+    assert [row[:4] for row in rows["synonyms"]] == [
+        ("oak", "Stieleiche", "narrow", "de"),
+        ("oak", "Eiche", "preferred", "de"),
+    ]
+    assert rows["names of a label"] == [
+        ("de", "narrow", "Stieleiche"),
+        ("de", "preferred", "Eiche"),
+        ("en", "preferred", "Oak"),
+        ("la", "exact", "Quercus"),
+    ]
+    named = {"oak": "Eiche", "elm": "Ulme"}
+    assert [row[:2] for row in rows["labels in a language"]] == [
+        (key, named.get(key, name)) for key, name in zip(PLANTS.keys, PLANTS.names, strict=True)
+    ]
+    assert [row[0] for row in rows["by definition"]] == ["tree", "oak"]
+    assert rows["deprecated labels"] == [("tool", "tool", "not a plant")]
+
+
+@pytest.mark.parametrize(
+    ("word", "keys"), [("oak", ["oak"]), ("eiche", ["oak"]), ("plane", ["plane (tool)", "plane (tree)"])]
+)
+def test_the_name_to_show_is_a_name_too(embedded: GraphStore, word: str, keys: list[str]) -> None:
+    recipe = next(r for r in recipes() if r.name == "by any name")
+    rows = embedded.run_user(recipe.cypher, {"version": PLANTS.digest, "word": word}).rows
+    assert sorted(row[0] for row in rows) == keys
 
 
 def test_recipes_of_results_tell_the_truth(rows: Answers) -> None:

@@ -10,6 +10,7 @@ import neo4j
 import numpy as np
 import pytest
 
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.errors import (
     ConflictError,
     GraphDamagedError,
@@ -21,10 +22,10 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
 )
 from labelgrove.ontology.graph import GraphStore, open_graph
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
 from labelgrove.ontology.graph.namedqueries import named_query, query_names
 from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
-from labelgrove.ontology.graph.shortestpath import shortest_path
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from tests.conftest import ONE_PROCESS
@@ -49,6 +50,7 @@ PETS = LabelGraph.from_edges(
     ranks=[0, 0, 0, 0, 1, 0, 0, 1],
     names={"dog": "Hund (dog)", "toy dog": "Spielzeughund", "thing": "Ding & co"},
 )
+DESCRIBED = Annotations.of(PETS, {"dog": Description((Name("Canis familiaris", language="la"),), "a pet")})
 HOSTILE_TEXTS = [
     "'",
     '"',
@@ -127,6 +129,7 @@ class GraphStoreContract:
                 "state": "ready",
                 "layout": "hierarchy",
                 "directed": True,
+                "annotations": "",
             }
         ]
 
@@ -223,8 +226,6 @@ class GraphStoreContract:
         assert store.read_back(digest) == graph
         for text in HOSTILE_TEXTS:
             assert store.label(digest, text)["key"] == text
-            assert text in keys(store.search(digest, text, limit=50))
-            assert keys(store.ancestors(digest, text)) == ["root"]
 
     def test_a_key_that_no_index_holds_is_refused(self, store: GraphStore) -> None:
         longest = LabelGraph.from_edges([("é" * 2048, "root")])
@@ -235,17 +236,13 @@ class GraphStoreContract:
     def test_what_is_not_there(self, store: GraphStore, pets: str) -> None:
         for ask in (
             lambda: store.read_back("0" * 64),
-            lambda: store.search("0" * 64, "x"),
             lambda: store.label("0" * 64, "x"),
         ):
             with pytest.raises(NotFoundError, match="version 000000000000"):
                 ask()
-        for name in ("label", "ancestors", "children"):
+        for name in ("label", "children"):
             with pytest.raises(UnknownLabelError, match="unicorn"):
                 getattr(store, name)(pets, "unicorn")
-        for name in ("path", "lowest_common_ancestors"):
-            with pytest.raises(UnknownLabelError, match="unicorn"):
-                getattr(store, name)(pets, "dog", "unicorn")
         assert store.counts("0" * 64) == (0, 0)
 
     # ---- questions ---------------------------------------------------------------------------------
@@ -259,116 +256,19 @@ class GraphStoreContract:
             "leaf": False,
         }
 
-    def test_search_finds_names_folded_and_keys_as_written(self, store: GraphStore, pets: str) -> None:
-        found = store.search(pets, "HUND")
-        assert [(r["key"], r["closeness"]) for r in found] == [("dog", 1), ("toy dog", 2)]
-        assert [(r["key"], r["closeness"]) for r in store.search(pets, "dog")] == [("dog", 0), ("toy dog", 2)]
-        assert keys(store.search(pets, "ＨＵＮＤ (")) == ["dog"]
-        assert keys(store.search(pets, "t", limit=1)) == ["thing"]
-        assert store.search(pets, "%") == store.search(pets, ".*") == []
-        for text, limit in (("", 5), ("  ", 5), ("x", 0)):
-            with pytest.raises(InputError):
-                store.search(pets, text, limit=limit)
-
-    def test_ancestors_with_the_fewest_steps_up(self, store: GraphStore, pets: str) -> None:
-        rows = store.ancestors(pets, "toy dog")
-        assert {r["key"]: r["hops"] for r in rows} == {
-            "thing": 2, "animal": 3, "dog": 2, "pet": 2, "puppy": 1, "toy": 1,
-        }  # fmt: skip
-        assert [r["idx"] for r in rows] == sorted(r["idx"] for r in rows)
-        assert store.ancestors(pets, "thing") == []
-
     def test_children_with_their_edges(self, store: GraphStore, pets: str) -> None:
         rows = store.children(pets, "pet")
         assert [(r["key"], r["weight"], r["rank"]) for r in rows] == [("puppy", 1.0, 0)]
         assert keys(store.children(pets, "thing")) == [k for k in PETS.keys if k in ("animal", "toy")]
-
-    def test_path_minimizes_length_both_ways(self, store: GraphStore, pets: str) -> None:
-        rows = store.path(pets, "toy", "toy dog")
-        assert [(r["key"], r["distance"]) for r in rows] == [("toy", 0.0), ("toy dog", 4.0)]
-        rows = store.path(pets, "pet", "toy dog")
-        assert [(r["key"], r["distance"]) for r in rows] == [("pet", 0.0), ("puppy", 1.0), ("toy dog", 2.0)]
-        assert keys(store.path(pets, "dog", "dog")) == ["dog"]
-
-    def test_path_in_undirected_graphs_and_between_components(self, store: GraphStore) -> None:
         grid = load(store, LabelGraph.grid((3, 3)), "grid")
-        assert keys(store.path(grid, "2,2", "0,0")) == ["2,2", "1,2", "0,2", "0,1", "0,0"]
-        parts = load(store, LabelGraph.from_edges([("a", "b")], labels=["c"]), "parts")
-        assert store.path(parts, "a", "c") == []
-        for question in (store.ancestors, store.children):
-            with pytest.raises(InputError, match="undirected"):
-                question(grid, "0,0")
-
-    def test_lowest_common_ancestors(self, store: GraphStore, pets: str) -> None:
-        def lowest(a: str, b: str) -> list[object]:
-            return keys(store.lowest_common_ancestors(pets, a, b))
-
-        assert lowest("dog", "pet") == ["animal"]
-        assert lowest("puppy", "toy dog") == ["puppy"]
-        assert lowest("toy", "dog") == ["thing"]
-        assert lowest("thing", "thing") == ["thing"]
-        both = LabelGraph.from_edges([("x", "p"), ("x", "q"), ("y", "p"), ("y", "q"), ("p", "r"), ("q", "r")])
-        digest = load(store, both, "two")
-        assert keys(store.lowest_common_ancestors(digest, "x", "y")) == ["p", "q"]
-        apart = load(store, LabelGraph.from_edges([("a", "b"), ("c", "d")]), "apart")
-        assert store.lowest_common_ancestors(apart, "a", "c") == []
+        with pytest.raises(InputError, match="undirected"):
+            store.children(grid, "0,0")
 
     def test_nothing_ends_at_thirty_steps(self, store: GraphStore) -> None:
         chain = LabelGraph.from_edges([(f"{i:02}", f"{i - 1:02}") for i in range(1, 61)])
         digest = load(store, chain, "chain")
-        rows = store.ancestors(digest, "60")
-        assert [(r["key"], r["hops"]) for r in rows] == [(f"{i:02}", 60 - i) for i in range(60)]
-        assert len(store.path(digest, "00", "60")) == 61
-        assert keys(store.lowest_common_ancestors(digest, "60", "55")) == ["55"]
         statement = "MATCH (a:Label {uid: $uid})-[:IS_A*]->(b:Label) RETURN count(DISTINCT b.key) AS n"
         assert store.run_user(statement, {"uid": f"{digest[:16]}:60"}).rows == [(60,)]
-
-    def test_answers_equal_those_of_the_graph_itself(self, store: GraphStore) -> None:
-        graph = random_hierarchy(120, seed=7)
-        digest = load(store, graph, "random")
-        parents: dict[str, set[str]] = {k: set() for k in graph.keys}
-        for c, p, _, _ in graph.edges():
-            parents[c].add(p)
-
-        def closure(key: str) -> set[str]:
-            found, waiting = set(), [key]
-            while waiting:
-                for p in parents[waiting.pop()] - found:
-                    found.add(p)
-                    waiting.append(p)
-            return found
-
-        rng = np.random.default_rng(7)
-        for a, b in rng.integers(0, graph.n_labels, (12, 2)).tolist():
-            x, y = graph.keys[a], graph.keys[b]
-            assert set(keys(store.ancestors(digest, x))) == closure(x)
-            common = (closure(x) | {x}) & (closure(y) | {y})
-            expected = {c for c in common if not any(c in closure(d) for d in common)}
-            found = store.lowest_common_ancestors(digest, x, y)
-            assert set(keys(found)) == expected
-            assert [r["idx"] for r in found] == sorted(r["idx"] for r in found)
-            assert store.difference(digest, graph) == store.difference(digest) == ""
-            steps = store.path(digest, x, y)
-            lengths = {frozenset((c, p)): w for c, p, w, _ in graph.edges()}
-            walked = [lengths[frozenset(pair)] for pair in zip(keys(steps), keys(steps)[1:], strict=False)]
-            assert steps[-1]["distance"] == pytest.approx(sum(walked))
-
-    def test_paths_in_trees_are_looked_up_and_equal_those_of_the_arrays(
-        self, store: GraphStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        rng = np.random.default_rng(5)
-        pairs = [(f"k{c}", f"k{rng.integers(0, c)}") for c in range(1, 80)]
-        pairs += [(f"z{c}", f"z{rng.integers(0, c)}") for c in range(1, 8)]  # another tree
-        graph = LabelGraph.from_edges(pairs, weights=rng.uniform(0.1, 3.0, len(pairs)))
-        digest = load(store, graph, "trees")
-        monkeypatch.setattr(store, "read_back", None)
-        for a, b in [*rng.integers(0, graph.n_labels, (20, 2)).tolist(), (0, 0), (0, 80)]:
-            found = store.path(digest, graph.keys[a], graph.keys[b])
-            expected = shortest_path(graph, a, b)
-            assert [row["idx"] for row in found] == [i for i, _ in expected]
-            assert [row["distance"] for row in found] == pytest.approx([d for _, d in expected])
-            for row in found:
-                assert {**store.label(digest, row["key"]), "distance": row["distance"]} == row
 
     # ---- Cypher ------------------------------------------------------------------------------------
 
@@ -400,6 +300,7 @@ class GraphStoreContract:
         )
         dog, edge, path, listed, mapped, given = rows.rows[0]
         properties = {"_label", "uid", "ontology", "version", "idx", "key", "name", "folded", "depth", "leaf"}
+        properties.add("deprecated")  # a dog without a definition has no such property
         assert dog.keys() == properties
         assert (dog["_label"], dog["key"], dog["leaf"]) == ("Label", "dog", False)
         assert edge == {"_label": "IS_A", "weight": 1.0, "rank": 0}
@@ -557,7 +458,7 @@ class TestBothTogether:
             load(store, graph, "random", fence=3)
             for result in one_result_of_each_label(graph):
                 store.write_result(result)
-        uids = [f"{graph.digest[:16]}:k{i}" for i in (0, 5, 77, 123)]
+        uids = [f"{graph.digest[:16]}:k{i}" for i in (0, 77)]
         calls: dict[str, dict[str, object]] = {
             "version": {"version": graph.digest},
             "versions": {},
@@ -565,11 +466,8 @@ class TestBothTogether:
             "holders": {"version": graph.digest},
             "count_labels": {"version": graph.digest},
             "count_edges": {"version": graph.digest},
-            "label": {"uid": uids[2]},
-            "labels": {"uids": uids},
+            "label": {"uid": uids[1]},
             "children": {"uid": uids[0]},
-            "count_roots": {"version": graph.digest},
-            "search": {"version": graph.digest, "text": "1", "folded": "1", "limit": 30},
             "results": {"version": graph.digest},
             "results_of_version": {"version": graph.digest},
             "producers": {"id": one_result_of_each_label(graph)[0].id},
@@ -579,7 +477,6 @@ class TestBothTogether:
             assert here == there, name
             assert here.rows, name
         for ask in (
-            lambda store: sorted(store.engine.parents_of(uids), key=lambda row: (row["below"], row["idx"])),
             lambda store: store.difference(graph.digest, graph),
             lambda store: store.read_back(graph.digest).digest,
         ):
@@ -591,13 +488,14 @@ class TestBothTogether:
     ) -> None:
         """Neo4j answers a misspelled property with null and a notification: there must be none."""
         load(stores[1], PETS)
+        stores[1].annotate(ShownAnnotations(PETS, DESCRIBED, "1" * 64))
         for result in one_result_of_each_label(PETS):
             stores[1].write_result(result)
         params = {
             "version": PETS.digest, "name": "pets", "uid": "x", "uids": ["x"], "text": "x", "folded": "x",
             "limit": 5, "rows": [], "fence": 1, "ontology": "x", "n_labels": 1, "n_edges": 1, "layout": "x",
             "directed": True, "checksum": "x", "id": "x", "ids": ["x"], "job": "x", "kind": "x",
-            "created": "x", "label": "x", "properties": {},
+            "created": "x", "label": "x", "properties": {}, "annotations": "x", "mark": "x",
         }  # fmt: skip
         server = stores[1].engine.server
         url, auth = server._bare_url, server._auth

@@ -67,13 +67,16 @@ def _complete(given: Mapping[str, Any], subject: Subject | None) -> dict[str, An
 def _plan(parameters: Mapping[str, Any]) -> list[Step]:
     """Return one step for each share of the version, and a last step that completes the version.
 
+    The last step also shows the annotations of the version in the graph.
+
     A share is a part of the labels and edges. Shares are loaded one after the other: an edge can only be
     written when its labels exist, and two writers of one version would block each other.
     """
     shares = parameters["shares"]
     content = {name: parameters[name] for name in ("ontology", "snapshot", "shares")}
     loading = [Step({**content, "share": share}, stage=share) for share in range(shares)]
-    return [*loading, Step(content, stage=shares)]
+    last = content | {"annotations": parameters["annotations"]}
+    return [*loading, Step(last, stage=shares)]
 
 
 def _execute(work: Work) -> Product:
@@ -83,7 +86,7 @@ def _execute(work: Work) -> Product:
     receipt = {"format": "labelgrove/ingest/1", "ontology": graph.digest}
     counts = np.array([graph.n_labels, graph.n_edges], dtype=np.int64)
     if "share" not in wanted:
-        complete(work.workspace.stores, graph, work.check)
+        complete(work.workspace.stores, graph, wanted["annotations"], work.check)
         return Product({"counts": counts}, receipt)
     load_share(work.workspace.stores, graph, wanted["share"], wanted["shares"], work.check)
     return Product({"counts": counts}, receipt | {"share": f"{wanted['share']} of {wanted['shares']}"})
@@ -160,7 +163,8 @@ def _describe(workspace: Workspace, result: JobResult) -> Description:
 def rows_of(n_labels: int, n_edges: int) -> int:
     """Return how many nodes and relationships a version adds to the graph.
 
-    The nodes are those of the labels, and one for the version itself.
+    The nodes are those of the labels, and one for the version itself. Names of labels are not counted: how
+    many there are is known only when the annotations are read.
     """
     return 1 + n_labels + n_edges
 
@@ -179,7 +183,7 @@ def _estimate(parameters: Mapping[str, Any], subject: Subject) -> Estimate:
 
 INGEST = JobKind(
     name="ingest",
-    version=1,
+    version=2,
     complete=_complete,
     plan=_plan,
     execute=_execute,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -79,16 +80,26 @@ KEYS = "FILE|KEYS"
 
 
 def finder(workspace: Workspace, ontology: str, graph: LabelGraph, by: Any) -> Find:
-    """Return a function that turns labels into keys; `by` says whether labels are given by key or by name."""
+    """Return a function that turns labels into keys; `by` says whether labels are given by key or by name.
+
+    A text that is neither key nor name means the label that has it as a synonym or as a former key, letter by
+    letter. The label index is opened only for such a text.
+    """
     from labelgrove.adapter import find_labels
     from labelgrove.adapter.columns.labelnames import describe_graph
 
     definition = workspace.definition_of(ontology, graph.digest)
+    index = functools.cache(lambda: workspace.label_index(ontology, graph.digest))
+
+    def synonyms(text: str) -> Sequence[int]:
+        return index().search.named(text, folded=False)
 
     def find(given: Sequence[str], what: str) -> tuple[str, ...]:
         describe = describe_graph(graph, definition)
         with with_hint_on_lines(given):
-            found = find_labels(given, graph.keys, graph.names, by=by, describe=describe, what=what)
+            found = find_labels(
+                given, graph.keys, graph.names, by=by, describe=describe, synonyms=synonyms, what=what
+            )
         return graph.keys.take(found)
 
     return find

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from labelgrove.cli.options.workspace import name_and_version
+from labelgrove.cli.printing.text import note
+from labelgrove.ontology.errors import first_few
 
 if TYPE_CHECKING:
     from labelgrove.ontology.browse.answers import Answers
@@ -41,22 +45,41 @@ class OpenVersion:
         self.ontology, beginning = name_and_version(given)
         version = workspace.catalog.version(self.ontology, beginning)
         self.definition = workspace.definition_of(self.ontology, version.digest)
-        self.answers = Answers(workspace.label_index_of(version), self.definition)
+        annotations = functools.cache(lambda: workspace.annotations(self.ontology, version.digest))
+        self.answers = Answers(workspace.label_index_of(version), annotations)
 
     def label(self, text: str) -> int:
-        """Return the label that `text` means: the one with this key, or else the only one with this name.
+        """Return the label that `text` means, as `ontology.browse.search.Search.named` finds it.
+
+        If it is a former key, a note says which label replaced it.
 
         Raises
         ------
         UnknownLabelError
-            If there is no such label; the message lists names that are spelled like `text`.
+            If there is no such label; the message lists names that are spelled like `text` or, for a key that
+            the source retired, labels to consider.
         InputError
             If several labels have this name; the message lists them with their parents and definitions.
         """
         found = self.answers.index.search.named(text)
-        if len(found) == 1:
-            return found[0]
-        raise self._ambiguous(text, found) if found else self._unknown(text)
+        if not found:
+            raise self._unknown(text)
+        if len(found) > 1:
+            raise self._ambiguous(text, found)
+        self._note_replacement(text, found[0])
+        return found[0]
+
+    def _note_replacement(self, text: str, label: int) -> None:
+        from labelgrove.adapter.columns.labelnames import key_and_name
+
+        graph = self.answers.index.graph
+        if text in (graph.keys[label], graph.names[label]):
+            return
+        shown = key_and_name(label, graph.keys, graph.names)
+        if text in self.answers.show(label)["alternative_id"]:
+            note(f"{text!r} is a former key of {shown}")
+        elif self.answers.retired(text) is not None:
+            note(f"{text!r} is retired; it is replaced by {shown}")
 
     def close_to(self, text: str) -> list[str]:
         """Return names that a misspelled `text` may mean."""
@@ -69,11 +92,21 @@ class OpenVersion:
         from labelgrove.ontology.errors import UnknownLabelError
         from labelgrove.ontology.spelling import listed_close
 
+        if (retired := self.answers.retired(text)) is not None:
+            return UnknownLabelError(f"{text!r} is not a label: {self._why_retired(retired)}")
         command = shlex.join(["grove", "labels", "search", self.given, text])
         return UnknownLabelError(
             f"{text!r} is neither the key nor the name of a label of {self.ontology!r}"
             f"{listed_close(self.close_to(text))}; search for a part of it: {command}"
         )
+
+    def _why_retired(self, retired: Mapping[str, Any]) -> str:
+        said = ["the source retired it"]
+        for kind, verb in (("replaced_by", "names as its replacement"), ("consider", "says to consider")):
+            if keys := retired[kind]:
+                shown = [f"{one['key']!r}" + (f" ({one['name']})" if one["name"] else "") for one in keys]
+                said.append(f"{verb} {first_few(shown)}")
+        return " and ".join(said if len(said) > 1 else [*said, "names no replacement"])
 
     def _ambiguous(self, text: str, labels: list[int]) -> Exception:
         from labelgrove.adapter.columns.labelnames import describe_graph, key_and_name

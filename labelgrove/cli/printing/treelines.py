@@ -54,6 +54,8 @@ def _text(item: Mapping[str, Any]) -> str:
     """Return a label as a line shows it: name, key, and what is not shown below it."""
     name, key = (str(item[part]).replace("\n", " ") for part in ("name", "key"))
     text = name if name == key else f"{name} ({key})"
+    if item["deprecated"]:
+        text += ", deprecated"
     if "below" in item:
         return f"{text}, see below {_quoted(item['below'])}" if item["n_children"] else text
     hidden = item["n_children"] - len(item["children"]) - item["more"]

@@ -8,13 +8,14 @@ of an edge are loaded before the edge, and COPY reads only Parquet files.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from labelgrove.ontology.errors import GraphDamagedError, counted
+from labelgrove.ontology.errors import ConflictError, GraphDamagedError, counted
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.embedded import userquery
 from labelgrove.ontology.graph.embedded.bulkremoval import thin_out
@@ -27,8 +28,14 @@ from labelgrove.ontology.graph.embedded.ladybugfile import (
     fetch,
     result_of,
 )
-from labelgrove.ontology.graph.embedded.parquetfiles import path_literal, result_columns, write_parquet
-from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
+from labelgrove.ontology.graph.embedded.parquetfiles import (
+    description_rows,
+    name_rows,
+    path_literal,
+    result_columns,
+    write_parquet,
+)
+from labelgrove.ontology.graph.engine import Engine, Progress, Removal, Run, shown_by
 from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_arrays, uid_array
 from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
@@ -43,6 +50,14 @@ _LABELS_TOGETHER = 25_000
 """Number of labels read at a time; even with the longest keys and names, they fit in the smallest pool."""
 _ALL_ROWS = 2**62
 
+_COPY_NAMES = (
+    "COPY Name FROM (LOAD FROM {} RETURN uid, version, text, folded, language, kind)",
+    "COPY NAMES FROM (LOAD FROM {} RETURN uid, label)",
+)
+_DESCRIBE = (
+    "LOAD FROM {} MATCH (l:Label {{uid: uid}}) SET l.definition = definition, l.deprecated = deprecated"
+)
+
 
 class EmbeddedEngine(Engine):
     """The engine that stores the graph in a local file and needs no server.
@@ -54,7 +69,6 @@ class EmbeddedEngine(Engine):
     """
 
     dialect = DIALECT
-    may_be_edited = False
 
     def __init__(self, folder: Path, pool_bytes: int | None = None) -> None:
         self.file = GraphFile(folder, pool_bytes)
@@ -123,6 +137,27 @@ class EmbeddedEngine(Engine):
                 if graph.n_edges:
                     fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
 
+    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+        """Replace the annotations that a version shows, all in one generation; see `Engine.annotate`."""
+        progress(0, 1)
+        digest, labels = shown.graph.digest, shown.described()
+        with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
+            names, described = Path(folder, "names.parquet"), Path(folder, "described.parquet")
+            if shown.n_names:
+                write_parquet(names, shown.n_names, partial(name_rows, shown))
+            if len(labels):
+                write_parquet(described, len(labels), partial(description_rows, shown, labels))
+            with self.file.writing(2 * shown.n_names + len(labels)) as connection:
+                run = _runner(connection)
+                run("drop_names", version=digest, limit=_ALL_ROWS)
+                run("unload_descriptions", version=digest)
+                for statement in _COPY_NAMES if shown.n_names else ():
+                    fetch(connection, statement.format(path_literal(names)))
+                if len(labels):
+                    fetch(connection, _DESCRIBE.format(path_literal(described)))
+                if not run("set_annotations", version=digest, annotations=shown.sha256).rows[0][0]:
+                    raise ConflictError(f"version {digest[:12]} was dropped meanwhile; load it again")
+
     # ---- running -----------------------------------------------------------------------------------
 
     def counts(self, digest: str) -> tuple[int, int]:
@@ -168,6 +203,23 @@ class EmbeddedEngine(Engine):
         self.known_version(digest)
         return self.file.read(partial(self._compared, graph))
 
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the annotations in the graph differ, part by part; see `Engine`."""
+        return self.file.read(partial(self._annotations_compared, shown))
+
+    def _annotations_compared(self, shown: ShownAnnotations, database: Database) -> list[str]:
+        digest, n_labels = shown.graph.digest, shown.graph.n_labels
+        names, labels = (
+            self._by_ranges(database, name, digest, n_labels)
+            for name in ("names_between", "descriptions_between")
+        )
+        starts = range(0, n_labels, _LABELS_TOGETHER)
+        return [
+            difference
+            for start, *part in zip(starts, names, labels, strict=False)
+            for difference in shown.differences(start, min(start + _LABELS_TOGETHER, n_labels), *part)
+        ]
+
     def _compared(self, graph: LabelGraph, database: Database) -> str:
         labels, edges = (
             self._by_ranges(database, name, graph.digest, graph.n_labels)
@@ -195,16 +247,6 @@ class EmbeddedEngine(Engine):
                 result_of(connection, part, {"version": digest}) as result,
             ):
                 yield result.get_as_arrow()
-
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `Engine.parents_of`."""
-
-        def looked_up(database: Database) -> list[dict[str, Any]]:
-            with connected(database) as connection:
-                return [row for uid in uids for row in fetch(connection, text, {"uid": uid}).dicts()]
-
-        text = named_query(self.dialect, "parents_of").text
-        return self.file.read(looked_up)
 
     def transact(self, work: Callable[[Run], Result]) -> Result:
         """Run `work` in one transaction; see `Engine.transact`."""

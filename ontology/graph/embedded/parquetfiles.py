@@ -9,11 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER
 from labelgrove.ontology.graph.results import GraphResult, ResultTable, result_tables
 from labelgrove.ontology.graph.resultschema import result_schema
 
-__all__ = ["Columns", "path_literal", "result_columns", "write_parquet"]
+__all__ = [
+    "Columns",
+    "description_rows",
+    "name_rows",
+    "path_literal",
+    "result_columns",
+    "write_parquet",
+]
 
 Columns = Callable[[int, int], Mapping[str, Any]]
 """Takes ``start`` and ``stop``; returns rows ``start`` to ``stop`` (exclusive).
@@ -39,6 +50,21 @@ def write_parquet(path: Path, n_rows: int, columns: Columns) -> None:
                 pyarrow.parquet.ParquetWriter(path, table.schema, compression="none")
             )
             writer.write_table(table)
+
+
+def name_rows(shown: ShownAnnotations, start: int, stop: int) -> dict[str, list[Any]]:
+    """Return rows `start` to `stop` (exclusive) of the table of names of a version."""
+    return shown.name_columns(np.arange(start, stop))
+
+
+def description_rows(
+    shown: ShownAnnotations, labels: NDArray[np.int64], start: int, stop: int
+) -> dict[str, Any]:
+    """Return rows `start` to `stop` (exclusive) of the table of descriptions of some labels."""
+    import pyarrow
+
+    columns: dict[str, Any] = shown.description_columns(labels[start:stop])
+    return columns | {"definition": pyarrow.array(columns["definition"], pyarrow.string())}
 
 
 def result_columns(result: GraphResult) -> Iterator[tuple[str, int, Columns]]:

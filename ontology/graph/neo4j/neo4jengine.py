@@ -7,7 +7,7 @@ driver repeats writes after temporary faults, and this module repeats a commit w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,11 +15,19 @@ import neo4j
 import neo4j.exceptions
 
 from labelgrove.ontology.errors import GraphDamagedError, TransientError
+from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
-from labelgrove.ontology.graph.engine import Engine, Removal, Run, shown_by
-from labelgrove.ontology.graph.labeltables import ROWS_TOGETHER, edge_columns, label_columns, no_graph
+from labelgrove.ontology.graph.engine import Engine, Progress, Removal, Run, shown_by
+from labelgrove.ontology.graph.labeltables import (
+    ROWS_TOGETHER,
+    edge_columns,
+    label_columns,
+    no_graph,
+    rows_of_columns,
+)
 from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.neo4j import userquery
+from labelgrove.ontology.graph.neo4j.annotating import replace_annotations
 from labelgrove.ontology.graph.neo4j.server import (
     DIALECT,
     STOPPED_AT_A_LOCK,
@@ -40,6 +48,8 @@ LABELS_PER_BATCH = 5_000
 EDGES_PER_BATCH = 10_000
 _BATCH_TIMEOUT_S = 120.0
 _UNKNOWN_OUTCOMES = 5
+_IN_PARTS = "IN TRANSACTIONS"
+"""Occurs in each statement that divides its work into transactions, which cannot run inside another one."""
 _AWAIT = "CALL db.awaitIndexes"
 _AWAITED_S = 10.0
 _AWAITED_IN_ALL_S = 600.0
@@ -57,7 +67,6 @@ class Neo4jEngine(Engine):
     """
 
     dialect = DIALECT
-    may_be_edited = True
 
     def __init__(self, url: str) -> None:
         self.server = Server(url)
@@ -89,6 +98,9 @@ class Neo4jEngine(Engine):
 
         until = time.monotonic() + _AWAITED_IN_ALL_S
         with self.server.session() as session:
+            if _IN_PARTS in statement:
+                session.run(statement).consume()
+                return None
             while True:
                 try:
                     return session.execute_write(execute)  # repeated after a deadlock
@@ -122,12 +134,21 @@ class Neo4jEngine(Engine):
         if i < of_labels:
             name = str(self.known_version(graph.digest)["ontology"])
             start = i * LABELS_PER_BATCH
-            rows = _rows(label_columns(graph, name, start, start + LABELS_PER_BATCH))
+            rows = rows_of_columns(label_columns(graph, name, start, start + LABELS_PER_BATCH))
             self.transact(lambda run: run("load_labels", rows=rows))
         else:
             start = (i - of_labels) * EDGES_PER_BATCH
-            rows = _rows(edge_columns(graph, start, start + EDGES_PER_BATCH))
+            rows = rows_of_columns(edge_columns(graph, start, start + EDGES_PER_BATCH))
             self.transact(lambda run: run("load_edges", rows=rows))
+
+    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+        """Replace the annotations that a version shows, in batches; see `Engine.annotate`."""
+        replace_annotations(self.transact, self._table, shown, progress)
+
+    def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
+        """Describe how the annotations in the graph differ; see `Engine.annotation_differences`."""
+        tables = (self._table(name, shown.graph.digest) for name in ("all_names", "all_descriptions"))
+        return list(shown.differences(0, shown.graph.n_labels, *tables))
 
     # ---- running -----------------------------------------------------------------------------------
 
@@ -145,10 +166,6 @@ class Neo4jEngine(Engine):
         query = query_text(DIALECT, name, {"version": digest})
         with self.server.session(neo4j.READ_ACCESS) as session:
             return session.execute_read(lambda tx: _table_of(tx.run(query, version=digest), digest))
-
-    def parents_of(self, uids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the edges from labels to their parents; see `Engine.parents_of`."""
-        return self.run_named("parents_of", uids=list(uids)).dicts()
 
     def transact(self, work: Callable[[Run], Result]) -> Result:
         """Run `work` in one transaction; see `Engine.transact`."""
@@ -180,7 +197,7 @@ class Neo4jEngine(Engine):
             )
             for table in result_tables(result):
                 for start in range(0, table.n_rows, EDGES_PER_BATCH):
-                    rows = _rows(table.columns(start, start + EDGES_PER_BATCH))
+                    rows = rows_of_columns(table.columns(start, start + EDGES_PER_BATCH))
                     self._load_links(result, table.type, rows)
         self.transact(lambda run: _join(run, result))
 
@@ -229,6 +246,7 @@ def _table_of(result: neo4j.Result, digest: str) -> Any:
     import pyarrow
 
     types = {"idx": "float64", "weight": "float64", "rank": "int64"}
+    types |= {"belongs": "bool", "deprecated": "bool"}
     names = result.keys()
     schema = pyarrow.schema([(name, types.get(name, "string")) for name in names])
     rows, pieces = plain_rows(result), [schema.empty_table()]
@@ -240,8 +258,3 @@ def _table_of(result: neo4j.Result, digest: str) -> Any:
             raise no_graph(digest, error) from error
         pieces.append(pyarrow.table(arrays, schema=schema))
     return pyarrow.concat_tables(pieces)
-
-
-def _rows(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    names = tuple(columns)
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -8,7 +8,7 @@ import re
 from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
 from labelgrove.ontology.readers.text.head import Head
 
-__all__ = ["first_members", "holds_records", "is_json", "is_json_lines"]
+__all__ = ["first_members", "holds_records", "is_json", "is_json_ld", "is_json_lines"]
 
 _JSON = re.compile(
     r'\s*(\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b))', re.IGNORECASE
@@ -21,6 +21,15 @@ _LINES_TRIED = 2
 def is_json(start: Head) -> bool:
     """Return whether the text begins like a JSON document."""
     return _JSON.match(start.text) is not None
+
+
+def is_json_ld(start: Head) -> bool:
+    """Return whether the first object of a JSON document has a keyword of JSON-LD, such as ``@id``.
+
+    >>> is_json_ld(Head(b'{"@context": {}, "@graph": []}')), is_json_ld(Head(b'[{"id": 1}]'))
+    (True, False)
+    """
+    return is_json(start) and any(name.startswith("@") for name in first_members(start.text))
 
 
 def is_json_lines(start: Head) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelgrove.ontology.readers.detection.jsonhead import holds_records, is_json, is_json_lines
+from labelgrove.ontology.readers.detection.jsonhead import holds_records, is_json, is_json_ld, is_json_lines
 from labelgrove.ontology.readers.detection.signs import (
     Sign,
     all_of,
@@ -92,6 +92,7 @@ def look_of(start: Head) -> Look | None:
 _AS_EDGES = "write the hierarchy as an edge list with the header parent,child"
 _BY_PANDAS = "write it with pandas as CSV with the columns parent and child"
 _BY_SHEET = "save the sheet as CSV with the columns parent and child"
+_BY_ROBOT = "convert it with robot convert --input FILE --output FILE.ttl, and read the result"
 _UNPACK = "unpack it and read the file inside"
 _AS_OUTLINE = "write its headings and lists as an outline indented by blanks"
 _BY_ICONV = "convert it with iconv -f {} -t UTF-8"
@@ -153,8 +154,8 @@ LOOKS: tuple[Look, ...] = (
     Look("a Git LFS pointer", text_starts(r"version https://git-lfs\.github\.com"),
          "fetch the file with git lfs pull"),
     Look("an HTML page", xml("html|head|body|div|p|span|table|ul|ol|title"), _FETCH),
-    Look("RDF/XML", xml("rdf:RDF"), reader="rdf"),
-    Look("OWL/XML", xml("(owl:)?Ontology"), _AS_EDGES),
+    Look("RDF/XML", xml(r"(\w+:)?RDF"), reader="rdf"),
+    Look("OWL/XML", xml("(owl:)?Ontology"), _BY_ROBOT),
     Look("GraphML", xml("graphml"), BY_NETWORKX),
     Look("GEXF", xml("gexf"), BY_NETWORKX),
     Look("a lexicon (WN-LMF)", xml("LexicalResource"), _AS_EDGES),
@@ -181,6 +182,7 @@ LOOKS: tuple[Look, ...] = (
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
               most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
          _AS_EDGES),
+    Look("JSON-LD", is_json_ld, reader="rdf"),
     Look("JSON Lines", is_json_lines, reader="records", also=("json",)),
     Look("records of labels in JSON", lambda head: is_json(head) and holds_records(head),
          reader="records", also=("json",)),
@@ -189,7 +191,7 @@ LOOKS: tuple[Look, ...] = (
     Look("Turtle or TriG", first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<"), reader="rdf"),
     Look("N-Triples or N-Quads", is_quads, reader="rdf"),
     Look("OWL in functional or Manchester syntax",
-         first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _AS_EDGES),
+         first_record(r"(prefix|ontology)\(|prefix:\s|ontology:\s*<"), _BY_ROBOT),
     Look("NEXUS", text_starts("#nexus"), "write the tree as an edge list"),
     Look("Newick", is_newick, "write the tree as an edge list"),
     Look("a Graphviz graph",

@@ -59,11 +59,10 @@ def foreign_shape(document: Any) -> str | None:
     trees = document if isinstance(document, list) else [document]
     objects = [one for one in trees if isinstance(one, dict)]
     first = objects[0] if objects else {}
-    linked = any(name.startswith("@") for name in first)
     ours = str(first.get("format", "")).startswith("labelgrove/")
-    if not trees or (objects and not linked and not ours and _is_tree(objects)):
+    if not trees or (objects and not ours and _is_tree(objects)):
         return None
-    if not ours and not linked and record_objects(document) is not None:
+    if not ours and record_objects(document) is not None:
         return "this looks like records of labels: choose the format records"
     shape = next(shape for shape in SHAPES if shape.fits(document, first))
     return f"this looks like {shape.name.format(_member_names(document))}: {shape.advice}"
@@ -178,7 +177,6 @@ _GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon"
 SHAPES: tuple[Shape, ...] = (
     Shape("a labelgrove document ({})", lambda _, first: "labelgrove/" in str(first.get("format")),
           "read the source of its ontology, or an export that this version wrote"),
-    Shape("JSON-LD", lambda _, first: any(name.startswith("@") for name in first), _AS_TABLE),
     Shape("OBO Graphs", _within("graphs", "nodes"), _AS_TABLE),
     Shape("GeoJSON", _is("type", *_GEOMETRIES), "read a file with the hierarchy of the places"),
     Shape("TopoJSON", _is("type", "Topology"), "read a file with the hierarchy of the places"),

@@ -15,6 +15,7 @@ from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options
 from labelgrove.ontology.readers.formats.pathlabels import PathLabels
 from labelgrove.ontology.readers.formats.recordcolumns import SYNONYM_ROLES, Columns
 from labelgrove.ontology.readers.formats.recordlifting import lift_children
+from labelgrove.ontology.readers.formerids import settle_former_ids
 from labelgrove.ontology.readers.text.cellvalues import (
     Cell,
     has_several,
@@ -229,13 +230,12 @@ class Records:
                     self._record_text(i, language, key, text)
         self._add_children()
         self._add_groups()
-        aliases = self._add_synonyms()
+        self._add_synonyms()
         into.report_decimals(lambda: into.labels)
         self._name_parents()
         if self._left_out:
             lift_children(into, self._left_out, self._options.separator)
-        for key, line in into.move_children(aliases).items():
-            into.defect("parent-is-synonym", line, f"{key} is a synonym of {aliases[key]}")
+        settle_former_ids(into)
         if self._name is not None or self._languages:
             into.report_unnamed()
         into.report_undescribed()
@@ -320,29 +320,21 @@ class Records:
         number = Counter(into.names.values())
         return {name: key for key, name in into.names.items() if number[name] == 1}
 
-    def _add_synonyms(self) -> dict[str, str]:
-        """Add the records that are names of other labels; return the label of each of their keys."""
+    def _add_synonyms(self) -> None:
+        """Add the records that are names of other labels; their keys are former ids of these labels."""
         into = self._into
         target = {key: accepted for accepted, key, _, _ in self._synonyms}
-        found: dict[str, str] = {}
         for accepted, key, name, at in self._synonyms:
             label, seen = accepted, {key}
             while label not in into.labels and label in target and label not in seen:
                 seen.add(label)
                 label = target[label]
-            if label in self._left_out:
-                continue
-            if label not in into.labels:
+            if label in into.labels:
+                into.annotations.note(label, "alternative_id", key)
+                if name:
+                    into.annotations.name(label, name)
+            elif label not in self._left_out:
                 into.defect("accepted-without-record", at, f"{key} for {accepted}")
-                continue
-            if key in into.labels:
-                into.defect("duplicate-id", at, f"{key} is also on line {into.labels[key]}")
-                continue
-            found[key] = label
-            into.annotations.note(label, "alternative_id", key)
-            if name:
-                into.annotations.name(label, name)
-        return found
 
     def _name_parents(self) -> None:
         """Replace parents that are names by keys, if every parent is the name of one label and not a key."""

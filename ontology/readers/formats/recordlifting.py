@@ -37,12 +37,13 @@ def lift_children(into: Collector, left_out: Mapping[str, Sequence[Cell]], separ
             first[key], more[key] = found[0], found[1:]
         else:
             gone.add(key)
-    dropped = [i for i, number in enumerate(into.parent) if keys[number] in gone]
     for i, number in enumerate(list(into.parent)):
         for parent in more.get(keys[number], ()):
             into.edge(keys[into.child[i]], parent, into.line[i], into.rank.get(i, 0))
     into.move_children(first)
-    into.remove_edges(dropped)
+    if gone:
+        keys = list(into.numbers)
+        into.keep([i for i, number in enumerate(into.parent) if keys[number] not in gone])
 
 
 def _labels_above(key: str, above: Mapping[str, Sequence[str]]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.benchmarks.pages import (
+    browse,
     callers,
     cover,
     curves,
@@ -48,6 +49,7 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "evaluation": evaluation.section,
     "intervals": intervals.section,
     "ingest": ingest.section,
+    "browse": browse.section,
     "ledger": ledger.slopes,
     "overhead": ledger.overhead,
     "lshtc": lshtc.section,

@@ -1,10 +1,14 @@
-"""Random hierarchies of one and of several parents, for the tests of this folder."""
+"""Random hierarchies of one and of several parents, and names of their labels."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["hierarchies"]
+__all__ = ["NameRow", "annotated", "hierarchies"]
 
 NUMBERS = st.integers(1, 14).map(lambda n: [f"{i:02d}" for i in range(n)])
 
@@ -35,3 +39,25 @@ def hierarchies(
         names={} if names is None else {label: draw(names) for label in labels if draw(st.booleans())},
         labels=labels,
     )
+
+
+class NameRow(NamedTuple):
+    """A name of the label with an index."""
+
+    label: int
+    text: str
+    kind: str = "exact"
+    language: str = ""
+    use: int = 0
+
+
+def annotated(graph: LabelGraph, rows: Iterable[NameRow] = (), deprecated: Iterable[int] = ()) -> Annotations:
+    """Return annotations with the names of `rows` and some deprecated labels."""
+    names: dict[str, list[Name]] = {}
+    for label, *name in rows:
+        names.setdefault(graph.keys[label], []).append(Name(*name))
+    gone = {graph.keys[label] for label in deprecated}
+    described = {
+        key: Description(tuple(names.get(key, ())), deprecated=key in gone) for key in gone | {*names}
+    }
+    return Annotations.of(graph, described)

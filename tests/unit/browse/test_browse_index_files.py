@@ -9,16 +9,16 @@ import pytest
 
 from labelgrove.ontology.browse.indexcache import MOST_KEPT, IndexCache
 from labelgrove.ontology.browse.labelindex import INDEX_FORMAT, LabelIndex
-from labelgrove.ontology.browse.nametable import NameRow
 from labelgrove.ontology.errors import ArtifactError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store, write_safetensors
+from tests.unit.browse.browse_cases import NameRow, annotated
 
 GRAPH = LabelGraph.from_edges(
     [("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant"), ("oak", "plant")],
     names={"oak": "Eiche", "elm": "Ulme"},
 )
-ROWS = [NameRow(3, "English oak", language="en", use=3)]
+NAMES = annotated(GRAPH, [NameRow(3, "English oak", language="en", use=3)], deprecated=[1])
 
 
 def answers(index: LabelIndex) -> tuple:
@@ -27,17 +27,17 @@ def answers(index: LabelIndex) -> tuple:
 
 
 def test_an_index_says_the_same_from_its_file_with_the_same_bytes(tmp_path):
-    files = [write_safetensors(*LabelIndex.to_arrays(GRAPH, ROWS)) for _ in range(2)]
+    files = [write_safetensors(*LabelIndex.to_arrays(GRAPH, NAMES)) for _ in range(2)]
     assert files[0] == files[1]
     store = open_store(str(tmp_path))
     opened = LabelIndex.from_arrays(*store.open_arrays(store.put_bytes(files[0])), GRAPH)
-    assert answers(opened) == answers(LabelIndex.of(GRAPH, ROWS))
+    assert answers(opened) == answers(LabelIndex.of(GRAPH, NAMES))
     assert not opened.names.place.flags.writeable
 
 
 def broken_arrays():
     """Yield a description and a change for every array, and for every way to break one."""
-    arrays, _ = LabelIndex.to_arrays(GRAPH, ROWS)
+    arrays, _ = LabelIndex.to_arrays(GRAPH, NAMES)
     for name, array in arrays.items():
         yield f"{name} missing", name, None
         yield f"{name} of another type", name, array.astype(np.float32)
@@ -50,14 +50,14 @@ def broken_arrays():
             wrong = array.copy()
             wrong[len(wrong) // 2] = 10_000
             yield f"{name} beyond the end", name, wrong
-    for name in ("rows.kind", "rows.language"):
+    for name in ("rows.kind", "rows.language", "labels.deprecated"):
         yield f"{name} unknown", name, np.full_like(arrays[name], 200)
     yield "forms.blob no text", "forms.blob", np.full_like(arrays["forms.blob"], 255)
 
 
 @pytest.mark.parametrize(("name", "array"), [pytest.param(n, a, id=i) for i, n, a in broken_arrays()])
 def test_arrays_that_break_a_rule_are_refused(name, array):
-    arrays, metadata = LabelIndex.to_arrays(GRAPH, ROWS)
+    arrays, metadata = LabelIndex.to_arrays(GRAPH, NAMES)
     broken = {k: v for k, v in arrays.items() if k != name} | ({} if array is None else {name: array})
     with pytest.raises(ArtifactError, match=f"label index: .*({name.partition('.')[0]}|offsets)"):
         LabelIndex.from_arrays(broken, metadata, GRAPH)
@@ -83,11 +83,11 @@ def test_an_index_is_built_once(tmp_path):
 
     def names():
         built.append(1)
-        return ROWS
+        return NAMES
 
     assert not cache.holds(GRAPH)
     for _ in range(3):
-        assert answers(cache.open(GRAPH, names, "first")) == answers(LabelIndex.of(GRAPH, ROWS))
+        assert answers(cache.open(GRAPH, names, "first")) == answers(LabelIndex.of(GRAPH, NAMES))
     assert len(built) == 1
     cache.open(GRAPH, names, "second")
     assert len(built) == 2
@@ -103,7 +103,7 @@ def damage_of(folder: Path) -> dict[str, object]:
     flipped = bytearray(data)
     flipped[-1] ^= 1
     other = open_store(str(folder)).put_arrays(*LabelIndex.to_arrays(LabelGraph.grid((2, 2))))
-    old = f'{{"format": "labelgrove/labelindex/0", "names": "", "sha256": "{content.name}"}}'
+    old = f'{{"format": "labelgrove/labelindex/0", "annotations": "", "sha256": "{content.name}"}}'
     return {
         "missing content": content.unlink,
         "missing document": document.unlink,
@@ -112,10 +112,10 @@ def damage_of(folder: Path) -> dict[str, object]:
         "one bit": lambda: content.write_bytes(flipped),
         "no JSON": lambda: document.write_text("{"),
         "no object": lambda: document.write_text("[]"),
-        "no digest": lambda: document.write_text(f'{{"format": "{INDEX_FORMAT}", "names": ""}}'),
+        "no digest": lambda: document.write_text(f'{{"format": "{INDEX_FORMAT}", "annotations": ""}}'),
         "format of another time": lambda: document.write_text(old),
         "another version": lambda: document.write_text(
-            f'{{"format": "{INDEX_FORMAT}", "names": "", "sha256": "{other}"}}'
+            f'{{"format": "{INDEX_FORMAT}", "annotations": "", "sha256": "{other}"}}'
         ),
     }
 

@@ -2,15 +2,17 @@
 
 import itertools
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description, Name
 from labelgrove.ontology.browse.folding import chunks, fold, words
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.nametable import KINDS, NameRow
+from labelgrove.ontology.browse.namerows import KINDS
 from labelgrove.ontology.browse.search import MATCHES
 from labelgrove.ontology.browse.suggestions import close_words_of, did_you_mean, edits
 from labelgrove.ontology.browse.texttables import (
@@ -23,11 +25,11 @@ from labelgrove.ontology.browse.texttables import (
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
-from tests.unit.browse.browse_cases import hierarchies
+from tests.unit.browse.browse_cases import NameRow, annotated, hierarchies
 
-TEXTS = st.text(alphabet="aabbcéÅß 1-+_", min_size=1, max_size=8)
+TEXTS = st.text(alphabet="aabbcéÅß 1-+_,", min_size=1, max_size=8)
 QUERIES = st.sampled_from("abc") | TEXTS.filter(str.strip)
-KINDS_OF_ROWS = st.sampled_from(KINDS[1:])
+KINDS_OF_ROWS = st.sampled_from(NAME_KINDS)
 
 
 @st.composite
@@ -43,13 +45,27 @@ def named_hierarchies(draw):
         language=st.sampled_from(["", "en"]),
         use=st.integers(0, 2),
     )
-    return graph, draw(st.lists(row, max_size=4))
+    rows = draw(st.lists(row, max_size=4, unique_by=lambda row: row[:4]))
+    gone = draw(st.frozensets(st.integers(0, graph.n_labels - 1), max_size=2))
+    return Named(graph, rows, gone)
+
+
+class Named(NamedTuple):
+    """A graph, names of its labels, and its deprecated labels."""
+
+    graph: LabelGraph
+    rows: list[NameRow]
+    deprecated: frozenset[int] = frozenset()
+
+    @property
+    def index(self) -> LabelIndex:
+        return LabelIndex.of(self.graph, annotated(self.graph, self.rows, self.deprecated))
 
 
 def matches(text: str, name: str, *, is_key: bool) -> str | None:
     """How a query matches a name, by the words of the definition."""
     query, form = fold(text), fold(name)
-    parts = chunks(query)
+    parts = list(dict.fromkeys(part.rstrip(",;") or part for part in query.split()))
     begins = [any(word.startswith(part) for word in words(form)) for part in parts]
     several = [len(words(part)) > 1 and part in form for part in parts]
     inside = [part in form and len(part.encode()) >= 3 for part in parts]
@@ -69,59 +85,99 @@ def matches(text: str, name: str, *, is_key: bool) -> str | None:
     return None
 
 
-def rows_of(graph: LabelGraph, further: list[NameRow]) -> list[tuple[int, str, str, int]]:
-    """All names as (label, text, kind, use)."""
-    uses = {r.label: r.use for r in further if _is_the_name(graph, r)}
-    named = graph.names != graph.keys
-    rows = [(i, key, "key", 0 if named else uses.get(i, 0)) for i, key in enumerate(graph.keys)]
-    if named:
-        rows += [(i, name, "preferred", uses.get(i, 0)) for i, name in enumerate(graph.names)]
-    return rows + [(r.label, r.text, r.kind, r.use) for r in further if not _is_the_name(graph, r)]
+class Row(NamedTuple):
+    """A name as the definition reads it."""
+
+    label: int
+    text: str
+    kind: str
+    language: str
+    use: int
 
 
-def _is_the_name(graph: LabelGraph, row: NameRow) -> bool:
-    return row.kind == "preferred" and not row.language and row.text == graph.names[row.label]
+def rows_of(named: Named) -> list[Row]:
+    """All names; a preferred name that the graph has gives its language and use to the row of the graph."""
+    graph, given = named.graph, sorted(named.rows, key=lambda row: (not row.language, row.language))
+    its = {}
+    for row in given:
+        if row.kind == "preferred" and row.text == graph.names[row.label]:
+            its.setdefault(row.label, row)
+    told = [(its[i].language, its[i].use) if i in its else ("", 0) for i in range(len(graph))]
+    apart = graph.names != graph.keys
+    rows = [Row(i, key, "key", *(("", 0) if apart else told[i])) for i, key in enumerate(graph.keys)]
+    if apart:
+        rows += [Row(i, name, "preferred", *told[i]) for i, name in enumerate(graph.names)]
+    taken = [*its.values()]
+    return rows + [Row(r.label, r.text, r.kind, r.language, r.use) for r in given if r not in taken]
 
 
-def found_by_definition(graph: LabelGraph, further: list[NameRow], text: str) -> list[tuple[int, str]]:
+def found_by_definition(named: Named, text: str, language: str | None = None) -> list[tuple[int, str]]:
     """The labels that a query finds, in order, each with how it matches."""
-    index = LabelIndex.of(graph)
+    sizes = LabelIndex.of(named.graph).order.size
     best: dict[int, tuple] = {}
-    for label, name, kind, use in rows_of(graph, further):
+    for label, name, kind, spoken, use in rows_of(named):
         match = matches(text, name, is_key=kind == "key")
-        if match is not None:
-            size = int(index.order.size[label]).bit_length()
-            rank = (MATCHES.index(match), -use, max(KINDS.index(kind), 1), -size, len(fold(name)), label)
+        if match is not None and language in (None, spoken):
+            last = label in named.deprecated and match != "key"
+            standing = max(KINDS.index(kind), KINDS.index("preferred"))
+            size, length = int(sizes[label]).bit_length(), len(fold(name))
+            rank = (last, MATCHES.index(match), -use, standing, -size, length, label)
             best[label] = min(best.get(label, rank), rank)
-    return [(label, MATCHES[rank[0]]) for label, rank in sorted(best.items(), key=lambda item: item[1])]
+    return [(label, MATCHES[rank[1]]) for label, rank in sorted(best.items(), key=lambda item: item[1])]
 
 
 GARDEN = LabelGraph.from_edges([("aß", "a"), ("b-a", "a")], names={"aß": "ab c++ 1"})
 
 
 @given(named_hierarchies(), QUERIES)
-@example((GARDEN, [NameRow(1, "Å b", use=2)]), "A")
-@example((GARDEN, []), "c++")
-@example((GARDEN, []), "aß")
+@example(Named(GARDEN, [NameRow(1, "Å b", use=2)]), "A")
+@example(Named(GARDEN, []), "c++")
+@example(Named(GARDEN, []), "c++, ab;")
+@example(Named(GARDEN, []), "aß")
+@example(Named(GARDEN, [], frozenset({1})), "a")
+@example(Named(GARDEN, [], frozenset({1})), "aß")
+@example(Named(GARDEN, [NameRow(1, "ab c++ 1", "preferred", "en", 3), NameRow(2, "ab c", use=2)]), "ab c")
 def test_a_query_finds_what_the_definition_finds_in_its_order(named, text):
-    graph, further = named
-    search = LabelIndex.of(graph, further).search
-    wanted = found_by_definition(graph, further, text)
+    search = named.index.search
+    wanted = found_by_definition(named, text)
     found = search.find(text, facets=True)
     assert [(hit.label, hit.match) for hit in found.items] == wanted
     assert found.total == len(wanted)
     assert [(hit.label, hit.match) for hit in search.suggest(text)] == wanted[:10]
-    of_label = {(label, name, kind) for label, name, kind, _ in rows_of(graph, further)}
-    assert all((hit.label, hit.text, hit.kind) in of_label for hit in found.items)
+    assert [(hit.label, hit.match) for hit in search.suggest(text, limit=1)] == wanted[:1]
+    of_label = {row[:4] for row in rows_of(named)}
+    assert all((hit.label, hit.text, hit.kind, hit.language) in of_label for hit in found.items)
+
+
+@given(named_hierarchies(), QUERIES)
+@example(Named(GARDEN, [NameRow(1, "ab", "exact", "en"), NameRow(2, "abc", "preferred", "de")]), "a")
+def test_names_of_one_language_are_found_as_many_times_as_the_facet_says(named, text):
+    search = named.index.search
+    facets = search.find(text, facets=True).facets
+    assert facets is not None
+    for language in {row.language for row in rows_of(named)} - {""}:
+        wanted = found_by_definition(named, text, language)
+        assert [(hit.label, hit.match) for hit in search.find(text, language=language).items] == wanted
+        assert facets.languages.get(language, 0) == len(wanted)
+    with pytest.raises(InputError, match="language: no name is in 'xx'"):
+        search.find(text, language="xx")
+
+
+def test_a_language_includes_its_varieties():
+    rows = [NameRow(1, "lorry", language="en-GB"), NameRow(2, "lorry", language="eng")]
+    search = LabelIndex.of(GARDEN, annotated(GARDEN, rows)).search
+    assert [hit.label for hit in search.find("lorry", language="EN").items] == [1]
+    with pytest.raises(InputError, match="there are names in en-GB, eng"):
+        search.find("lorry", language="e")
 
 
 @given(named_hierarchies(), QUERIES, st.data())
 def test_filters_pages_and_counts_are_those_of_the_whole_answer(named, text, data):
-    graph, further = named
-    index = LabelIndex.of(graph, further)
+    graph, index = named.graph, named.index
     labels = [hit.label for hit in index.search.find(text).items]
     under = data.draw(st.none() | st.integers(0, graph.n_labels - 1))
     leaf, depth = data.draw(st.none() | st.booleans()), data.draw(st.none() | st.integers(0, 3))
+    deprecated = data.draw(st.none() | st.booleans())
     inside = range(graph.n_labels) if under is None else {under, *index.walk.descendants(under).tolist()}
     kept = [
         i
@@ -129,12 +185,12 @@ def test_filters_pages_and_counts_are_those_of_the_whole_answer(named, text, dat
         if i in inside
         and (leaf is None or bool(graph.leaf_mask[i]) == leaf)
         and (depth is None or graph.depth[i] == depth)
+        and (deprecated is None or (i in named.deprecated) == deprecated)
     ]
+    filters = {"under": under, "leaf": leaf, "depth": depth, "deprecated": deprecated}
     limit, after, seen = data.draw(st.integers(1, 4)), None, []
     while True:
-        found = index.search.find(
-            text, under=under, leaf=leaf, depth=depth, limit=limit, after=after, facets=True
-        )
+        found = index.search.find(text, **filters, limit=limit, after=after, facets=True)
         seen += [hit.label for hit in found.items]
         assert found.total == len(kept)
         if (after := found.next) is None:
@@ -144,6 +200,7 @@ def test_filters_pages_and_counts_are_those_of_the_whole_answer(named, text, dat
     assert facets is not None
     assert facets.leaves == sum(bool(graph.leaf_mask[i]) for i in kept)
     assert facets.depths == dict(sorted(Counter(graph.depth[kept].tolist()).items()))
+    assert facets.deprecated == len(named.deprecated.intersection(kept))
 
 
 SHORTCUT = LabelGraph.from_edges(  # xb is below r and, first of all, below xa
@@ -153,11 +210,10 @@ DETOUR = LabelGraph.from_edges([("xc", "xa"), ("xc", "xz"), ("xd", "xc")])  # wh
 
 
 @given(named_hierarchies(), QUERIES)
-@example((SHORTCUT, []), "x")
-@example((DETOUR, []), "x")
+@example(Named(SHORTCUT, []), "x")
+@example(Named(DETOUR, []), "x")
 def test_branches_are_counted_under_every_label_also_if_one_is_inside_another(named, text):
-    graph, further = named
-    index = LabelIndex.of(graph, further)
+    graph, index = named.graph, named.index
     for query, under in itertools.product({text, "a"}, [None, *range(graph.n_labels)]):
         found = index.search.find(query, under=under, facets=True)
         labels = [hit.label for hit in found.items]
@@ -217,42 +273,47 @@ def test_queries_that_ask_for_nothing_or_too_much_are_refused(text):
     assert did_you_mean(search, LabelIndex.of(GARDEN).names, "x" * 4_097) == []
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (NameRow(3, "x"), "label: 3 of the name 'x' is outside 0..2"),
-        (NameRow(-1, "x"), "outside 0..2"),
-        (NameRow(0, "x", kind="key"), "kind: 'key'"),
-        (NameRow(0, " "), "is empty"),
-        (NameRow(0, "x", use=-1), "use: -1"),
-        (NameRow(0, "x", language="not a tag"), "language: 'not a tag'"),
-    ],
-)
-def test_a_row_that_breaks_a_rule_is_named(row, said):
-    with pytest.raises(InputError, match=said):
-        LabelIndex.of(GARDEN, [row])
-
-
-def test_a_text_means_the_label_with_the_key_then_those_spelled_so_then_those_that_fold_to_it():
-    names = {"k1": "Crane", "k2": "crane", "k3": "crane", "k4": "heron", "k5": "k1"}
+def test_a_text_means_the_key_then_preferred_names_then_synonyms_then_former_names():
+    names = {"k1": "Crane", "k2": "crane", "k3": "crane", "k4": "heron", "k5": "k1", "k6": "stork"}
     graph = LabelGraph.from_edges([(key, "root") for key in names], names=names)
-    named = LabelIndex.of(graph, [NameRow(4, "Reiher", language="de")]).search.named
-    assert [graph.keys.take(named(text)) for text in ("k1", "crane", "Crane", "CRANE", "reiher", "x")] == [
-        ("k1",),
-        ("k2", "k3"),
-        ("k1",),
-        ("k1", "k2", "k3"),
-        ("k4",),
-        (),
-    ]
+    gone = {
+        "old": Description((Name("ibis"), Name("heron")), replaced_by=("k6",)),
+        "lost": Description((Name("dodo"),)),
+    }
+    known = {
+        "k1": Description((Name("heron"),)),
+        "k4": Description((Name("Reiher", language="de"), Name("bird", "broad"), Name("egret"))),
+        "k5": Description((Name("EGRET"), Name("gull")), alternative_id=("k0",)),
+        "k6": Description((Name("Gull"),), deprecated=True),
+    }
+    named = LabelIndex.of(graph, Annotations.of(graph, gone | known)).search.named
+    meant = {
+        "k1": ("k1",), "crane": ("k2", "k3"), "Crane": ("k1",), "CRANE": ("k1", "k2", "k3"),
+        "heron": ("k4",), "HERON": ("k4",), "reiher": ("k4",), "egret": ("k4",), "Egret": ("k4", "k5"),
+        "gull": ("k5",), "GULL": ("k5",), "Gull": ("k6",), "stork": ("k6",), "bird": (),
+        "k0": ("k5",), "old": ("k6",), "Old": ("k6",), "ibis": ("k6",), "lost": (), "dodo": (), "x": (),
+    }  # fmt: skip
+    assert {text: graph.keys.take(named(text)) for text in meant} == meant
 
 
 def test_the_most_used_meaning_comes_first():
     names = {"k1": "dog", "k2": "dog", "k3": "frank"}
     graph = LabelGraph.from_edges([(key, "root") for key in names], names=names)
     uses = [NameRow(2, "dog", kind="preferred", use=42), NameRow(3, "dog", use=7)]
-    assert [hit.label for hit in LabelIndex.of(graph, uses).search.find("dog").items] == [2, 3, 1]
+    assert [hit.label for hit in LabelIndex.of(graph, annotated(graph, uses)).search.find("dog").items] == [
+        2,
+        3,
+        1,
+    ]
     assert [hit.label for hit in LabelIndex.of(graph).search.find("dog").items] == [1, 2]
+
+
+def test_a_key_comes_before_a_much_used_name_and_though_its_label_is_deprecated():
+    graph = LabelGraph.from_edges([("k1", "root"), ("k2", "root")], names={"k1": "k2", "k2": "oak"})
+    held = annotated(graph, [NameRow(1, "k2", "preferred", use=9)], deprecated=[2])
+    search = LabelIndex.of(graph, held).search
+    assert [(hit.label, hit.match) for hit in search.find("k2").items] == [(2, "key"), (1, "exact")]
+    assert [(hit.label, hit.match) for hit in search.find("K2").items] == [(1, "exact"), (2, "exact")]
 
 
 @given(st.text(max_size=40))
@@ -339,7 +400,7 @@ def test_every_prefix_of_a_large_table_is_found_as_by_reading_it():
     graph = LabelGraph.from_edges([], labels=keys)
     search = LabelIndex.of(graph).search
     for text in ("a", "ab", "abc", "c a", "bca", "b a"):
-        wanted = [label for label, _ in found_by_definition(graph, [], text)]
+        wanted = [label for label, _ in found_by_definition(Named(graph, []), text)]
         assert [hit.label for hit in search.find(text, limit=1_000).items] == wanted
 
 

@@ -56,19 +56,13 @@ def store(folder: Path) -> Iterator[GraphStore]:
         yield store
 
 
-def test_what_is_larger_than_the_pool_is_read_compared_and_walked(
-    store: GraphStore, large: LabelGraph
-) -> None:
+def test_what_is_larger_than_the_pool_is_read_and_compared(store: GraphStore, large: LabelGraph) -> None:
     digest = large.digest
     assert store.describe()["pool_mb"] == 64
     assert store.counts(digest) == (large.n_labels, large.n_edges)
     assert store.difference(digest, large) == store.difference(digest) == ""
     assert store.read_back(digest) == large
-    deepest = large.keys[int(large.depth.argmax())]
-    assert len(store.ancestors(digest, deepest)) == large.depth.max()
-    assert store.lowest_common_ancestors(digest, deepest, large.keys[1])
-    assert store.path(digest, large.keys[0], deepest)[-1]["distance"] == large.depth.max()
-    assert len(store.search(digest, "k1", limit=5)) == 5
+    assert store.label(digest, large.keys[5])["idx"] == 5
 
 
 def test_a_query_that_the_pool_cannot_hold_says_which_setting_helps(

@@ -213,17 +213,6 @@ def test_the_schema_stands_before_the_first_label(store: GraphStore) -> None:
 
 
 @pytest.mark.services
-def test_ancestors_are_found_without_walking_every_path(store: GraphStore) -> None:
-    """Two ways up at each of 40 levels: a million million paths, 80 ancestors."""
-    pairs = [(f"{side}{i + 1}", f"{other}{i}") for i in range(40) for side in "ab" for other in "ab"]
-    ladder = LabelGraph.from_edges(pairs)
-    load(store, ladder)
-    rows = store.ancestors(ladder.digest, "a40")
-    assert len(rows) == 80
-    assert {r["key"]: r["hops"] for r in rows}["b0"] == 40
-
-
-@pytest.mark.services
 def test_a_commit_whose_outcome_is_unknown_is_run_again(
     store: GraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

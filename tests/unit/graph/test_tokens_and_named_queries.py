@@ -77,8 +77,8 @@ def test_every_file_begins_with_what_it_answers() -> None:
 
 def test_both_dialects_answer_the_same_queries_but_where_whole_versions_are_written_or_read() -> None:
     of_neo4j, of_embedded = (set(query_names(d)) for d in DIALECTS)
-    assert all(name.startswith(("load_", "all_")) for name in of_neo4j - of_embedded)
-    assert all(name.endswith("_between") for name in of_embedded - of_neo4j)
+    assert all(name.startswith(("load_", "unload_", "all_")) for name in of_neo4j - of_embedded)
+    assert all(name.startswith("unload_") or name.endswith("_between") for name in of_embedded - of_neo4j)
 
 
 def test_a_dialect_file_is_needed_only_where_the_common_one_would_not_do() -> None:

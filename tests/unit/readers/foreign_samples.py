@@ -78,7 +78,6 @@ FOREIGN: dict[str, list[bytes]] = {
         b"<HTML><body>404</body>",
         b"<ul>\n<li>dog</li>\n</ul>\n",
     ],
-    "RDF/XML": [b'<?xml version="1.0"?>\n<!-- Animals -->\n<rdf:RDF xmlns:rdf="x"></rdf:RDF>'],
     "OWL/XML": [b'<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>'],
     "GraphML": [b'<?xml version="1.0"?>\n<graphml xmlns="x"><graph/></graphml>'],
     "GEXF": [b'<gexf xmlns="x"><graph/></gexf>'],
@@ -93,15 +92,6 @@ FOREIGN: dict[str, list[bytes]] = {
     "a settings file (TOML or INI)": [
         _text('[project]\nname = "x"\n\n[tool.ruff]\nselect = [\n  "E",\n]\n'),
         _text("; comment\n[core]\n\trepository: 0\n"),
-    ],
-    "Turtle": [
-        b"@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n",
-        b"# animals\n\nPREFIX : <http://example.org/>\n:dog :broader :animal .\n",
-        b"@base <http://example.org/> .\n",
-    ],
-    "N-Triples or N-Quads": [
-        b"<http://e.org/dog> <http://e.org/broader> <http://e.org/animal> .\n",
-        b'_:b <http://e.org/label> "a dog"@en .\n<http://e.org/b> <http://e.org/is> _:b <http://e.org/g> .\n',
     ],
     "OWL in functional or Manchester syntax": [
         b"Prefix(:=<http://e.org/>)\nOntology(<http://e.org/>)\n",
@@ -180,11 +170,6 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         {"format": "labelgrove/binding/1", "name": "x"},
         {"format": "labelgrove/export/2", "labels": []},
         {"format": "labelgrove/index/1", "name": "animals", "version": "ab", "children": []},
-    ],
-    "JSON-LD": [
-        {"@context": {}, "@graph": []},
-        [{"@id": "http://e.org/dog"}],
-        {"@id": "x", "name": "dog", "children": []},
     ],
     "OBO Graphs": [{"graphs": [{"id": "x", "nodes": [], "edges": []}]}],
     "GeoJSON": [

@@ -9,6 +9,7 @@ from typing import Any
 from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
 from tests.unit.readers.obo_cases import OBO
+from tests.unit.readers.rdf_corpus import RDF_CASES, RDF_SOUND
 from tests.unit.readers.table_corpus import TABLE_CASES
 
 HEADER = "  1 a license line starts with two blanks  \n"
@@ -56,6 +57,7 @@ SOUND: dict[str, bytes] = {
     b"is_a: X:1 ! animal\n",
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
+    "rdf": RDF_SOUND,
     "export": b'{"format": "labelgrove/export/1", "layout": "hierarchy", "labels": [\n'
     b'{"key": "animal", "name": "Animal"},\n{"key": "dog", "name": "Dog", "definition": "barks"},\n'
     b'{"key": "cat", "name": "Cat"}], "edges": [\n'
@@ -529,6 +531,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *RDF_CASES,
     *TABLE_CASES,
     *(Case("obo", code, line, text.encode(), options, note=note) for code, note, line, text, options in OBO),
 ]

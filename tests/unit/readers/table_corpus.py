@@ -119,8 +119,13 @@ def _record_cases() -> list[Case]:
         table("other-level", 4, "id,parent,level\n1,,top\n2,1,top\n3,2,\n", "none", levels=["top"]),
         table("accepted-without-record", 3, _TAXA + "2\t\t9\tLupus\n", "unknown"),
         table("accepted-without-record", 3, _TAXA + "2\t\t3\tLupus\n3\t\t2\tVulpes\n", "in a circle"),
-        table("parent-is-synonym", 4, _TAXA + "2\t\t1\tLupus\n3\t2\t\tVulpes\n"),
-        table("duplicate-id", 3, _TAXA + "2\t\t1\tLupus\n2\t1\t\tVulpes\n", "a synonym and a label"),
+        table("former-id-parent", 4, _TAXA + "2\t\t1\tLupus\n3\t2\t\tVulpes\n"),
+        table("ambiguous-former-id", 2, _TAXA + "2\t\t1\tLupus\n2\t1\t\tVulpes\n", "also a label"),
+        table("ambiguous-former-id", 3, "id,parent,alternative_ids\n1,,x\n2,1,x\n", "of two"),
+        table("obsolete-parent", 3, "id,parent,deprecated\n1,,yes\n2,1,\n"),
+        table("unknown-replacement", 3, "id,parent,replaced_by\n1,,\n2,1,3\n", "one"),
+        table("unknown-replacement", 3, "id,parent,consider\n1,,\n2,1,1|3\n", "one of several"),
+        table("replacement-loop", 2, "id,parent,replaced_by\n1,,2\n2,1,1\n"),
         table("missing-level", 2, "id,name,kingdom,phylum,class\n1,a,A,,C\n", policies={"roots": "keep"}),
     ]
 

@@ -111,6 +111,10 @@ OF_ONE_FORMAT = {
     ),
     "JSON Lines": b'{"key": "animal"}\n{"key": "dog", "parent": "animal"}\n',
     "records of labels in JSON": b'[{"key": "dog", "parent": "animal"}]',
+    "RDF/XML": b'<?xml version="1.0"?>\n<!-- Animals -->\n<rdf:RDF xmlns:rdf="x"></rdf:RDF>',
+    "JSON-LD": b'[{"@id": "http://e.org/dog", "name": "dog", "children": []}]',
+    "N-Triples or N-Quads": b'_:b <http://e.org/label> "a dog"@en .\n'
+    b"<http://e.org/b> <http://e.org/is a> _:b <http://e.org/g> .\n",
 }
 """A file of each row whose reader reads other rows as well."""
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 
 from labelgrove.ontology.readers import ReadResult, read
-from labelgrove.ontology.readers.collect import PLACEHOLDERS
 
 
 def read_text(folder: Path, text: str | bytes, name: str = "source.txt", **options: Any) -> ReadResult:
@@ -181,9 +180,8 @@ def test_an_array_of_objects_is_never_unpickled(tmp_path):
     assert codes(result) == {"array"}
 
 
-steps = st.text(
-    st.characters(codec="utf-8", categories=("Lu", "N", "P", "S")), min_size=1, max_size=6
-).filter(lambda text: text.casefold() not in PLACEHOLDERS and not text.endswith("\\"))
+letters = st.sampled_from("AB1~/|>\u00e9\U0001f436")
+steps = st.text(letters, min_size=1, max_size=6)
 
 
 @given(

@@ -466,7 +466,7 @@ def test_the_order_of_records_never_matters(form, tmp_path):
             "name": f"n{i}",
             "parent": "" if i == 0 else f"n{rng.randrange(i)}",
             "synonyms": f"x{i}|y;{i}" if i % 3 else f"z;{i}",
-            "deprecated": "true" if i % 7 == 0 else "",
+            "deprecated": "true" if i % 7 == 1 else "",
         }
         for i in range(60)
     ]

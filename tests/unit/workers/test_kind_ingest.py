@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.annotations import Annotations
+from labelgrove.ontology.annotations import Annotations, Description
 from labelgrove.ontology.errors import ConflictError, DefectsError, InputError, ShrinkError, TransientError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import writing
@@ -100,11 +100,12 @@ def test_shares_follow_one_another_and_the_last_unit_counts():
     ]
 
 
-def test_jobs_that_differ_in_annotations_load_the_graph_once():
+def test_jobs_that_differ_in_annotations_load_labels_and_edges_once():
     asked = {"ontology": DIGEST, "snapshot": OTHER, "shares": 3}
-    plain, defined = plan_job(INGEST, asked), plan_job(INGEST, {**asked, "annotations": "ef" * 32})
-    assert plain.id != defined.id
-    assert plain.units == defined.units
+    plain, described = plan_job(INGEST, asked), plan_job(INGEST, {**asked, "annotations": "ef" * 32})
+    assert plain.id != described.id
+    assert plain.units[:-1] == described.units[:-1]
+    assert plain.units[-1] != described.units[-1]
 
 
 def test_a_million_labels_are_tens_of_units_and_the_estimate_says_so():
@@ -163,22 +164,43 @@ def test_two_names_share_one_content_and_one_job(workspace):
     assert_serves(workspace, OLD, "plants")
 
 
-def test_definitions_come_along_and_those_of_other_labels_are_refused(workspace):
+def defined(graph: LabelGraph, key: str, definition: str) -> Annotations:
+    return Annotations.of(graph, {key: Description(definition=definition)})
+
+
+def definitions_shown(workspace: Workspace, graph: LabelGraph) -> list[tuple[object, ...]]:
+    asked = "MATCH (l:Label {version: $version}) WHERE l.definition IS NOT NULL RETURN l.key, l.definition"
+    return workspace.graph.run_user(asked, {"version": graph.digest}).rows
+
+
+def test_annotations_come_along_and_those_of_other_labels_are_refused(workspace):
     own, others = (
-        put_snapshot(
-            workspace.artifacts, graph, Annotations.from_columns(graph, definitions={"oak": "hard"}), None
-        )
-        for graph in (OLD, NEW)
+        put_snapshot(workspace.artifacts, graph, defined(graph, "oak", "hard"), None) for graph in (OLD, NEW)
     )
     asked = {"ontology": OLD.digest, "snapshot": own.arrays[0]}
     target = {"ontology": "trees"}
     job = client.submit(workspace, "ingest", {**asked, "annotations": own.annotations[0]}, target=target)
     assert job.error is None
     assert list(workspace.annotations("trees").definitions) == ["", "", "", "hard"]
+    assert definitions_shown(workspace, OLD) == [("oak", "hard")]
     job = client.submit(workspace, "ingest", {**asked, "annotations": others.annotations[0]}, target=target)
     assert (job.state, job.publishing) == (State.DONE, False)
-    assert "ingest the source again" in job.error
-    assert list(workspace.annotations("trees").definitions) == ["", "", "", "hard"]
+    assert "annotations: format is" in job.error
+    assert definitions_shown(workspace, OLD) == [("oak", "hard")]
+
+
+def test_a_job_with_other_annotations_replaces_them_and_adds_no_version(workspace):
+    for definition in ("hard", "soft"):
+        snapshot = put_snapshot(workspace.artifacts, OLD, defined(OLD, "oak", definition), None)
+        asked = {
+            "ontology": OLD.digest,
+            "snapshot": snapshot.arrays[0],
+            "annotations": snapshot.annotations[0],
+        }
+        job = client.submit(workspace, "ingest", asked, target={"ontology": "trees"})
+        assert (job.state, job.error) == (State.DONE, None)
+        assert definitions_shown(workspace, OLD) == [("oak", definition)]
+    assert len(workspace.catalog.versions("trees")) == 1
 
 
 def test_what_cannot_be_ingested_is_not_recorded(workspace):
@@ -382,7 +404,7 @@ def test_a_version_dropped_while_a_unit_loads_it_is_a_fault_of_the_moment(worksp
         load_share(workspace.stores, OLD, 0, 1, drop)
     load_share(workspace.stores, OLD, 0, 1, lambda: None)
     drop()
-    complete(workspace.stores, OLD, lambda: None)
+    complete(workspace.stores, OLD, None, lambda: None)
     assert workspace.graph.read_back(OLD.digest).digest == OLD.digest
 
 
@@ -395,7 +417,7 @@ def test_two_that_load_the_same_at_once_end_well_or_are_tried_again(workspace):
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(load, range(4))) == [None] * 4
-    complete(workspace.stores, OLD, lambda: None)
+    complete(workspace.stores, OLD, None, lambda: None)
     assert workspace.graph.counts(OLD.digest) == (4, 3)
 
 
@@ -411,9 +433,7 @@ def test_a_cancelled_ingest_stops_and_leaves_what_serves(workspace):
 
 def test_announcing_keeps_the_artifacts_named_and_changes_nothing_that_serves(workspace):
     register(workspace, "trees", OLD)
-    snapshot = put_snapshot(
-        workspace.artifacts, NEW, Annotations.from_columns(NEW, definitions={"fir": "evergreen"}), "new.csv"
-    )
+    snapshot = put_snapshot(workspace.artifacts, NEW, defined(NEW, "fir", "evergreen"), "new.csv")
     announce(workspace, "trees", snapshot)
     assert_serves(workspace, OLD)
     (version,) = (v for v in workspace.catalog.versions("trees") if v.digest == NEW.digest)

@@ -1,5 +1,6 @@
 // Every version in the graph.
 MATCH (v:Version)
 RETURN v.digest AS digest, v.ontology AS ontology, v.n_labels AS n_labels, v.n_edges AS n_edges,
-       v.state AS state, v.layout AS layout, v.directed AS directed
+       v.state AS state, v.layout AS layout, v.directed AS directed,
+       coalesce(v.annotations, '') AS annotations
 ORDER BY digest

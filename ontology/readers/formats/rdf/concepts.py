@@ -32,7 +32,7 @@ def concept_types(statements: Statements) -> set[str]:
 def find_concepts(
     statements: Statements, types: dict[str, dict[str, int]], kinds: set[str], beside_classes: bool
 ) -> Labels:
-    """Return the concepts; if nothing is declared, not even classes, all ends of ``broader`` are concepts."""
+    """Return the concepts; if nothing is declared at all, the ends of ``broader`` are concepts."""
     found = Labels()
     declared = {subject: line for kind in kinds for subject, line in types.get(kind, {}).items()}
     for role, is_subject in _MEMBERS:

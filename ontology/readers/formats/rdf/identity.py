@@ -61,9 +61,7 @@ class KeysOfIris:
             short = self._short(iri)
             if short is None:
                 into.defect("no-short-key", line, f"{iri} has no {self._rule}")
-                self._key_of[iri] = iri
-            else:
-                owners.setdefault(short, []).append(iri)
+            owners.setdefault(iri if short is None else short, []).append(iri)
         for short, iris in owners.items():
             for iri in iris:
                 self._key_of[iri] = short if len(iris) == 1 else iri

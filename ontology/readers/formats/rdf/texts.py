@@ -17,6 +17,10 @@ _OBO_ID = re.compile(r"([A-Za-z][A-Za-z0-9.-]*):(\S+)")
 _KEY_ROLES = ("alternative_id", "consider", "replaced_by")
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.split()) if "\n" in text else text.strip()
+
+
 class Describer:
     """Describe labels one by one.
 
@@ -123,7 +127,7 @@ class Describer:
     def _texts(self, role: str, subject: str) -> list[tuple[int, Text]]:
         """Return the texts of a role that are not blank, each with its line."""
         return [
-            (line, Text(value.text.strip(), value.language))
+            (line, Text(value.text.strip() if role in TEXT_ROLES else _one_line(value.text), value.language))
             for line, value in self._statements.values(role, subject)
             if isinstance(value, Text) and not (not value.text or value.text.isspace())
         ]

@@ -135,7 +135,7 @@ class Triples:
     def _goes_on(self, error: SyntaxError, n_errors: int) -> bool:
         """Report a syntax error, and return whether the parser can go on after it."""
         feed = self._feed
-        line = error.lineno or feed.line
+        line = min(error.lineno or feed.line, feed.line)
         if "remote context" in str(error):
             self._into.defect("remote-context", feed.context_line, "@context names another document")
         elif self._format != RdfFormat.TRIG or feed.is_at_end:

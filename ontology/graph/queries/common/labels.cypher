@@ -1,5 +1,0 @@
-// Labels by their uids.
-UNWIND $uids AS uid
-MATCH (l:Label {uid: uid})
-RETURN l.idx AS idx, l.key AS key, l.name AS name, l.depth AS depth, l.leaf AS leaf
-ORDER BY idx
