@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -273,8 +274,31 @@ class Annotations:
 
     def descriptions(self, graph: LabelGraph) -> Iterator[tuple[str, Description]]:
         """Yield (key, description) of every label of `graph`, which is this version, and of retired keys."""
-        for subject, key in enumerate([*graph.keys, *self.retired]):
-            yield key, self.describe(subject)
+        languages = list(self.languages)
+        names = map(
+            Name,
+            self.name_texts,
+            map(NAME_KINDS.__getitem__, self.name_kind.tolist()),
+            map(languages.__getitem__, self.name_language.tolist()),
+            self.name_use.tolist(),
+        )
+        notes = zip(map(NOTE_KINDS.__getitem__, self.note_kind.tolist()), self.note_texts, strict=True)
+        n_subjects = self.n_labels + len(self.retired)
+        columns = zip(
+            [*graph.keys, *self.retired],
+            np.bincount(self.name_subject, minlength=n_subjects).tolist(),
+            np.bincount(self.note_subject, minlength=n_subjects).tolist(),
+            self.definitions,
+            map(bool, self.deprecated.tolist()),
+            self.line.tolist(),
+            strict=True,
+        )
+        for key, n_names, n_notes, definition, deprecated, line in columns:
+            by_kind: dict[str, list[str]] = {}
+            for kind, text in islice(notes, n_notes):
+                by_kind.setdefault(kind, []).append(text)
+            held = {kind: tuple(texts) for kind, texts in by_kind.items()}
+            yield key, Description(tuple(islice(names, n_names)), definition, deprecated, line=line, **held)
 
     def moved(self, old: LabelGraph, new: LabelGraph) -> Self:
         """Return the annotations of the labels of `new`, given those of `old`; retired keys stay.

@@ -125,8 +125,8 @@ def export(
     from labelgrove.ontology.versions.export import export_ontology
 
     chosen = EXPORT_FORMATS[_export_format(out, format_)]
-    tables = [format.name for format in EXPORT_FORMATS.values() if format.delimiter]
-    check_safe(safe, chosen.delimiter is not None, f"or --format {' or '.join(tables)}")
+    tables = [f"--format {format.name}" for format in EXPORT_FORMATS.values() if format.delimiter]
+    check_safe(safe, chosen.delimiter is not None, f"choose {' or '.join(tables)}")
     ontology_, version = name_and_version(name)
     if under is not None:
         opened = OpenVersion(workspace, name)

@@ -27,6 +27,7 @@ from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS, Name
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.subjects import Content, Subject
+from labelgrove.ontology.readers.formats.rdf.guards import LONGEST_IRI
 from labelgrove.ontology.readers.text.labeliris import LABEL_NAMESPACE, iri_of_key
 from labelgrove.ontology.readers.text.languages import language_distance, usual_language
 from labelgrove.ontology.readers.text.lines import LONGEST_LINE
@@ -60,7 +61,6 @@ _NOTES = {
 _OF_KEYS = ("alternative_id", "replaced_by", "consider")
 """Kinds of notes that are keys, and are written as IRIs."""
 
-_LONGEST_IRI = 4000
 _LONGEST_TEXT = LONGEST_LINE // 16
 """Length in characters of the longest text that is written: escaped and in UTF-8 it still fits in a line."""
 
@@ -83,8 +83,8 @@ def _text_fault(text: str) -> str | None:
 
 
 def _key_fault(key: str) -> str | None:
-    if len(iri_of_key(key)) > _LONGEST_IRI:
-        return f"would be an IRI of more than {_LONGEST_IRI:,} characters"
+    if len(iri_of_key(key)) > LONGEST_IRI:
+        return f"would be an IRI of more than {LONGEST_IRI:,} characters"
     return None
 
 

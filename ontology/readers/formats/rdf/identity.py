@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.labels import Labels, local_name
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
+from labelgrove.ontology.readers.text.labeliris import key_of_iri
 
 __all__ = ["KeysOfIris"]
 
@@ -46,7 +47,7 @@ class KeysOfIris:
     def key(self, iri: str) -> str:
         """Return the key of an IRI, whether or not it is that of a label."""
         if self._rule == "iri":
-            return iri
+            return key_of_iri(iri)
         key = self._key_of.get(iri)
         if key is None:
             short = self._short(iri)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
 from labelgrove.ontology.readers.formats.rdf.terms import NAME_ROLES, NOTE_ROLES, TEXT_ROLES, Text
+from labelgrove.ontology.readers.text.languages import language_distance, usual_language
 
 __all__ = ["Describer"]
 
@@ -78,9 +79,7 @@ class Describer:
             counts.update(
                 {text.language for _, text in self._texts("prefLabel", iri) or self._texts("label", iri)}
             )
-        if "en" in counts:
-            return "en"
-        return min(counts, key=lambda tag: (-counts[tag], tag), default="")
+        return usual_language(counts)
 
     # ---- names -------------------------------------------------------------------------------------
 
@@ -103,7 +102,8 @@ class Describer:
             into.defect("other-language", line, f"{key} has a name in {chosen or 'an unknown language'}")
         for language, names in by_language.items():
             (first, line), *others = sorted(names)
-            into.annotations.name(key, first, "preferred", language)
+            if language or chosen:  # a name without a language is that of the graph, and nothing else
+                into.annotations.name(key, first, "preferred", language)
             if language == chosen:
                 into.name(key, first, line)
             for text, at in others:
@@ -112,13 +112,7 @@ class Describer:
                 into.annotations.name(key, text, "exact", language)
 
     def _distance(self, language: str) -> tuple[int, str]:
-        """Return how far a language is from the chosen one: the same, a variety, none, another."""
-        chosen = self._language
-        if language == chosen:
-            return 0, language
-        if language and chosen and (language.startswith(chosen + "-") or chosen.startswith(language + "-")):
-            return 1, language
-        return (3 if language else 2), language
+        return language_distance(language, self._language)
 
     def _other_names(self, iri: str, subject: str, role: str, known: Iterable[str] = ()) -> None:
         for _, text in self._texts(role, subject):
