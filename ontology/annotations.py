@@ -6,8 +6,9 @@ they can change without making a new version. Search, label pages and mappings b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +18,18 @@ from labelgrove.ontology.errors import ArtifactError, InputError, counted
 from labelgrove.ontology.keys import Keys, Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import stored_array
+from labelgrove.ontology.textorder import sorted_within
 
-__all__ = ["ANNOTATIONS_FORMAT", "NAME_KINDS", "NOTE_KINDS", "Annotations", "Description", "Name"]
+__all__ = [
+    "ANNOTATIONS_FORMAT",
+    "MOST_USES",
+    "NAME_KINDS",
+    "NOTE_KINDS",
+    "Annotations",
+    "Description",
+    "Name",
+    "Names",
+]
 
 ANNOTATIONS_FORMAT = "labelgrove/annotations/1"
 """Name of the format of the artifact; its number is increased when the arrays change."""
@@ -33,7 +44,11 @@ NOTE_KINDS = ("notation", "alternative_id", "replaced_by", "consider", "referenc
 """Kinds of notes: a code in another scheme, a former id that means the same label, the key that replaces this
 one, a key that may replace it, a cross-reference, and a sentence that uses the label."""
 
-_MOST_USES = 2**31 - 1
+MOST_USES = 2**31 - 1
+"""The largest number of uses that is stored; a name that is used more often gets this number."""
+
+Integers = Sequence[int] | NDArray[np.integer]
+"""A column of integers."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +100,33 @@ class Description:
     reference: tuple[str, ...] = ()
     example: tuple[str, ...] = ()
     line: int = 0
+
+
+@dataclass(frozen=True)
+class Names:
+    """Columns of names, one entry for each name.
+
+    Attributes
+    ----------
+    keys : sequence of int
+        Number of the key of each name.
+    texts : sequence of str
+    kinds : sequence of int
+        Indices in `NAME_KINDS`.
+    languages : sequence of int
+        Indices in `tags`.
+    uses : sequence of int
+        At most `MOST_USES`.
+    tags : sequence of str
+        Language tags, each once.
+    """
+
+    keys: Integers
+    texts: Sequence[str]
+    kinds: Integers
+    languages: Integers
+    uses: Integers
+    tags: Sequence[str]
 
 
 class Annotations:
@@ -167,83 +209,122 @@ class Annotations:
     @classmethod
     def of(cls, graph: LabelGraph, described: Mapping[str, Description]) -> Self:
         """Return the annotations of the labels of `graph`; other keys in `described` are retired keys."""
-        names = [(key, name) for key, found in described.items() for name in found.names]
+        found = list(described.values())
+        names = [(i, name) for i, one in enumerate(found) for name in one.names]
         notes = [
-            (key, kind, text)
-            for key, found in described.items()
+            (i, kind, text)
+            for i, one in enumerate(found)
             for kind in NOTE_KINDS
-            for text in getattr(found, kind)
+            for text in getattr(one, kind)
         ]
+        languages = sorted({name.language for _, name in names})
         return cls.from_columns(
             graph,
-            names=([key for key, _ in names], *_columns(name for _, name in names)),
+            list(described),
+            names=Names(
+                [i for i, _ in names],
+                [name.text for _, name in names],
+                [NAME_KINDS.index(name.kind) for _, name in names],
+                [languages.index(name.language) for _, name in names],
+                [min(name.use, MOST_USES) for _, name in names],
+                languages,
+            ),
             notes=(
-                [key for key, _, _ in notes],
+                [i for i, _, _ in notes],
                 [NOTE_KINDS.index(kind) for _, kind, _ in notes],
                 [text for _, _, text in notes],
             ),
-            definitions={key: found.definition for key, found in described.items() if found.definition},
-            deprecated=[key for key, found in described.items() if found.deprecated],
-            lines={key: found.line for key, found in described.items() if found.line},
-            retired=[key for key in described if key not in graph.keys],
+            definitions=(range(len(found)), [one.definition for one in found]),
+            deprecated=[i for i, one in enumerate(found) if one.deprecated],
+            lines=(range(len(found)), [one.line for one in found]),
+            retired=[i for i, key in enumerate(described) if key not in graph.keys],
         )
 
     @classmethod
     def from_columns(
         cls,
         graph: LabelGraph,
+        keys: Sequence[str],
         *,
-        names: tuple[Sequence[str], Sequence[str], Sequence[int], Sequence[str], Sequence[int]] = (
-            (),
-            (),
-            (),
-            (),
-            (),
-        ),
-        notes: tuple[Sequence[str], Sequence[int], Sequence[str]] = ((), (), ()),
-        definitions: Mapping[str, str] | None = None,
-        deprecated: Iterable[str] = (),
-        lines: Mapping[str, int] | None = None,
-        retired: Iterable[str] = (),
+        names: Names | None = None,
+        notes: tuple[Integers, Integers, Sequence[str]] = ((), (), ()),
+        definitions: tuple[Integers, Sequence[str]] = ((), ()),
+        deprecated: Integers = (),
+        lines: tuple[Integers, Integers] = ((), ()),
+        retired: Integers = (),
     ) -> Self:
-        """Return annotations from columns; entries of keys that are neither labels nor retired are left out.
+        """Return annotations from columns that give keys by their positions in `keys`.
+
+        Entries of keys that are neither labels nor retired are left out.
 
         Parameters
         ----------
         graph : LabelGraph
-        names : (keys, texts, kinds, languages, uses)
-            Five sequences of one length: for each name its key, text, kind (index in `NAME_KINDS`), language
-            and use.
+        keys : sequence of str
+            The keys that are described, each once.
+        names : Names, optional
+            One entry for each name.
         notes : (keys, kinds, texts)
             Three sequences of one length: for each note its key, kind (index in `NOTE_KINDS`) and text.
-        definitions, deprecated, lines, retired
-            As the attributes, by key. Retired keys are deprecated.
+        definitions, lines : (keys, values)
+            Two sequences of one length: at most one text, and one line, for each key.
+        deprecated, retired : sequence of int
+            The keys that are deprecated, and those that are retired; retired keys are deprecated.
 
         Notes
         -----
-        Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once.
+        Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once. O(m log
+        m) time for m entries; only the keys are handled as Python objects.
         """
-        gone = sorted({key for key in retired if key not in graph.keys})
-        number = {key: i for i, key in enumerate(graph.keys)}
-        number |= {key: graph.n_labels + i for i, key in enumerate(gone)}
-        n_subjects = graph.n_labels + len(gone)
+        place = {key: i for i, key in enumerate(graph.keys)}
+        subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
+        del place
+        gone = np.unique(_integers(retired))
+        gone = gone[subject[gone] < 0]
+        table = Keys.from_strings(keys[i] for i in gone.tolist())
+        subject[gone[table.order]] = graph.n_labels + np.arange(len(gone))
+        return cls._made(
+            graph.n_labels,
+            table.subset(table.order),
+            subject,
+            names=names or Names((), (), (), (), (), ()),
+            notes=notes,
+            definitions=definitions,
+            deprecated=deprecated,
+            lines=lines,
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        n_labels: int,
+        retired: Texts,
+        subject: NDArray[np.int64],
+        *,
+        names: Names,
+        notes: tuple[Integers, Integers, Sequence[str]],
+        definitions: tuple[Integers, Sequence[str]],
+        deprecated: Integers,
+        lines: tuple[Integers, Integers],
+    ) -> Self:
+        """Return annotations from columns; `subject` is the subject of each number in them, -1 for none."""
+        n_subjects = n_labels + len(retired)
         flags = np.zeros(n_subjects, dtype=np.uint8)
-        flags[graph.n_labels :] = 1
-        flags[[number[key] for key in deprecated if key in number]] = 1
+        flags[n_labels:] = 1
+        marked = subject[_integers(deprecated)]
+        flags[marked[marked >= 0]] = 1
         line = np.zeros(n_subjects, dtype=np.int64)
-        for key, at in (lines or {}).items():
-            if key in number:
-                line[number[key]] = at
-        described = [""] * n_subjects
-        for key, text in (definitions or {}).items():
-            if key in number:
-                described[number[key]] = text
-        tables = (_name_arrays(number, *names), _note_arrays(number, *notes))
-        texts = {"retired": gone, "definitions": described}
+        of_line = subject[_integers(lines[0])]
+        line[of_line[of_line >= 0]] = _integers(lines[1])[of_line >= 0]
+        of_text, texts = subject[_integers(definitions[0])], _table(definitions[1])
+        which = np.full(n_subjects, len(texts))
+        which[of_text[of_text >= 0]] = np.flatnonzero(of_text >= 0)
         arrays: dict[str, NDArray[Any]] = {"deprecated": flags, "line": line}
-        for name, strings in texts.items():
-            arrays |= _text_arrays(name, strings)
-        return cls(arrays | tables[0] | tables[1], graph.n_labels)
+        arrays |= _stored("retired", retired)
+        arrays |= _stored(
+            "definitions", Texts(texts.blob, np.append(texts.offsets, len(texts.blob))).subset(which)
+        )
+        return cls(arrays | _name_arrays(subject, names) | _note_arrays(subject, *notes), n_labels)
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -291,22 +372,28 @@ class Annotations:
         Labels of `new` that `old` lacks have no annotations. A retired key that is a label of `new` is no
         longer retired, and keeps its annotations.
         """
-        subjects = [*old.keys, *self.retired]
-        names, notes = self.name_subject.tolist(), self.note_subject.tolist()
-        return type(self).from_columns(
-            new,
-            names=(
-                [subjects[i] for i in names],
-                list(self.name_texts),
-                self.name_kind.tolist(),
-                [self.languages[i] for i in self.name_language.tolist()],
-                self.name_use.tolist(),
+        place = {key: i for i, key in enumerate(new.keys)}
+        keys = chain(old.keys, self.retired)
+        n_subjects = old.n_labels + len(self.retired)
+        subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=n_subjects)
+        gone = old.n_labels + np.flatnonzero(subject[old.n_labels :] < 0)
+        subject[gone] = new.n_labels + np.arange(len(gone))
+        return self._made(
+            new.n_labels,
+            self.retired.subset(gone - old.n_labels),
+            subject,
+            names=Names(
+                self.name_subject,
+                self.name_texts,
+                self.name_kind,
+                self.name_language,
+                self.name_use,
+                self.languages,
             ),
-            notes=([subjects[i] for i in notes], self.note_kind.tolist(), list(self.note_texts)),
-            definitions=dict(zip(subjects, self.definitions, strict=True)),
-            deprecated=[subjects[i] for i in np.flatnonzero(self.deprecated).tolist()],
-            lines=dict(zip(subjects, self.line.tolist(), strict=True)),
-            retired=self.retired,
+            notes=(self.note_subject, self.note_kind, self.note_texts),
+            definitions=(np.arange(n_subjects), self.definitions),
+            deprecated=np.flatnonzero(self.deprecated),
+            lines=(np.arange(n_subjects), self.line),
         )
 
     # ---- artifact ----------------------------------------------------------------------------------
@@ -333,7 +420,7 @@ class Annotations:
             ("names", self.name_texts),
             ("notes", self.note_texts),
         ):
-            arrays |= {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
+            arrays |= _stored(name, table)
         return arrays, {"format": ANNOTATIONS_FORMAT, "ontology": digest}
 
     @classmethod
@@ -379,76 +466,71 @@ class Annotations:
 # ---- building blocks -----------------------------------------------------------------------------------
 
 
-def _columns(names: Iterable[Name]) -> tuple[list[str], list[int], list[str], list[int]]:
-    listed = list(names)
-    return (
-        [name.text for name in listed],
-        [NAME_KINDS.index(name.kind) for name in listed],
-        [name.language for name in listed],
-        [name.use for name in listed],
-    )
-
-
-def _name_arrays(
-    number: Mapping[str, int],
-    keys: Sequence[str],
-    texts: Sequence[str],
-    kinds: Sequence[int],
-    languages: Sequence[str],
-    uses: Sequence[int],
-) -> dict[str, NDArray[Any]]:
-    most: dict[tuple[int, int, str, str], int] = {}
-    for key, text, kind, language, use in zip(keys, texts, kinds, languages, uses, strict=True):
-        if key in number:
-            row = number[key], kind, language, text
-            most[row] = max(most.get(row, 0), min(use, _MOST_USES))
-    rows = sorted(most)
-    tags = sorted({"", *(row[2] for row in rows)})
-    if len(tags) > 2**16:
-        raise InputError(f"languages: {len(tags):,} different ones; at most 65,536 are possible")
-    place = {tag: i for i, tag in enumerate(tags)}
+def _name_arrays(subject: NDArray[np.int64], names: Names) -> dict[str, NDArray[Any]]:
+    of, kinds, uses = subject[_integers(names.keys)], _integers(names.kinds), _integers(names.uses)
+    tags = _integers(names.languages)
+    kept = np.flatnonzero(of >= 0)
+    used = {names.tags[i] for i in np.unique(tags[kept]).tolist()}
+    languages = sorted({"", *used})
+    if len(languages) > 2**16:
+        raise InputError(f"languages: {len(languages):,} different ones; at most 65,536 are possible")
+    place = {tag: i for i, tag in enumerate(languages)}
+    language = np.array([place.get(tag, 0) for tag in names.tags], dtype=np.int64)[tags[kept]]
+    of, kinds, uses = of[kept], kinds[kept], uses[kept]
+    row = (of * len(NAME_KINDS) + kinds) * len(languages) + language
+    texts = _table(names.texts).subset(kept)
+    order, first = sorted_within(texts, row)
+    begin = np.flatnonzero(first)
+    most = np.maximum.reduceat(uses[order], begin) if len(begin) else uses
+    rows = order[begin]
     return {
-        "names.subject": np.array([row[0] for row in rows], dtype=np.int32),
-        "names.kind": np.array([row[1] for row in rows], dtype=np.uint8),
-        "names.language": np.array([place[row[2]] for row in rows], dtype=np.uint16),
-        "names.use": np.array([most[row] for row in rows], dtype=np.int32),
-        **_text_arrays("names", [row[3] for row in rows]),
-        **_text_arrays("languages", tags),
+        "names.subject": of[rows].astype(np.int32),
+        "names.kind": kinds[rows].astype(np.uint8),
+        "names.language": language[rows].astype(np.uint16),
+        "names.use": most.astype(np.int32),
+        **_stored("names", texts.subset(rows)),
+        **_stored("languages", Texts.from_strings(languages)),
     }
 
 
 def _note_arrays(
-    number: Mapping[str, int], keys: Sequence[str], kinds: Sequence[int], texts: Sequence[str]
+    subject: NDArray[np.int64], keys: Integers, kinds: Integers, texts: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    rows = sorted(
-        {
-            (number[key], kind, text)
-            for key, kind, text in zip(keys, kinds, texts, strict=True)
-            if key in number
-        }
-    )
+    of = subject[_integers(keys)]
+    kept = np.flatnonzero(of >= 0)
+    of, kind, table = of[kept], _integers(kinds)[kept], _table(texts).subset(kept)
+    order, first = sorted_within(table, of * len(NOTE_KINDS) + kind)
+    rows = order[first]
     return {
-        "notes.subject": np.array([row[0] for row in rows], dtype=np.int32),
-        "notes.kind": np.array([row[1] for row in rows], dtype=np.uint8),
-        **_text_arrays("notes", [row[2] for row in rows]),
+        "notes.subject": of[rows].astype(np.int32),
+        "notes.kind": kind[rows].astype(np.uint8),
+        **_stored("notes", table.subset(rows)),
     }
 
 
-def _text_arrays(name: str, strings: Iterable[str]) -> dict[str, NDArray[Any]]:
-    table = Texts.from_strings(strings)
+def _integers(values: Integers) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.int64)
+
+
+def _table(texts: Sequence[str]) -> Texts:
+    return texts if isinstance(texts, Texts) else Texts.from_strings(texts)
+
+
+def _stored(name: str, table: Texts) -> dict[str, NDArray[Any]]:
     return {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
 
 
 def _with_definitions(definitions: Texts, n_labels: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of annotations that consist of definitions alone."""
+    nothing = Texts.from_strings(())
     return {
         "deprecated": np.zeros(n_labels, dtype=np.uint8),
         "line": np.zeros(n_labels, dtype=np.int64),
         "definitions.blob": definitions.blob,
         "definitions.offsets": definitions.offsets,
-        **_text_arrays("retired", ()),
-        **_name_arrays({}, (), (), (), (), ()),
-        **_note_arrays({}, (), (), ()),
+        **_stored("retired", nothing),
+        **_name_arrays(np.array([], dtype=np.int64), Names((), (), (), (), (), ())),
+        **_note_arrays(np.array([], dtype=np.int64), (), (), ()),
     }
 
 

@@ -15,9 +15,10 @@ from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
+from labelgrove.ontology.readers.keynumbers import KeyNumbers
 from labelgrove.ontology.readers.text.cells import MARKS
 
-__all__ = ["Collector", "KeyNumbers", "Options", "parse_weight"]
+__all__ = ["Collector", "Options", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -76,14 +77,6 @@ class Options:
             raise InputError(
                 f"root: {self.root!r} is not a key; give at least one character, and only printable ones"
             )
-
-
-class KeyNumbers(dict[str, int]):
-    """Number of each key, from 0, in the order in which keys were first looked up."""
-
-    def __missing__(self, key: str) -> int:
-        number = self[key] = len(self)
-        return number
 
 
 @dataclass
