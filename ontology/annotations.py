@@ -6,9 +6,10 @@ they can change without making a new version. Search, label pages and mappings b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -234,10 +235,10 @@ class Annotations:
                 [NOTE_KINDS.index(kind) for _, kind, _ in notes],
                 [text for _, _, text in notes],
             ),
-            definitions=(range(len(found)), [one.definition for one in found]),
-            deprecated=[i for i, one in enumerate(found) if one.deprecated],
-            lines=(range(len(found)), [one.line for one in found]),
-            retired=[i for i, key in enumerate(described) if key not in graph.keys],
+            definitions={key: one.definition for key, one in described.items()},
+            deprecated=[key for key, one in described.items() if one.deprecated],
+            lines={key: one.line for key, one in described.items()},
+            retired=described,
         )
 
     @classmethod
@@ -248,50 +249,48 @@ class Annotations:
         *,
         names: Names | None = None,
         notes: tuple[Integers, Integers, Sequence[str]] = ((), (), ()),
-        definitions: tuple[Integers, Sequence[str]] = ((), ()),
-        deprecated: Integers = (),
-        lines: tuple[Integers, Integers] = ((), ()),
-        retired: Integers = (),
+        definitions: Mapping[str, str] = MappingProxyType({}),
+        deprecated: Iterable[str] = (),
+        lines: Mapping[str, int] = MappingProxyType({}),
+        retired: Iterable[str] = (),
     ) -> Self:
-        """Return annotations from columns that give keys by their positions in `keys`.
-
-        Entries of keys that are neither labels nor retired are left out.
+        """Return annotations from columns; entries of keys that are neither labels nor retired are left out.
 
         Parameters
         ----------
         graph : LabelGraph
         keys : sequence of str
-            The keys that are described, each once.
+            The keys to which `names` and `notes` refer by position, each once.
         names : Names, optional
             One entry for each name.
         notes : (keys, kinds, texts)
             Three sequences of one length: for each note its key, kind (index in `NOTE_KINDS`) and text.
-        definitions, lines : (keys, values)
-            Two sequences of one length: at most one text, and one line, for each key.
-        deprecated, retired : sequence of int
-            The keys that are deprecated, and those that are retired; retired keys are deprecated.
+        definitions, deprecated, lines, retired
+            As the attributes, by key. Retired keys are deprecated; a label is not retired.
 
         Notes
         -----
         Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once. O(m log
-        m) time for m entries; only the keys are handled as Python objects.
+        m) time for m entries; of names and notes, only the texts are Python objects.
         """
-        place = {key: i for i, key in enumerate(graph.keys)}
+        subjects = list(graph.keys)
+        place = dict(zip(subjects, range(graph.n_labels), strict=True))
+        gone = sorted({key for key in retired if key not in place})
+        subjects += gone
+        place |= zip(gone, range(graph.n_labels, len(subjects)), strict=True)
         subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
-        del place
-        gone = np.unique(_integers(retired))
-        gone = gone[subject[gone] < 0]
-        table = Keys.from_strings(keys[i] for i in gone.tolist())
-        subject[gone[table.order]] = graph.n_labels + np.arange(len(gone))
+        line = np.fromiter(map(lines.get, subjects, repeat(0)), dtype=np.int64, count=len(subjects))
+        described = map(definitions.get, subjects, repeat("")) if definitions else repeat("", len(subjects))
+        marked = [place[key] for key in deprecated if key in place]
         return cls._made(
             graph.n_labels,
-            table.subset(table.order),
+            Texts.from_strings(gone),
             subject,
             names=names or Names((), (), (), (), (), ()),
             notes=notes,
-            definitions=definitions,
-            deprecated=deprecated,
-            lines=lines,
+            definitions=Texts.from_strings(described),
+            deprecated=np.array(marked, dtype=np.int64),
+            line=line,
         )
 
     @classmethod
@@ -303,27 +302,19 @@ class Annotations:
         *,
         names: Names,
         notes: tuple[Integers, Integers, Sequence[str]],
-        definitions: tuple[Integers, Sequence[str]],
-        deprecated: Integers,
-        lines: tuple[Integers, Integers],
+        definitions: Texts,
+        deprecated: NDArray[np.int64],
+        line: NDArray[np.int64],
     ) -> Self:
-        """Return annotations from columns; `subject` is the subject of each number in them, -1 for none."""
-        n_subjects = n_labels + len(retired)
-        flags = np.zeros(n_subjects, dtype=np.uint8)
+        """Return annotations: definitions and lines of all subjects, and the subjects that are deprecated.
+
+        `subject` is the subject of each number of a key in `names` and `notes`, -1 for those left out.
+        """
+        flags = np.zeros(n_labels + len(retired), dtype=np.uint8)
         flags[n_labels:] = 1
-        marked = subject[_integers(deprecated)]
-        flags[marked[marked >= 0]] = 1
-        line = np.zeros(n_subjects, dtype=np.int64)
-        of_line = subject[_integers(lines[0])]
-        line[of_line[of_line >= 0]] = _integers(lines[1])[of_line >= 0]
-        of_text, texts = subject[_integers(definitions[0])], _table(definitions[1])
-        which = np.full(n_subjects, len(texts))
-        which[of_text[of_text >= 0]] = np.flatnonzero(of_text >= 0)
+        flags[deprecated] = 1
         arrays: dict[str, NDArray[Any]] = {"deprecated": flags, "line": line}
-        arrays |= _stored("retired", retired)
-        arrays |= _stored(
-            "definitions", Texts(texts.blob, np.append(texts.offsets, len(texts.blob))).subset(which)
-        )
+        arrays |= _stored("retired", retired) | _stored("definitions", definitions)
         return cls(arrays | _name_arrays(subject, names) | _note_arrays(subject, *notes), n_labels)
 
     # ---- reading -----------------------------------------------------------------------------------
@@ -378,6 +369,12 @@ class Annotations:
         subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=n_subjects)
         gone = old.n_labels + np.flatnonzero(subject[old.n_labels :] < 0)
         subject[gone] = new.n_labels + np.arange(len(gone))
+        kept = np.flatnonzero(subject >= 0)
+        line = np.zeros(new.n_labels + len(gone), dtype=np.int64)
+        line[subject[kept]] = self.line[kept]
+        which = np.full(len(line), n_subjects)  # an empty text
+        which[subject[kept]] = kept
+        texts = Texts(self.definitions.blob, np.append(self.definitions.offsets, len(self.definitions.blob)))
         return self._made(
             new.n_labels,
             self.retired.subset(gone - old.n_labels),
@@ -391,9 +388,9 @@ class Annotations:
                 self.languages,
             ),
             notes=(self.note_subject, self.note_kind, self.note_texts),
-            definitions=(np.arange(n_subjects), self.definitions),
-            deprecated=np.flatnonzero(self.deprecated),
-            lines=(np.arange(n_subjects), self.line),
+            definitions=texts.subset(which),
+            deprecated=subject[kept[self.deprecated[kept] > 0]],
+            line=line,
         )
 
     # ---- artifact ----------------------------------------------------------------------------------

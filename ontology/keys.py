@@ -122,7 +122,8 @@ class Texts(Sequence[str]):
         begin, length = self.offsets[:-1][indices], np.diff(self.offsets)[indices]
         offsets = np.zeros(len(indices) + 1, dtype=np.int64)
         np.cumsum(length, out=offsets[1:])
-        at = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], length)
+        index = np.int32 if max(len(self.blob), int(offsets[-1])) < 2**31 else np.int64
+        at = np.arange(offsets[-1], dtype=index) + np.repeat((begin - offsets[:-1]).astype(index), length)
         return self.blob[at], offsets
 
     def take(self, indices: Iterable[int] | NDArray[np.integer]) -> tuple[str, ...]:

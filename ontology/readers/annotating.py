@@ -82,11 +82,6 @@ class CollectedAnnotations:
         """
         for key in self.retired.keys() & names.keys():
             self.name(key, names[key], "preferred")
-        number = self._keys.__getitem__  # gives a key its number if it has none
-        described = list(map(number, definitions)), list(definitions.values())
-        retired = list(map(number, self.retired))
-        placed = [*map(number, lines), *retired], [*lines.values(), *self.retired.values()]
-        deprecated = list(map(number, self.deprecated))
         return Annotations.from_columns(
             graph,
             list(self._keys),
@@ -99,8 +94,8 @@ class CollectedAnnotations:
                 list(self._tags),
             ),
             notes=(self._note_keys, self._note_kinds, self._note_texts),
-            definitions=described,
-            deprecated=deprecated,
-            lines=placed,
-            retired=retired,
+            definitions=definitions,
+            deprecated=self.deprecated,
+            lines={**lines, **self.retired} if self.retired else lines,
+            retired=self.retired,
         )

@@ -148,10 +148,14 @@ class Collector:
 
     def edges(self, children: list[str], parents: list[str], first_line: int) -> None:
         """Add edges of rank 0 and length 1 from consecutive lines."""
+        lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
+        self.edges_at(children, parents, array(self.line.typecode, lines.tobytes()))
+
+    def edges_at(self, children: list[str], parents: list[str], lines: array[int]) -> None:
+        """Add edges of rank 0 and length 1, each from its line."""
         self.child.extend(map(self.numbers.__getitem__, children))
         self.parent.extend(map(self.numbers.__getitem__, parents))
-        lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
-        self.line.frombytes(lines.tobytes())
+        self.line.extend(lines)
 
     def children(self) -> set[str]:
         """Return the keys of all labels that are the child of an edge."""
