@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +19,18 @@ from labelgrove.ontology.errors import ArtifactError, InputError, counted
 from labelgrove.ontology.keys import Keys, Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import stored_array
+from labelgrove.ontology.textorder import sorted_within
 
-__all__ = ["ANNOTATIONS_FORMAT", "NAME_KINDS", "NOTE_KINDS", "Annotations", "Description", "Name"]
+__all__ = [
+    "ANNOTATIONS_FORMAT",
+    "MOST_USES",
+    "NAME_KINDS",
+    "NOTE_KINDS",
+    "Annotations",
+    "Description",
+    "Name",
+    "Names",
+]
 
 ANNOTATIONS_FORMAT = "labelgrove/annotations/1"
 """Name of the format of the artifact; its number is increased when the arrays change."""
@@ -34,7 +45,11 @@ NOTE_KINDS = ("notation", "alternative_id", "replaced_by", "consider", "referenc
 """Kinds of notes: a code in another scheme, a former id that means the same label, the key that replaces this
 one, a key that may replace it, a cross-reference, and a sentence that uses the label."""
 
-_MOST_USES = 2**31 - 1
+MOST_USES = 2**31 - 1
+"""The largest number of uses that is stored; a name that is used more often gets this number."""
+
+Integers = Sequence[int] | NDArray[np.integer]
+"""A column of integers."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +101,33 @@ class Description:
     reference: tuple[str, ...] = ()
     example: tuple[str, ...] = ()
     line: int = 0
+
+
+@dataclass(frozen=True)
+class Names:
+    """Columns of names, one entry for each name.
+
+    Attributes
+    ----------
+    keys : sequence of int
+        Number of the key of each name.
+    texts : sequence of str
+    kinds : sequence of int
+        Indices in `NAME_KINDS`.
+    languages : sequence of int
+        Indices in `tags`.
+    uses : sequence of int
+        At most `MOST_USES`.
+    tags : sequence of str
+        Language tags, each once.
+    """
+
+    keys: Integers
+    texts: Sequence[str]
+    kinds: Integers
+    languages: Integers
+    uses: Integers
+    tags: Sequence[str]
 
 
 class Annotations:
@@ -170,43 +212,48 @@ class Annotations:
     @classmethod
     def of(cls, graph: LabelGraph, described: Mapping[str, Description]) -> Self:
         """Return the annotations of the labels of `graph`; other keys in `described` are retired keys."""
-        names = [(key, name) for key, found in described.items() for name in found.names]
+        found = list(described.values())
+        names = [(i, name) for i, one in enumerate(found) for name in one.names]
         notes = [
-            (key, kind, text)
-            for key, found in described.items()
+            (i, kind, text)
+            for i, one in enumerate(found)
             for kind in NOTE_KINDS
-            for text in getattr(found, kind)
+            for text in getattr(one, kind)
         ]
+        languages = sorted({name.language for _, name in names})
         return cls.from_columns(
             graph,
-            names=([key for key, _ in names], *_columns(name for _, name in names)),
+            list(described),
+            names=Names(
+                [i for i, _ in names],
+                [name.text for _, name in names],
+                [NAME_KINDS.index(name.kind) for _, name in names],
+                [languages.index(name.language) for _, name in names],
+                [min(name.use, MOST_USES) for _, name in names],
+                languages,
+            ),
             notes=(
-                [key for key, _, _ in notes],
+                [i for i, _, _ in notes],
                 [NOTE_KINDS.index(kind) for _, kind, _ in notes],
                 [text for _, _, text in notes],
             ),
-            definitions={key: found.definition for key, found in described.items() if found.definition},
-            deprecated=[key for key, found in described.items() if found.deprecated],
-            lines={key: found.line for key, found in described.items() if found.line},
-            retired=[key for key in described if key not in graph.keys],
+            definitions={key: one.definition for key, one in described.items()},
+            deprecated=[key for key, one in described.items() if one.deprecated],
+            lines={key: one.line for key, one in described.items()},
+            retired=described,
         )
 
     @classmethod
     def from_columns(
         cls,
         graph: LabelGraph,
+        keys: Sequence[str],
         *,
-        names: tuple[Sequence[str], Sequence[str], Sequence[int], Sequence[str], Sequence[int]] = (
-            (),
-            (),
-            (),
-            (),
-            (),
-        ),
-        notes: tuple[Sequence[str], Sequence[int], Sequence[str]] = ((), (), ()),
-        definitions: Mapping[str, str] | None = None,
+        names: Names | None = None,
+        notes: tuple[Integers, Integers, Sequence[str]] = ((), (), ()),
+        definitions: Mapping[str, str] = MappingProxyType({}),
         deprecated: Iterable[str] = (),
-        lines: Mapping[str, int] | None = None,
+        lines: Mapping[str, int] = MappingProxyType({}),
         retired: Iterable[str] = (),
     ) -> Self:
         """Return annotations from columns; entries of keys that are neither labels nor retired are left out.
@@ -214,39 +261,63 @@ class Annotations:
         Parameters
         ----------
         graph : LabelGraph
-        names : (keys, texts, kinds, languages, uses)
-            Five sequences of one length: for each name its key, text, kind (index in `NAME_KINDS`), language
-            and use.
+        keys : sequence of str
+            The keys to which `names` and `notes` refer by position, each once.
+        names : Names, optional
+            One entry for each name.
         notes : (keys, kinds, texts)
             Three sequences of one length: for each note its key, kind (index in `NOTE_KINDS`) and text.
         definitions, deprecated, lines, retired
-            As the attributes, by key. Retired keys are deprecated.
+            As the attributes, by key. Retired keys are deprecated; a label is not retired.
 
         Notes
         -----
-        Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once.
+        Equal content gives equal arrays, in whatever order it is given; a repeated entry counts once. O(m log
+        m) time for m entries; of names and notes, only the texts are Python objects.
         """
-        gone = sorted({key for key in retired if key not in graph.keys})
-        number = {key: i for i, key in enumerate(graph.keys)}
-        number |= {key: graph.n_labels + i for i, key in enumerate(gone)}
-        n_subjects = graph.n_labels + len(gone)
-        flags = np.zeros(n_subjects, dtype=np.uint8)
-        flags[graph.n_labels :] = 1
-        flags[[number[key] for key in deprecated if key in number]] = 1
-        line = np.zeros(n_subjects, dtype=np.int64)
-        for key, at in (lines or {}).items():
-            if key in number:
-                line[number[key]] = at
-        described = [""] * n_subjects
-        for key, text in (definitions or {}).items():
-            if key in number:
-                described[number[key]] = text
-        tables = (_name_arrays(number, *names), _note_arrays(number, *notes))
-        texts = {"retired": gone, "definitions": described}
+        subjects = list(graph.keys)
+        place = dict(zip(subjects, range(graph.n_labels), strict=True))
+        gone = sorted({key for key in retired if key not in place})
+        subjects += gone
+        place |= zip(gone, range(graph.n_labels, len(subjects)), strict=True)
+        subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
+        line = np.fromiter(map(lines.get, subjects, repeat(0)), dtype=np.int64, count=len(subjects))
+        described = map(definitions.get, subjects, repeat("")) if definitions else repeat("", len(subjects))
+        marked = [place[key] for key in deprecated if key in place]
+        return cls._made(
+            graph.n_labels,
+            Texts.from_strings(gone),
+            subject,
+            names=names or Names((), (), (), (), (), ()),
+            notes=notes,
+            definitions=Texts.from_strings(described),
+            deprecated=np.array(marked, dtype=np.int64),
+            line=line,
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        n_labels: int,
+        retired: Texts,
+        subject: NDArray[np.int64],
+        *,
+        names: Names,
+        notes: tuple[Integers, Integers, Sequence[str]],
+        definitions: Texts,
+        deprecated: NDArray[np.int64],
+        line: NDArray[np.int64],
+    ) -> Self:
+        """Return annotations: definitions and lines of all subjects, and the subjects that are deprecated.
+
+        `subject` is the subject of each number of a key in `names` and `notes`, -1 for those left out.
+        """
+        flags = np.zeros(n_labels + len(retired), dtype=np.uint8)
+        flags[n_labels:] = 1
+        flags[deprecated] = 1
         arrays: dict[str, NDArray[Any]] = {"deprecated": flags, "line": line}
-        for name, strings in texts.items():
-            arrays |= _text_arrays(name, strings)
-        return cls(arrays | tables[0] | tables[1], graph.n_labels)
+        arrays |= _stored("retired", retired) | _stored("definitions", definitions)
+        return cls(arrays | _name_arrays(subject, names) | _note_arrays(subject, *notes), n_labels)
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -306,22 +377,34 @@ class Annotations:
         Labels of `new` that `old` lacks have no annotations. A retired key that is a label of `new` is no
         longer retired, and keeps its annotations.
         """
-        subjects = [*old.keys, *self.retired]
-        names, notes = self.name_subject.tolist(), self.note_subject.tolist()
-        return type(self).from_columns(
-            new,
-            names=(
-                [subjects[i] for i in names],
-                list(self.name_texts),
-                self.name_kind.tolist(),
-                [self.languages[i] for i in self.name_language.tolist()],
-                self.name_use.tolist(),
+        place = {key: i for i, key in enumerate(new.keys)}
+        keys = chain(old.keys, self.retired)
+        n_subjects = old.n_labels + len(self.retired)
+        subject = np.fromiter(map(place.get, keys, repeat(-1)), dtype=np.int64, count=n_subjects)
+        gone = old.n_labels + np.flatnonzero(subject[old.n_labels :] < 0)
+        subject[gone] = new.n_labels + np.arange(len(gone))
+        kept = np.flatnonzero(subject >= 0)
+        line = np.zeros(new.n_labels + len(gone), dtype=np.int64)
+        line[subject[kept]] = self.line[kept]
+        which = np.full(len(line), n_subjects)  # an empty text
+        which[subject[kept]] = kept
+        texts = Texts(self.definitions.blob, np.append(self.definitions.offsets, len(self.definitions.blob)))
+        return self._made(
+            new.n_labels,
+            self.retired.subset(gone - old.n_labels),
+            subject,
+            names=Names(
+                self.name_subject,
+                self.name_texts,
+                self.name_kind,
+                self.name_language,
+                self.name_use,
+                self.languages,
             ),
-            notes=([subjects[i] for i in notes], self.note_kind.tolist(), list(self.note_texts)),
-            definitions=dict(zip(subjects, self.definitions, strict=True)),
-            deprecated=[subjects[i] for i in np.flatnonzero(self.deprecated).tolist()],
-            lines=dict(zip(subjects, self.line.tolist(), strict=True)),
-            retired=self.retired,
+            notes=(self.note_subject, self.note_kind, self.note_texts),
+            definitions=texts.subset(which),
+            deprecated=subject[kept[self.deprecated[kept] > 0]],
+            line=line,
         )
 
     # ---- artifact ----------------------------------------------------------------------------------
@@ -348,7 +431,7 @@ class Annotations:
             ("names", self.name_texts),
             ("notes", self.note_texts),
         ):
-            arrays |= {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
+            arrays |= _stored(name, table)
         return arrays, {"format": ANNOTATIONS_FORMAT, "ontology": digest}
 
     @classmethod
@@ -394,76 +477,71 @@ class Annotations:
 # ---- building blocks -----------------------------------------------------------------------------------
 
 
-def _columns(names: Iterable[Name]) -> tuple[list[str], list[int], list[str], list[int]]:
-    listed = list(names)
-    return (
-        [name.text for name in listed],
-        [NAME_KINDS.index(name.kind) for name in listed],
-        [name.language for name in listed],
-        [name.use for name in listed],
-    )
-
-
-def _name_arrays(
-    number: Mapping[str, int],
-    keys: Sequence[str],
-    texts: Sequence[str],
-    kinds: Sequence[int],
-    languages: Sequence[str],
-    uses: Sequence[int],
-) -> dict[str, NDArray[Any]]:
-    most: dict[tuple[int, int, str, str], int] = {}
-    for key, text, kind, language, use in zip(keys, texts, kinds, languages, uses, strict=True):
-        if key in number:
-            row = number[key], kind, language, text
-            most[row] = max(most.get(row, 0), min(use, _MOST_USES))
-    rows = sorted(most)
-    tags = sorted({"", *(row[2] for row in rows)})
-    if len(tags) > 2**16:
-        raise InputError(f"languages: {len(tags):,} different ones; at most 65,536 are possible")
-    place = {tag: i for i, tag in enumerate(tags)}
+def _name_arrays(subject: NDArray[np.int64], names: Names) -> dict[str, NDArray[Any]]:
+    of, kinds, uses = subject[_integers(names.keys)], _integers(names.kinds), _integers(names.uses)
+    tags = _integers(names.languages)
+    kept = np.flatnonzero(of >= 0)
+    used = {names.tags[i] for i in np.unique(tags[kept]).tolist()}
+    languages = sorted({"", *used})
+    if len(languages) > 2**16:
+        raise InputError(f"languages: {len(languages):,} different ones; at most 65,536 are possible")
+    place = {tag: i for i, tag in enumerate(languages)}
+    language = np.array([place.get(tag, 0) for tag in names.tags], dtype=np.int64)[tags[kept]]
+    of, kinds, uses = of[kept], kinds[kept], uses[kept]
+    row = (of * len(NAME_KINDS) + kinds) * len(languages) + language
+    texts = _table(names.texts).subset(kept)
+    order, first = sorted_within(texts, row)
+    begin = np.flatnonzero(first)
+    most = np.maximum.reduceat(uses[order], begin) if len(begin) else uses
+    rows = order[begin]
     return {
-        "names.subject": np.array([row[0] for row in rows], dtype=np.int32),
-        "names.kind": np.array([row[1] for row in rows], dtype=np.uint8),
-        "names.language": np.array([place[row[2]] for row in rows], dtype=np.uint16),
-        "names.use": np.array([most[row] for row in rows], dtype=np.int32),
-        **_text_arrays("names", [row[3] for row in rows]),
-        **_text_arrays("languages", tags),
+        "names.subject": of[rows].astype(np.int32),
+        "names.kind": kinds[rows].astype(np.uint8),
+        "names.language": language[rows].astype(np.uint16),
+        "names.use": most.astype(np.int32),
+        **_stored("names", texts.subset(rows)),
+        **_stored("languages", Texts.from_strings(languages)),
     }
 
 
 def _note_arrays(
-    number: Mapping[str, int], keys: Sequence[str], kinds: Sequence[int], texts: Sequence[str]
+    subject: NDArray[np.int64], keys: Integers, kinds: Integers, texts: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    rows = sorted(
-        {
-            (number[key], kind, text)
-            for key, kind, text in zip(keys, kinds, texts, strict=True)
-            if key in number
-        }
-    )
+    of = subject[_integers(keys)]
+    kept = np.flatnonzero(of >= 0)
+    of, kind, table = of[kept], _integers(kinds)[kept], _table(texts).subset(kept)
+    order, first = sorted_within(table, of * len(NOTE_KINDS) + kind)
+    rows = order[first]
     return {
-        "notes.subject": np.array([row[0] for row in rows], dtype=np.int32),
-        "notes.kind": np.array([row[1] for row in rows], dtype=np.uint8),
-        **_text_arrays("notes", [row[2] for row in rows]),
+        "notes.subject": of[rows].astype(np.int32),
+        "notes.kind": kind[rows].astype(np.uint8),
+        **_stored("notes", table.subset(rows)),
     }
 
 
-def _text_arrays(name: str, strings: Iterable[str]) -> dict[str, NDArray[Any]]:
-    table = Texts.from_strings(strings)
+def _integers(values: Integers) -> NDArray[np.int64]:
+    return np.asarray(values, dtype=np.int64)
+
+
+def _table(texts: Sequence[str]) -> Texts:
+    return texts if isinstance(texts, Texts) else Texts.from_strings(texts)
+
+
+def _stored(name: str, table: Texts) -> dict[str, NDArray[Any]]:
     return {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
 
 
 def _with_definitions(definitions: Texts, n_labels: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of annotations that consist of definitions alone."""
+    nothing = Texts.from_strings(())
     return {
         "deprecated": np.zeros(n_labels, dtype=np.uint8),
         "line": np.zeros(n_labels, dtype=np.int64),
         "definitions.blob": definitions.blob,
         "definitions.offsets": definitions.offsets,
-        **_text_arrays("retired", ()),
-        **_name_arrays({}, (), (), (), (), ()),
-        **_note_arrays({}, (), (), ()),
+        **_stored("retired", nothing),
+        **_name_arrays(np.array([], dtype=np.int64), Names((), (), (), (), (), ())),
+        **_note_arrays(np.array([], dtype=np.int64), (), (), ()),
     }
 
 

@@ -146,10 +146,49 @@ def preorder(
     by = np.lexsort((rank, child))[::-1]  # last write wins: the smallest (rank, parent)
     primary[child[by]] = parent[by]
     members = np.flatnonzero(primary >= 0)
-    members = members[::-1]  # last key first: the stack reverses it
     members = members[np.argsort(primary[members], kind="stable")]
-    begin = np.searchsorted(primary[members], np.arange(n + 1)).tolist()
-    listed = members.tolist()
+    begin = np.searchsorted(primary[members], np.arange(n + 1))
+    levels = _levels(np.flatnonzero(primary < 0), members, begin)
+    if levels is None:  # deep: one label at a time
+        return _walked(primary, begin.tolist())
+    size = np.ones(n, dtype=np.int64)  # of the subtree of each label
+    for level in reversed(levels[1:]):
+        np.add.at(size, primary[level], size[level])
+    before = np.cumsum(size[members]) - size[members]
+    first = begin[primary[members]]
+    place = np.empty(n, dtype=np.int64)
+    place[members] = before - before[first] + 1  # behind its parent
+    place[levels[0]] = np.cumsum(size[levels[0]]) - size[levels[0]]
+    for level in levels[1:]:
+        place[level] += place[primary[level]]
+    order = np.empty(n, dtype=np.int32)
+    order[place] = np.arange(n, dtype=np.int32)
+    return order
+
+
+def _levels(
+    roots: NDArray[np.int64], members: NDArray[np.int64], begin: NDArray[np.int64]
+) -> list[NDArray[np.int64]] | None:
+    """Return the labels at each depth, roots first; None if there are more than `_BULK_ROUNDS` depths.
+
+    The children of label ``v`` are ``members[begin[v]:begin[v + 1]]``.
+    """
+    levels: list[NDArray[np.int64]] = []
+    level = roots
+    while len(level):
+        if len(levels) == _BULK_ROUNDS:
+            return None
+        levels.append(level)
+        low, n_children = begin[level], begin[level + 1] - begin[level]
+        ends = np.cumsum(n_children)
+        level = members[np.arange(int(ends[-1])) + np.repeat(low - ends + n_children, n_children)]
+    return levels
+
+
+def _walked(primary: NDArray[np.int64], begin: list[int]) -> NDArray[np.int32]:
+    """Return the labels in preorder, one by one."""
+    members = np.flatnonzero(primary >= 0)[::-1]  # last key first: the stack reverses it
+    listed = members[np.argsort(primary[members], kind="stable")].tolist()
     order: list[int] = []
     stack = np.flatnonzero(primary < 0)[::-1].tolist()
     while stack:

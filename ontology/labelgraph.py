@@ -357,12 +357,13 @@ class LabelGraph:
         table = Texts.from_strings(ordered).subset(order)
         keys = Keys(table.blob, table.offsets, place)
         if names:
-            stray = names.keys() - set(ordered)
-            if stray:
+            n_given = sum(map(names.__contains__, ordered))
+            if n_given < len(names):
+                stray = names.keys() - set(ordered)
                 raise InputError(
                     f"names: {sorted(stray)[:5]!r} are not keys of this graph; give names only to its labels"
                 )
-            table = Texts.from_strings(names.get(k, k) for k in ordered).subset(order)
+            table = Texts.from_strings(map(names.get, ordered, ordered)).subset(order)
         else:
             table = keys
         return cls(keys, table, child[by], parent[by], weight[by], rank[by], directed=directed, layout=layout)

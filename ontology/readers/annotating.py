@@ -6,8 +6,9 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS, Annotations
+from labelgrove.ontology.annotations import MOST_USES, NAME_KINDS, NOTE_KINDS, Annotations, Names
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.keynumbers import KeyNumbers
 
 __all__ = ["CollectedAnnotations"]
 
@@ -32,34 +33,36 @@ class CollectedAnnotations:
 
     deprecated: set[str] = field(default_factory=set)
     retired: dict[str, int] = field(default_factory=dict)
-    _name_keys: list[str] = field(default_factory=list)
+    _keys: KeyNumbers = field(default_factory=KeyNumbers)
+    _tags: KeyNumbers = field(default_factory=KeyNumbers)
+    _name_keys: array[int] = field(default_factory=lambda: array("i"))
     _name_texts: list[str] = field(default_factory=list)
     _name_kinds: array[int] = field(default_factory=lambda: array("B"))
-    _name_languages: list[str] = field(default_factory=list)
+    _name_languages: array[int] = field(default_factory=lambda: array("i"))
     _name_uses: array[int] = field(default_factory=lambda: array("i"))
-    _note_keys: list[str] = field(default_factory=list)
+    _note_keys: array[int] = field(default_factory=lambda: array("i"))
     _note_kinds: array[int] = field(default_factory=lambda: array("B"))
     _note_texts: list[str] = field(default_factory=list)
 
     def name(self, key: str, text: str, kind: str = "exact", language: str = "", use: int = 0) -> None:
         """Record a name of `key`; its kind is one of `NAME_KINDS`."""
-        self._name_keys.append(key)
+        self._name_keys.append(self._keys[key])
         self._name_texts.append(text)
         self._name_kinds.append(_NAME_KIND[kind])
-        self._name_languages.append(language)
-        self._name_uses.append(use)
+        self._name_languages.append(self._tags[language])
+        self._name_uses.append(min(use, MOST_USES))
 
     def note(self, key: str, kind: str, text: str) -> None:
         """Record a note on `key`; its kind is one of `NOTE_KINDS`."""
-        self._note_keys.append(key)
+        self._note_keys.append(self._keys[key])
         self._note_kinds.append(_NOTE_KIND[kind])
         self._note_texts.append(text)
 
     def notes(self, kind: str) -> list[tuple[str, str]]:
         """Return the pair (key, text) of every note of a kind, in the order of the source."""
-        wanted = _NOTE_KIND[kind]
+        wanted, keys = _NOTE_KIND[kind], list(self._keys)
         return [
-            (key, text)
+            (keys[key], text)
             for key, number, text in zip(self._note_keys, self._note_kinds, self._note_texts, strict=True)
             if number == wanted
         ]
@@ -74,21 +77,25 @@ class CollectedAnnotations:
     ) -> Annotations:
         """Return the annotations of the labels of `graph` and of the retired keys.
 
-        `names` (of the graph, here for retired keys), `definitions` and `lines` are by key.
+        `names` (of the graph, here for retired keys), `definitions` and `lines` are by key. Nothing can be
+        recorded afterwards.
         """
-        gone = [(key, names[key]) for key in self.retired if key in names]
+        for key in self.retired.keys() & names.keys():
+            self.name(key, names[key], "preferred")
         return Annotations.from_columns(
             graph,
-            names=(
-                [*self._name_keys, *(key for key, _ in gone)],
-                [*self._name_texts, *(text for _, text in gone)],
-                [*self._name_kinds, *([_NAME_KIND["preferred"]] * len(gone))],
-                [*self._name_languages, *([""] * len(gone))],
-                [*self._name_uses, *([0] * len(gone))],
+            list(self._keys),
+            names=Names(
+                self._name_keys,
+                self._name_texts,
+                self._name_kinds,
+                self._name_languages,
+                self._name_uses,
+                list(self._tags),
             ),
             notes=(self._note_keys, self._note_kinds, self._note_texts),
             definitions=definitions,
             deprecated=self.deprecated,
-            lines={**lines, **self.retired},
+            lines={**lines, **self.retired} if self.retired else lines,
             retired=self.retired,
         )

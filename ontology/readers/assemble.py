@@ -269,18 +269,19 @@ def _check_names(edges: Edges, found: Collector) -> dict[str, str]:
     """Return the names of the remaining labels; report names that several labels share."""
     if not found.names:
         return {}
-    names: dict[str, str] = {}
+    listed = list(map(found.names.get, edges.keys))
+    given = len(listed) - listed.count(None)
+    names = found.names
+    if given < len(names):
+        names = {key: name for key, name in zip(edges.keys, listed, strict=True) if name is not None}
+    if len(set(listed)) == given + (given < len(listed)):  # the names differ
+        return names
     carrier: dict[str, str] = {}
-    first_line = edges.first_line.tolist()
     shared = []
-    for i, key in enumerate(edges.keys):
-        name = found.names.get(key)
-        if name is None:
-            continue
-        names[key] = name
-        other = carrier.setdefault(name, key)
+    for key, name, line in zip(edges.keys, listed, edges.first_line.tolist(), strict=True):
+        other = key if name is None else carrier.setdefault(name, key)
         if other != key:
-            shared.append((first_line[i], f"{name!a}: {key} and {other}"))
+            shared.append((line, f"{name!a}: {key} and {other}"))
     for line, text in sorted(shared):
         found.recorder.add("duplicate-name", edges.file, line, text)
     return names

@@ -15,10 +15,11 @@ from labelgrove.ontology.canonical import LENGTHS
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
+from labelgrove.ontology.readers.keynumbers import KeyNumbers
 from labelgrove.ontology.readers.text.cells import MARKS
 from labelgrove.ontology.spelling import one_edit_away
 
-__all__ = ["RECORD_ROLES", "Collector", "KeyNumbers", "Options", "parse_weight"]
+__all__ = ["RECORD_ROLES", "Collector", "Options", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -120,14 +121,6 @@ class Options:
                 raise InputError(f"columns: {role!r} is not a role; choose from: {', '.join(RECORD_ROLES)}")
 
 
-class KeyNumbers(dict[str, int]):
-    """Number of each key, from 0, in the order in which keys were first looked up."""
-
-    def __missing__(self, key: str) -> int:
-        number = self[key] = len(self)
-        return number
-
-
 @dataclass
 class Collector:
     """Edges, labels and texts of one source, as its reader finds them.
@@ -197,10 +190,14 @@ class Collector:
 
     def edges(self, children: list[str], parents: list[str], first_line: int) -> None:
         """Add edges of rank 0 and length 1 from consecutive lines."""
+        lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
+        self.edges_at(children, parents, array(self.line.typecode, lines.tobytes()))
+
+    def edges_at(self, children: list[str], parents: list[str], lines: array[int]) -> None:
+        """Add edges of rank 0 and length 1, each from its line."""
         self.child.extend(map(self.numbers.__getitem__, children))
         self.parent.extend(map(self.numbers.__getitem__, parents))
-        lines = np.arange(first_line, first_line + len(children), dtype=self.line.typecode)
-        self.line.frombytes(lines.tobytes())
+        self.line.extend(lines)
 
     def keep(self, edges: list[int]) -> None:
         """Keep only the edges with these indices, which ascend."""

@@ -101,6 +101,8 @@ def measure(part: str) -> list[dict[str, Any]]:
             return overhead()
         case "distances":
             return [measured("bench_distances", "--whole")]
+        case "scale":
+            return [measured("bench_scale", "taxdump"), measured("bench_scale", "thesaurus")]
         case "scoring_curves" | "callers" | "numpy_alone":
             return [measured(f"bench_{part}", pinned=False)]
         case "locus":

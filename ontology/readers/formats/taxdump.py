@@ -152,15 +152,15 @@ class _Taxa:
         for key, at in sorted(self._own_parents.items()):
             if key != root:
                 into.edge(key, key, at)
-        for i, parent in enumerate(self._parent):
-            if parent in former and parent not in self:
+        moved = former.keys() & self._parent
+        for i, parent in enumerate(self._parent if moved else ()):
+            if parent in moved:
                 into.defect(
                     "former-parent", self._line[i], f"{self._child[i]} under {parent}, now {former[parent]}"
                 )
                 self._parent[i] = former[parent]
         if self._levels is None:
-            for child, parent, at in zip(self._child, self._parent, self._line, strict=True):
-                into.edge(child, parent, at)
+            into.edges_at(self._child, self._parent, self._line)
             return
         for level in sorted(self._levels - self._found_levels):
             into.defect("unknown-level", 0, f"{level!r} is not a rank in this file")
@@ -316,7 +316,7 @@ def _read_names(path: Path | None, taxa: _Taxa, into: Collector) -> None:
             without_text.add(key)
         else:
             _take_name(key, text, cells[2].strip(), cells[3], into, (file, at))
-    for key, at in labels.items():
+    for key, at in labels.items() if len(names) < len(labels) else ():
         if key not in names and key not in without_text:
             into.defect("missing-name", at, key)
 
