@@ -10,9 +10,11 @@ numpy.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,9 @@ _TRAILING = re.compile(r"\t([\w:.-]{1,100})$")
 _DIGIT = re.compile(r"\d")
 _FOLDER = re.compile(r"(\d{3,})_([A-Z][a-z-]+(?:_[A-Za-z0-9.-]+){5,})")
 _LINNAEAN = 7
+
+_DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TypeError, OverflowError, TokenError, UserWarning)
+"""What numpy raises for files that are not arrays of texts or numbers."""
 
 _Entry = tuple[str, list[str], str, int]  # id, names from the top, name of the last label, line
 
@@ -79,8 +84,10 @@ def _with_ids(entries: Sequence[_Entry], into: Collector) -> None:
 def _array(path: Path, into: Collector) -> Iterator[_Entry]:
     """Yield the rows of an array of texts or integers; its line is the number of the row, from 1."""
     try:
-        rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # a header that only a guess makes readable
+            rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _DAMAGED as error:
         into.defect("array", 0, f"{' '.join(str(error).split())}: save it as an array of texts (dtype str)")
         return
     if rows.ndim != 2 or rows.dtype.kind not in "UiuS":

@@ -256,6 +256,9 @@ def _array_cases() -> list[Case]:
         array("fractions", np.array([[1.5, 2.5]])),
         array("truth values", np.array([[True, False]])),
         Case("paths", "array", 0, b"\x93NUMPY\x01\x00\x10\x00{'descr'", name="source.npy", note="cut off"),
+        Case(
+            "paths", "array", 0, b"\x93NUMPY\x01\x00\x0b\x00{'shape': (", name="source.npy", note="no token"
+        ),
         Case("paths", "array", 0, b"\x93NUMPY\x09\x00", name="source.npy", note="unknown version"),
     ]
 
