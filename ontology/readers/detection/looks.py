@@ -28,9 +28,7 @@ from labelgrove.ontology.readers.detection.signs import (
     is_pickle,
     is_prose,
     is_python,
-    is_quads,
     is_statements,
-    is_turtle,
     most_lines,
     some_lines,
     starts_with,
@@ -43,6 +41,7 @@ from labelgrove.ontology.readers.formats.exported import READ_FORMATS
 from labelgrove.ontology.readers.formats.jsonshapes import by_networkx
 from labelgrove.ontology.readers.formats.obo import looks_like_obo
 from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
+from labelgrove.ontology.readers.formats.rdf.syntax import is_quads, is_turtle
 from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
 from labelgrove.ontology.readers.formats.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet

@@ -23,9 +23,7 @@ __all__ = [
     "is_pickle",
     "is_prose",
     "is_python",
-    "is_quads",
     "is_statements",
-    "is_turtle",
     "most_lines",
     "some_lines",
     "starts_with",
@@ -152,16 +150,6 @@ def is_binary(head: Head) -> bool:
     n_controls = sum(head.start.count(code) for code in (*range(9), *range(14, 27), *range(28, 32)))
     n_damaged = head.text.count("\ufffd") - head.start.count("\ufffd".encode())
     return n_controls > len(head.start) / (50 if n_damaged > len(head.start) / 50 else 5)
-
-
-is_turtle: Sign = first_record(r"@(prefix|base)\s|prefix\s+[\w.-]*:\s*<|base\s+<")
-"""Test whether the text begins with a prefix or base of Turtle or TriG."""
-
-_TERM = r"(<[^<>]*>|_:\S+)"
-is_quads: Sign = most_lines(
-    rf"^\s*{_TERM}\s+<[^<>]*>\s+({_TERM}|\".*\"\S*)\s*{_TERM}?\s*\.\s*(#.*)?$", least=1
-)
-"""Test whether most lines are statements of N-Triples or N-Quads."""
 
 
 def is_newick(head: Head) -> bool:

@@ -185,6 +185,8 @@ def _meanings() -> list[Case]:
         _skos("relative-iri", "object of a predicate that is not read", "e:d rdfs:seeAlso <ASHRAE> ."),
         _xml("relative-iri", 5, "rdf:ID", '<owl:Class rdf:ID="x"/>\n'),
         _json("relative-iri", 4, "id", ',\n{"@id": "x", "skos:broader": {"@id": "e:a"}}'),
+        _skos("empty-key", "declared", "<> a skos:Concept ."),
+        _skos("empty-key", "parent", "e:x skos:broader <> ."),
         _skos("iri-character", "blank", "<http://e.org/x y> skos:broader e:a ."),
         _skos("iri-character", "quote", 'e:x skos:broader <http://e.org/a"> .'),
         _quads("iri-character", "brace", "<http://e.org/{x}> <x:z> <http://e.org/a> ."),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.spelling import close_to
 
 __all__ = ["Labels", "chosen_iri", "local_name"]
@@ -38,6 +39,14 @@ class Labels:
         self.edges[child, parent] = (
             (line, rank) if before is None else (min(before[0], line), min(before[1], rank))
         )
+
+    def drop_empty(self, into: Collector) -> None:
+        """Leave out the empty IRI, which stands for the file itself, and its edges; report them."""
+        if "" in self.declared:
+            into.defect("empty-key", self.declared.pop(""), "<> is the file itself")
+        for child, parent in [edge for edge in self.edges if "" in edge]:
+            line, _ = self.edges.pop((child, parent))
+            into.defect("empty-key", line, f"<{child}> under <{parent}>: <> is the file itself")
 
     def all(self) -> set[str]:
         """Return all labels, with those that are only ends of an edge."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.readers.collect import Collector
-from labelgrove.ontology.readers.detection.signs import is_quads, is_turtle, text_starts, xml
 from labelgrove.ontology.readers.formats.rdf.guards import Guard, JsonGuard, QuotedGuard, XmlGuard
+from labelgrove.ontology.readers.formats.rdf.syntax import is_json, is_quads, is_turtle, is_xml
 from labelgrove.ontology.readers.formats.rdf.terms import Statement, Text
 from labelgrove.ontology.readers.text.head import head
 from labelgrove.ontology.readers.text.jsontext import LONGEST_TEXT
@@ -38,8 +38,6 @@ _LINES_AT_ONCE = 1000
 _IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]*')
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _TURTLE_NAME = re.compile(r"\.(ttl|trig|n3)(\.gz)?\Z", re.IGNORECASE)
-_is_json = text_starts(r"\{\s*[\"}]|\[\s*[\[{]")
-_is_xml = xml()
 
 
 class Triples:
@@ -72,9 +70,9 @@ class Triples:
         start = head(path)
         self._format, longest = RdfFormat.TRIG, LONGEST_LINE
         guard: Guard = QuotedGuard(into)
-        if _is_xml(start):
+        if is_xml(start):
             self._format, longest, guard = RdfFormat.RDF_XML, LONGEST_TEXT, XmlGuard(into)
-        elif _is_json(start):
+        elif is_json(start):
             self._format, longest, guard = RdfFormat.JSON_LD, LONGEST_TEXT, JsonGuard(into)
         elif is_quads(start) and not (is_turtle(start) or _TURTLE_NAME.search(path.name)):
             self._format = RdfFormat.N_QUADS

@@ -44,6 +44,7 @@ def find_labels(
         )
     for code, line, text in read.defects:
         into.defect(code, line, text)
+    read.drop_empty(into)
     if not wants_classes:
         choose_scheme(statements, prefixes, read, into, options.scheme)
     elif options.scheme is not None:
