@@ -164,7 +164,7 @@ LOOKS: tuple[Look, ...] = (
     Look("OBO", looks_like_obo, reader="obo"),
     Look("a settings file (TOML or INI)",
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
-              most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
+              most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"'-][\w.\"'\s-]*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
          _AS_EDGES),
     Look("JSON", text_starts(r'\{\s*("|\}\s*$)|\[\s*([\[{"\]]|-?\d[^\s,\]]*\s*[,\]]|(true|false|null)\b)'),
          reader="json"),
