@@ -186,7 +186,7 @@ LOOKS: tuple[Look, ...] = (
     Look("OBO", looks_like_obo, reader="obo"),
     Look("a settings file (TOML or INI)",
          all_of(some_lines(r"\[{1,2}[^\[\],=]+\]{1,2}\s*([#;].*)?$"), some_lines(r"\s*[\w.\"'-]+\s*[=:]"),
-              most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"' -]+\s*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
+              most_lines(r"^\[{1,2}[^\[\],=]+\]{1,2}|^\s*[\w.\"'-][\w.\"'\s-]*[=:]|^\s*;|^\s*[\]}]|^\s+\S")),
          _AS_EDGES),
     Look("JSON-LD", is_json_ld, reader="rdf"),
     Look("JSON Lines", is_json_lines, reader="records", also=("json",)),

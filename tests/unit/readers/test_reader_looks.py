@@ -12,6 +12,7 @@ import logging
 import lzma
 import pickle
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -434,3 +435,11 @@ def test_sound_sources_are_never_foreign(name, tmp_path):
         result = read(source, format=name, strict=False, policies={"roots": "keep"}, **options)
         assert result.graph is not None
         assert "foreign-file" not in {d.code for d in result.report.defects}
+
+
+def test_lines_of_blanks_take_no_time_to_recognize():
+    text = b"[section]\n" + b"".join(b" " * (i % 500) + b"a%d\n" % i for i in range(400))
+    start = time.process_time()
+    for look in LOOKS:
+        look.fits(Head(text + b"a = 1\n"))
+    assert time.process_time() - start < 2
