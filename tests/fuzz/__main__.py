@@ -44,7 +44,7 @@ def main() -> int:
     print(f"{mutants} of {len(held)} files, seed {given.seed}, {seconds:.0f} s")
     print("; ".join(f"{kind}: {n:,}" for kind, n in sorted(outcome.kinds.items())))
     seconds, number = outcome.slowest
-    print(f"slowest: mutant {number}, {seconds:.1f} s of processor time")
+    print(f"slowest: mutant {number}, {seconds:.1f} s")
     print(f"failures: {len(outcome.failures)}")
     return bool(outcome.failures)
 
