@@ -16,7 +16,7 @@ from sqlalchemy import text
 import labelgrove.ontology.sql.catalog
 import labelgrove.ontology.versions.lease
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.annotations import Annotations
+from labelgrove.ontology.annotations import Annotations, Description
 from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -63,7 +63,9 @@ class Result:
     @property
     def annotations(self) -> Annotations | None:
         """The definitions, as a reader hands them over."""
-        return self.graph and Annotations.from_columns(self.graph, definitions=self.definitions)
+        return self.graph and Annotations.of(
+            self.graph, {key: Description(definition=text) for key, text in self.definitions.items()}
+        )
 
 
 def definitions(workspace: Workspace) -> list[str]:

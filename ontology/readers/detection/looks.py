@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labelgrove.ontology.readers.detection.jsonhead import holds_records, is_json, is_json_ld, is_json_lines
+from labelgrove.ontology.readers.detection.jsoncontents import holds_records, is_json_ld
 from labelgrove.ontology.readers.detection.signs import (
     Sign,
     all_of,
@@ -46,6 +46,7 @@ from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
 from labelgrove.ontology.readers.formats.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
 from labelgrove.ontology.readers.text.head import Head
+from labelgrove.ontology.readers.text.jsonhead import is_json, is_json_lines
 from labelgrove.ontology.readers.text.tablelines import PARQUET
 
 __all__ = ["DOCUMENTS", "LOOKS", "Look", "look_of"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.detection.jsonhead import is_json, is_json_lines
 from labelgrove.ontology.readers.formats.recordjson import read_json_lines, read_json_records
 from labelgrove.ontology.readers.formats.recordtable import read_record_table
 from labelgrove.ontology.readers.text.head import head
+from labelgrove.ontology.readers.text.jsonhead import is_json, is_json_lines
 from labelgrove.ontology.readers.text.tablelines import is_parquet
 
 __all__ = ["read_records"]

@@ -168,7 +168,7 @@ FOREIGN: dict[str, list[bytes]] = {
 JSON_DOCUMENTS: dict[str, list[Any]] = {
     "a labelgrove document": [
         {"format": "labelgrove/binding/1", "name": "x"},
-        {"format": "labelgrove/export/2", "labels": []},
+        {"format": "labelgrove/export/3", "labels": []},
         {"format": "labelgrove/index/1", "name": "animals", "version": "ab", "children": []},
     ],
     "OBO Graphs": [{"graphs": [{"id": "x", "nodes": [], "edges": []}]}],

@@ -94,7 +94,7 @@ def main() -> None:
     if other and before["version"] >= READER_VERSION:
         sys.exit(
             f"the readers make something else of {other[:5]}: raise READER_VERSION in "
-            "ontology/readers/request.py"
+            "ontology/readers/asking.py"
         )
     document = {"version": READER_VERSION, "readings": dict(sorted(now.items()))}
     FILE.write_text(json.dumps(document, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from labelgrove.ontology.annotations import Description
+from labelgrove.ontology.annotations import Description, Name
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers import ReadResult, fingerprint, read
 from labelgrove.ontology.readers.formats.rdf import triples
@@ -40,6 +41,17 @@ def describe(result: ReadResult, key: str) -> Description:
     assert result.graph is not None
     assert result.annotations is not None
     return result.annotations.describe(result.graph.keys.index(key))
+
+
+def named_descriptions(result: ReadResult) -> list[tuple[str, Description]]:
+    """Return the descriptions, each with the name of the label in the graph if no language is known of it."""
+    assert result.graph is not None
+    assert result.annotations is not None
+    held = dict(result.annotations.descriptions(result.graph))
+    for key, name in zip(result.graph.keys, result.graph.names, strict=True):
+        if not any(one.text == name and one.kind == "preferred" for one in held[key].names):
+            held[key] = replace(held[key], names=(*held[key].names, Name(name, "preferred")))
+    return list(held.items())
 
 
 def names(result: ReadResult, key: str) -> set[tuple[str, str, str]]:
@@ -89,7 +101,7 @@ def test_all_syntaxes_give_the_same_graph_and_annotations_and_agree_with_rdflib(
         found.add((result.graph.digest, *((name, array.tobytes()) for name, array in sorted(arrays.items()))))
         assert expected(graph) == {
             key: (set(description.names), description.deprecated, set(description.replaced_by))
-            for key, description in result.annotations.descriptions(result.graph)
+            for key, description in named_descriptions(result)
         }
     assert len(found) == 1
 

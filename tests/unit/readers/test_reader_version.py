@@ -20,7 +20,7 @@ def test_what_is_made_of_the_corpus_is_what_was_recorded_for_this_version(now):
     other = golden.changed(now, found["readings"])
     assert not other, (
         f"the readers make something else of {other[:5]} than version {found['version']} did: raise "
-        "READER_VERSION in ontology/readers/request.py, then run python -m tests.unit.readers.golden"
+        "READER_VERSION in ontology/readers/asking.py, then run python -m tests.unit.readers.golden"
     )
     assert found["version"] == READER_VERSION, "run python -m tests.unit.readers.golden"
     assert now.keys() == found["readings"].keys(), "run python -m tests.unit.readers.golden"

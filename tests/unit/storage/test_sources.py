@@ -15,7 +15,7 @@ from sqlalchemy import text
 import labelgrove.ontology.readers
 import labelgrove.ontology.readers.asking
 from labelgrove.ontology import LabelGraph
-from labelgrove.ontology.annotations import Annotations
+from labelgrove.ontology.annotations import Annotations, Description
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError, ShrinkError
 from labelgrove.ontology.readers import ReadResult, fingerprint
 from labelgrove.ontology.settings import Settings
@@ -270,7 +270,7 @@ def test_definitions_given_by_code_make_the_source_be_read_again(workspace, tmp_
     register(
         workspace,
         "garden",
-        ReadResult(graph, report, Annotations.from_columns(graph, definitions={"tree": "of wood"})),
+        ReadResult(graph, report, Annotations.of(graph, {"tree": Description(definition="of wood")})),
     )
     parsed.clear()
     take(workspace, source)
