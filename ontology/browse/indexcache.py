@@ -7,6 +7,7 @@ its content. They are made from snapshots alone, so they can be deleted at any t
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,8 @@ MOST_KEPT = 64
 """Most versions whose indexes are kept; the indexes that were opened least recently are removed first."""
 
 _BEING_WRITTEN_S = 60.0  # another process may have written content that its document does not name yet
+
+_OF_VERSION = 32  # hexadecimal digits of a name that are those of the version
 
 _log = logging.getLogger(__name__)
 
@@ -94,7 +97,7 @@ class IndexCache:
         try:
             sha256 = self._store.put_arrays(arrays, metadata)
             document = {"format": INDEX_FORMAT, "annotations": annotations_id, "sha256": sha256}
-            self._store.write_index(graph.digest, document)
+            self._store.write_index(_name(graph.digest, annotations_id), document)
             self._remove_oldest()
             arrays, metadata = self._store.open_arrays(sha256)  # from now on, from the memory map
         except (ArtifactError, NotFoundError, ServiceError) as error:
@@ -106,18 +109,20 @@ class IndexCache:
         return self._stored(graph, annotations_id) is not None
 
     def drop(self, digest: str) -> None:
-        """Remove the index of a version; an absent index is not an error."""
+        """Remove the indexes of a version, whatever its annotations; an absent index is not an error."""
         try:
-            document = self._store.read_index(digest)
-            self._store.delete_index(digest)
-            if document is not None:
-                self._store.delete(str(document.get("sha256")))
+            for name in self._store.index_names():
+                if name.startswith(digest[:_OF_VERSION]):
+                    document = self._store.read_index(name)
+                    self._store.delete_index(name)
+                    if document is not None:
+                        self._store.delete(str(document.get("sha256")))
         except (ArtifactError, ServiceError, ValueError) as error:
             _log.warning("the label index of %s is not removed: %s", digest[:12], error)
 
     def _stored(self, graph: LabelGraph, annotations_id: str) -> LabelIndex | None:
         try:
-            document = self._store.read_index(graph.digest)
+            document = self._store.read_index(_name(graph.digest, annotations_id))
             if document is None or (document.get("format"), document.get("annotations")) != (
                 INDEX_FORMAT,
                 annotations_id,
@@ -143,18 +148,23 @@ class IndexCache:
     def _remove_oldest(self) -> None:
         """Remove the indexes opened least recently, and content that no document names."""
         used: dict[str, float] = {}
-        of_version = {}
-        for digest in self._store.index_names():
+        content_of = {}
+        for name in self._store.index_names():
             try:
-                sha256 = str((self._store.read_index(digest) or {}).get("sha256"))
+                sha256 = str((self._store.read_index(name) or {}).get("sha256"))
                 used[sha256] = max(self._store.modified(sha256), used.get(sha256, 0.0))
-                of_version[digest] = sha256
+                content_of[name] = sha256
             except (ArtifactError, NotFoundError, ValueError):
-                self._store.delete_index(digest)
+                self._store.delete_index(name)
         recently = max(used.values(), default=0.0) - _BEING_WRITTEN_S
         kept = set(sorted(used, key=lambda sha256: -used[sha256])[:MOST_KEPT])
-        for digest, sha256 in of_version.items():
+        for name, sha256 in content_of.items():
             if sha256 not in kept:
-                self._store.delete_index(digest)
+                self._store.delete_index(name)
         for sha256 in set(self._store.digests()) - kept:
             self._store.delete_unless_modified(sha256, recently)
+
+
+def _name(digest: str, annotations_id: str) -> str:
+    """Return the name of an index: ontologies with the same labels may have different annotations."""
+    return digest[:_OF_VERSION] + hashlib.sha256(annotations_id.encode()).hexdigest()[:_OF_VERSION]

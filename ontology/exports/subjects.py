@@ -47,6 +47,11 @@ class Subject:
     retired: bool = False
 
 
+def _whole(subject: Subject) -> Subject:
+    """Return `subject`: the format can hold all of it."""
+    return subject
+
+
 @dataclass(frozen=True)
 class Content:
     """What an export writes; it can be iterated any number of times, and holds one subject at a time.
@@ -71,7 +76,7 @@ class Content:
     name: str
     graph: LabelGraph
     annotations: Annotations | None
-    fit: Callable[[Subject], Subject | None] = lambda subject: subject
+    fit: Callable[[Subject], Subject | None] = _whole
 
     def __iter__(self) -> Iterator[Subject]:
         return (held for subject in self._subjects() if (held := self.fit(subject)) is not None)

@@ -342,7 +342,8 @@ _TABLE = (
          "no action is needed; if such classes may be answers, use labels=`all`, not `leaves`"),
     # Taxonomy dumps.
     Rule("record-end", _ERROR_FIX, "a record that does not end in a tab and a bar",
-         "it is read to the end of its line", "download the dump again; a file that was edited may have lost its tabs"),
+         "it is read to the end of its line",
+         "download the dump again; a file that was edited may have lost its tabs"),
     Rule("missing-file", _WARN_ERROR, "a file that belongs to the source is not there", "",
          "put it beside the source"),
     Rule("unknown-taxon", _FIX_ERROR, "a name or former id of a taxon that nodes.dmp does not have",

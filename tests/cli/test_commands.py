@@ -106,9 +106,11 @@ def test_an_empty_answer_is_said_in_words_on_stderr(call):
     Path("garden.csv").write_text(EDGES)
     call("ingest", "garden", "garden.csv")
     assert call("ontology", "list").stderr == ""
-    assert call("labels", "search", "garden", "xyzzy").stderr == "nothing found\n"
-    assert call("labels", "search", "garden", "elmm").stderr.startswith("nothing found; close to it: elm")
-    assert json.loads(call("labels", "search", "garden", "xyzzy", "--json").stdout)["items"] == []
+    assert call("labels", "search", "garden", "xyzzy", code=4).stderr == "nothing found\n"
+    assert call("labels", "search", "garden", "elmm", code=4).stderr.startswith(
+        "nothing found; close to it: elm"
+    )
+    assert json.loads(call("labels", "search", "garden", "xyzzy", "--json", code=4).stdout)["items"] == []
     assert call("labels", "search", "garden", "elm").stderr == ""
 
 

@@ -125,11 +125,11 @@ def test_a_key_that_is_not_there_comes_with_the_command_that_finds_it(call):
 
 
 def test_a_search_without_a_hit_shows_what_is_close(call):
-    found = call("labels", "search", "food", "Appel", "--json")
+    found = call("labels", "search", "food", "Appel", "--json", code=4)
     assert json.loads(found.stdout)["items"] == []
     assert found.stderr == "nothing found; close to it: apple\n"
     assert call("labels", "search", "food", "apple").stderr == ""
-    assert call("labels", "search", "food", "xyzzy").stderr == "nothing found\n"
+    assert call("labels", "search", "food", "xyzzy", code=4).stderr == "nothing found\n"
 
 
 def test_a_home_that_is_a_file_is_named_by_its_variable(call, monkeypatch):

@@ -92,7 +92,10 @@ def test_an_index_is_built_once(tmp_path):
     cache.open(GRAPH, names, "second")
     assert len(built) == 2
     assert cache.holds(GRAPH, "second")
+    assert cache.holds(GRAPH, "first")  # of another ontology with the same labels
+    cache.drop(GRAPH.digest)
     assert not cache.holds(GRAPH, "first")
+    assert not cache.holds(GRAPH, "second")
 
 
 def damage_of(folder: Path) -> dict[str, object]:

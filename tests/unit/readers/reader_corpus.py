@@ -476,6 +476,19 @@ def _export_cases() -> list[Case]:
 
     return [
         case("digest-differs", 1, head='"layout": "hierarchy", "digest": "' + "ab" * 32 + '"'),
+        *(
+            case("annotation", 3, note, labels=f'{{"key": "a"}},\n{{"key": "b", {member}}}')
+            for note, member in (
+                ("deprecated", '"deprecated": "yes"'),
+                ("names that are not a list", '"names": {"text": "B"}'),
+                ("a name that is not a text", '"names": [{"text": 7}]'),
+                ("a kind of names", '"names": [{"text": "B", "kind": "best"}]'),
+                ("a language", '"names": [{"text": "B", "language": 7}]'),
+                ("a use below 0", '"names": [{"text": "B", "use": -1}]'),
+                ("notes that are not a list", '"notation": "B1"'),
+                ("a note that is not a text", '"replaced_by": [1]'),
+            )
+        ),
         case("digest-differs", 1, "grid", head='"layout": "grid:3,3", "digest": "' + "ab" * 32 + '"'),
         case("json-name", 1, "layout", head='"layout": 7'),
         case("json-name", 2, "key", labels='{"key": 7}'),

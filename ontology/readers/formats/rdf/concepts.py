@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.labels import Labels, chosen_iri
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
-from labelgrove.ontology.readers.formats.rdf.terms import CONCEPT, Text, is_blank
+from labelgrove.ontology.readers.formats.rdf.terms import CONCEPT, Text, is_blank, without_blank_names
 
 __all__ = ["choose_scheme", "concept_types", "find_concepts"]
 
@@ -71,7 +71,7 @@ def _skos_edges(statements: Statements, found: Labels, up: str, down: str) -> bo
             if isinstance(value, Text):
                 found.defects.append(("literal-parent", line, f"{subject} {role} {value.text!r}"))
             elif is_blank(subject) or is_blank(value):
-                found.defects.append(("blank-label", line, f"{subject} {role} {value}"))
+                found.defects.append(("blank-label", line, without_blank_names(f"{subject} {role} {value}")))
             else:
                 found.add_edge(*((subject, value) if role == up else (value, subject)), line)
     return bool(found.edges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ __all__ = [
     "Statement",
     "Text",
     "is_blank",
+    "without_blank_names",
 ]
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -29,6 +31,8 @@ _OBO = "http://purl.obolibrary.org/obo/"
 _OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 _SCHEMA = ("http://schema.org/", "https://schema.org/")
 _BRICK = ("https://brickschema.org/schema/Brick#",)
+
+_BLANK_NAME = re.compile(r"_:[^\s,;)\]]+")
 
 CONCEPT = _SKOS + "Concept"
 
@@ -110,6 +114,15 @@ class Statement(NamedTuple):
     subject: str
     predicate: str
     object: str | Text
+
+
+def without_blank_names(text: str) -> str:
+    """Return a text for a report, with ``[]`` for blank nodes: the parser names them anew in every reading.
+
+    >>> without_blank_names("_:3f0c broader http://e.org/a")
+    '[] broader http://e.org/a'
+    """
+    return _BLANK_NAME.sub("[]", text)
 
 
 def is_blank(term: str) -> bool:

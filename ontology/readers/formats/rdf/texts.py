@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterable
 
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
-from labelgrove.ontology.readers.formats.rdf.terms import NAME_ROLES, NOTE_ROLES, TEXT_ROLES, Text
+from labelgrove.ontology.readers.formats.rdf.terms import (
+    NAME_ROLES,
+    NOTE_ROLES,
+    TEXT_ROLES,
+    Text,
+    without_blank_names,
+)
 from labelgrove.ontology.readers.text.languages import language_distance, usual_language
 
 __all__ = ["Describer"]
@@ -71,7 +77,8 @@ class Describer:
             for role in ("prefLabel", "label", *NAME_ROLES, *TEXT_ROLES):
                 for line, value in self._statements.values(role, subject):
                     if isinstance(value, str):
-                        self._into.defect("text-expected", line, f"{subject} {role} {value}")
+                        text = without_blank_names(f"{subject} {role} {value}")
+                        self._into.defect("text-expected", line, text)
 
     def _usual_language(self, labels: set[str]) -> str:
         counts: Counter[str] = Counter()

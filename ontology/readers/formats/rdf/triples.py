@@ -10,7 +10,7 @@ from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.guards import Guard, JsonGuard, QuotedGuard, XmlGuard
 from labelgrove.ontology.readers.formats.rdf.syntax import is_json, is_quads, is_turtle, is_xml
-from labelgrove.ontology.readers.formats.rdf.terms import Statement, Text
+from labelgrove.ontology.readers.formats.rdf.terms import Statement, Text, without_blank_names
 from labelgrove.ontology.readers.text.head import head
 from labelgrove.ontology.readers.text.jsontext import LONGEST_TEXT
 from labelgrove.ontology.readers.text.lines import LONGEST_LINE, Lines
@@ -261,4 +261,4 @@ def _parsed(text: str) -> tuple[list[Quad], SyntaxError | None]:
 def _message(error: SyntaxError) -> str:
     """Return what is wrong, without the place, which the report gives."""
     place, colon, message = error.msg.partition(": ")
-    return message if colon and place.startswith("Parser error") else error.msg
+    return without_blank_names(message if colon and place.startswith("Parser error") else error.msg)
