@@ -123,7 +123,13 @@ FORMATS = {
             f"{NODES} of a taxonomy dump",
             policies={"parent-without-record": "error"},
         ),
-        Format("obo", "OBO 1.0 to 1.4", read_obo, ("relation", "namespace")),
+        Format(
+            "obo",
+            "OBO 1.0 to 1.4",
+            read_obo,
+            ("relation", "namespace"),
+            policies={"roots": "virtual"},
+        ),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
         Format(
             "rdf",
