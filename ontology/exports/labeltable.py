@@ -97,7 +97,8 @@ def record_lines(content: Content) -> Iterator[str]:
     named = graph.names != graph.keys
     known: Container[str] = frozenset()
     if annotations is not None:
-        named = named or (len(annotations.retired) > 0 and len(annotations.name_texts) > 0)
+        # without a plain name, the preferred name of a language would be read as the name
+        named = named or bool((annotations.name_kind == NAME_KINDS.index("preferred")).any())
         known = frozenset(annotations.retired)
         columns += _annotation_columns(annotations)
     return _lines(content, spellings[0], named, columns, known)

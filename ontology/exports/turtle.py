@@ -82,6 +82,11 @@ def _text_fault(text: str) -> str | None:
     return f"is longer than {_LONGEST_TEXT:,} characters" if len(text) > _LONGEST_TEXT else None
 
 
+def _name_fault(name: str) -> str | None:
+    """Return why a literal cannot hold a name: readers of SKOS join its lines."""
+    return "has several lines" if "\n" in name else _text_fault(name)
+
+
 def _key_fault(key: str) -> str | None:
     if len(iri_of_key(key)) > LONGEST_IRI:
         return f"would be an IRI of more than {LONGEST_IRI:,} characters"
@@ -91,7 +96,8 @@ def _key_fault(key: str) -> str | None:
 SKOS = Holds(
     key_fault=_key_fault,
     note_fault=lambda text: _text_fault(text) or _key_fault(text),
-    text_fault=_text_fault,
+    definition_fault=_text_fault,
+    text_fault=_name_fault,
     language_fault=_tag_fault,
     names=True,
     name_kinds=frozenset(NAME_KINDS),

@@ -41,7 +41,12 @@ unquoted = lasting.filter(lambda text: not text[-1].isspace() or text[-1] in " \
 
 HELD: dict[str, dict[str, Any]] = {
     "records": {"keys": lines, "texts": filled, "definitions": lines | st.just("two\n\nlines")},
-    "skos": {"keys": keys, "texts": filled.map(str.strip).filter(bool)},
+    "skos": {
+        "keys": keys,
+        "texts": filled.map(lambda text: " ".join(text.split())).filter(bool),
+        "definitions": filled.map(str.strip).filter(bool),
+        "notes": filled.map(str.strip).filter(bool),
+    },
     "obo": {
         "keys": unquoted,
         "names": unquoted,
