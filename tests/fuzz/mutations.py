@@ -169,15 +169,15 @@ _DAMAGES: tuple[_Damage, ...] = (
 
 
 def _packed(data: bytes, rng: random.Random) -> bytes:
-    return gzip.compress(data, 1)
+    return gzip.compress(data, 1, mtime=0)
 
 
 def _packed_badly(data: bytes, rng: random.Random) -> bytes:
-    return _flip(gzip.compress(data, 1)[: rng.randrange(20, 100_000)], rng, [])
+    return _flip(gzip.compress(data, 1, mtime=0)[: rng.randrange(20, 100_000)], rng, [])
 
 
 def _packed_bomb(data: bytes, rng: random.Random) -> bytes:
-    return gzip.compress(data + b"\n".ljust(1_000) * (32 << 10), 9)
+    return gzip.compress(data + b"\n".ljust(1_000) * (32 << 10), 9, mtime=0)
 
 
 def _as_utf16(data: bytes, rng: random.Random) -> bytes:
