@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from labelgrove.ontology.annotations import Annotations
@@ -51,7 +52,7 @@ class ReadResult:
             raise InputError("this result has no graph, so it has no part; see its report")
         return replace(self, graph=graph, annotations=self.annotations.moved(self.graph, graph))
 
-    @property
+    @cached_property
     def definitions(self) -> dict[str, str]:
         """The definitions of the labels that have one, by key."""
         if self.graph is None or self.annotations is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description, Name
+from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description, Name, Names
 from labelgrove.ontology.errors import ConflictError, NotFoundError
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.annotationtables import FOLDED_CHARACTERS, NO_ANNOTATIONS, ShownAnnotations
@@ -215,12 +215,12 @@ class AnnotationsContract:
         load(store, graph, "many")
         for step, n_names in ((1, 100_000), (2, 100_000)):  # the second time, half of the names are new
             subjects = rng.integers(0, graph.n_labels, n_names)
-            keys = graph.keys.take(subjects)
             texts = [f"Name {i if i % 2 else step * n_names + i}" for i in range(n_names)]
             kinds = (np.arange(n_names) % len(NAME_KINDS)).tolist()
             made = Annotations.from_columns(
                 graph,
-                names=(keys, texts, kinds, ["en"] * n_names, [0] * n_names),
+                list(graph.keys),
+                names=Names(subjects.tolist(), texts, kinds, [1] * n_names, [0] * n_names, ["", "en"]),
                 definitions={key: f"definition of {key}" for key in graph.keys[: 10_000 * step]},
                 deprecated=graph.keys[::7],
             )

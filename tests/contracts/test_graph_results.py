@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,10 +17,12 @@ import pytest
 
 from labelgrove.ontology.errors import GraphDamagedError, NotFoundError
 from labelgrove.ontology.geometry import summarize
-from labelgrove.ontology.graph import GraphStore, migrate
+from labelgrove.ontology.graph import GraphStore, engine, migrate
 from labelgrove.ontology.graph.embedded import bulkremoval as thinning
 from labelgrove.ontology.graph.embedded import embeddedengine as embedded
 from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
+from labelgrove.ontology.graph.labeltables import label_arrays
+from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.neo4j import neo4jengine as served
 from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 from labelgrove.ontology.graph.results import GraphResult, Links
@@ -135,6 +138,18 @@ def stopping(call: Callable[..., Any], at: int) -> Callable[..., Any]:
         return answer
 
     return stopped
+
+
+def query_of_the_time(dialect: str, name: str, params: Mapping[str, Any]) -> str:
+    """Return a query as it was before versions recorded which annotations they show."""
+    text = query_text(dialect, name, params).replace("coalesce(v.annotations, '')", "''")
+    return re.sub(r",\s*v\.annotations = ''", "", text)
+
+
+def columns_of_the_time(*given: Any) -> dict[str, Any]:
+    """Return the columns of labels as they were before labels had definitions."""
+    columns = label_arrays(*given)
+    return {name: columns[name] for name in columns if name not in ("definition", "deprecated")}
 
 
 class GraphResultsContract:
@@ -382,9 +397,12 @@ class GraphResultsContract:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
         results = one_result_of_each_label(HOSTILE)
-        numbers = [f"{number:04}" for number in range(1, 4)]
+        numbers = [f"{number:04}" for number in range(1, 5)]
         with monkeypatch.context() as old:
             old.setattr(migrate, "migrations_folder", lambda: earlier)
+            for module in (engine, embedded, served):
+                old.setattr(module, "query_text", query_of_the_time)
+            old.setattr(embedded, "label_arrays", columns_of_the_time)
             load(new_store, HOSTILE)
             new_store.publish("any", HOSTILE.digest, 1)
             for result in results[: 0 if n_applied == 1 else 5]:
