@@ -64,7 +64,8 @@ def _split(
     each of them.
     """
     run = np.cumsum(first[active])
-    sorted_ = np.lexsort((by, run))
+    is_one_run = not first[active[1:]].any()
+    sorted_ = np.argsort(by, kind="stable") if is_one_run else np.lexsort((by, run))
     order[active] = order[active[sorted_]]
     by = by[sorted_]
     first[active[1:]] |= (by[1:] != by[:-1]) & (run[1:] == run[:-1])

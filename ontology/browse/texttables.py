@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.folding import fold
 from labelgrove.ontology.keys import Texts, Words
+from labelgrove.ontology.textorder import sorted_within
 
 __all__ = [
     "code_points",
@@ -136,53 +137,16 @@ def _split(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
 def distinct_texts(texts: Texts) -> tuple[Texts, NDArray[np.int64]]:
     """Return the distinct entries in ascending order of their bytes, and which of them each entry is.
 
-    Notes
-    -----
-    Entries are sorted by their first eight bytes; those that are still equal by the next eight, and so on.
-
     Examples
     --------
     >>> found, which = distinct_texts(Texts.from_strings(["oak", "elm", "oak"]))
     >>> list(found), which.tolist()
     (['elm', 'oak'], [1, 0, 1])
     """
-    words, n = Words(texts), len(texts)
-    order, first = np.arange(n), np.zeros(n, dtype=bool)
-    first[:1] = True
-    done, active = 0, np.arange(n)
-    while len(active):
-        _sort_within(order, first, active, words.of(order[active], done))
-        done += 8
-        active = _undecided(first)
-        longer = words.length[order[active]] > done
-        group = np.cumsum(first[active]) - 1
-        active = active[np.bincount(group, weights=longer)[group] > 0] if len(active) else active
-    rest = _undecided(first)  # equal, but for NUL characters at their ends
-    _sort_within(order, first, rest, words.length[order[rest]])
-    which = np.empty(n, dtype=np.int64)
+    order, first = sorted_within(texts, np.zeros(len(texts), dtype=np.int64))
+    which = np.empty(len(texts), dtype=np.int64)
     which[order] = np.cumsum(first) - 1
     return texts.subset(order[first]), which
-
-
-def _sort_within(
-    order: NDArray[np.int64], first: NDArray[np.bool_], active: NDArray[np.int64], by: NDArray[np.generic]
-) -> None:
-    """Sort entries within their groups of equal entries, and split the groups.
-
-    `order` contains the entries; `first` says where in it a group begins. `active` contains positions in
-    `order`, ascending; groups are among them as a whole. `by` is the value of the entry at each of them.
-    """
-    group = np.cumsum(first[active])
-    sorted_ = np.lexsort((by, group)) if first[active[1:]].any() else np.argsort(by)
-    order[active] = order[active[sorted_]]
-    by = by[sorted_]
-    first[active[1:]] |= (by[1:] != by[:-1]) & (group[1:] == group[:-1])
-
-
-def _undecided(first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the positions of all groups that have more than one entry."""
-    last = np.append(first[1:], True)
-    return np.flatnonzero(~(first & last))
 
 
 def n_characters(texts: Texts) -> NDArray[np.int32]:
