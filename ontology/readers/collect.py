@@ -19,7 +19,7 @@ from labelgrove.ontology.readers.keynumbers import KeyNumbers
 from labelgrove.ontology.readers.text.cells import MARKS
 from labelgrove.ontology.spelling import one_edit_away
 
-__all__ = ["RECORD_ROLES", "Collector", "Options", "parse_weight"]
+__all__ = ["RECORD_ROLES", "Collector", "Options", "parse_rank", "parse_weight"]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -340,6 +340,17 @@ class Collector:
         if parent is not None:
             self.edge(key, parent, line)
         return key
+
+
+def parse_rank(text: str) -> int | None:
+    """Return the rank that a text states; None if it is not a whole number from 0 to 2**31 - 1.
+
+    >>> parse_rank("3"), parse_rank("-1"), parse_rank("2147483648")
+    (3, None, None)
+    """
+    if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**31:
+        return int(text)
+    return None
 
 
 def parse_weight(text: str) -> tuple[float, str | None]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from labelgrove.ontology.errors import InputError, counted
-from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.collect import Collector, Options, parse_rank, parse_weight
+from labelgrove.ontology.readers.formats.relations import Relations
 from labelgrove.ontology.readers.formats.tableheader import (
     UNKNOWN_WORDS,
     Layout,
@@ -102,7 +102,7 @@ class _Reader:
         self._delimiter = delimiter
         self._sample = sample
         self._begin: int | None = None  # the line of the first record
-        self._relations: dict[str, tuple[int, int]] = {}  # number of records, and the first line
+        self._relations = Relations(into, options.relation)
         self.layout: Layout | None = None
         self.is_foreign = False
 
@@ -131,22 +131,7 @@ class _Reader:
             into.report_decimals((lambda: into.labels) if layout.of_labels else into.children)
         if layout.of_labels and not layout.undirected:
             into.report_undescribed()
-        if self._options.relation is not None:
-            if layout.relation is None:
-                raise InputError(
-                    f"relation: {into.file} has no column named relation, so the edges of "
-                    f"{self._options.relation!r} cannot be selected; omit the option, or name the column in "
-                    "the header"
-                )
-            return
-        by_number = sorted(self._relations, key=lambda name: (-self._relations[name][0], name))
-        for name in by_number[1:]:
-            number, line = self._relations[name]
-            into.defect(
-                "several-relations",
-                line,
-                f"{name!r} in {counted(number, 'record')}; the most frequent relation is {by_number[0]!r}",
-            )
+        self._relations.report(has_column=layout.relation is not None)
 
     def _split(self, line: str, at: int) -> list[str] | None:
         """Return the cells of a line without surrounding blanks; None if a quote is not closed.
@@ -204,20 +189,11 @@ class _Reader:
             self._edge(cells, at, line, layout)
 
     def _is_wanted(self, cells: list[str], at: int, layout: Layout) -> bool:
-        """Add the record to the count of its relation, and return whether its edge is wanted.
-
-        The edge is wanted if no relation was requested, or if the record has the requested one. An unwanted
-        edge is reported.
-        """
+        """Return whether the relation of a record is wanted, if there is a column of relations."""
         if layout.relation is None:
             return True
-        relation, wanted = cells[layout.relation], self._options.relation
-        number, first = self._relations.get(relation, (0, at))
-        self._relations[relation] = number + 1, first
-        if wanted in (None, relation):
-            return True
-        self._into.defect("other-relation", at, f"{cells[layout.child]} {relation} {cells[layout.parent]}")
-        return False
+        child, parent = cells[layout.child], cells[layout.parent]
+        return self._relations.is_wanted(cells[layout.relation], at, child, (parent,))
 
     def _edge(self, cells: list[str], at: int, line: str, layout: Layout) -> None:
         into = self._into
@@ -228,11 +204,10 @@ class _Reader:
                 into.defect(code, at, self._headed(line) if at == self._begin else line)
                 return
         if layout.rank is not None:
-            text = cells[layout.rank]
-            if text.isascii() and text.isdigit() and len(text) <= 10 and int(text) < 2**31:
-                rank = int(text)
-            else:
+            stated = parse_rank(cells[layout.rank])
+            if stated is None:
                 into.defect("rank", at, line)
+            rank = stated or 0
         into.edge(cells[layout.child], cells[layout.parent], at, rank, weight)
 
     def _headed(self, line: str) -> str:

@@ -8,13 +8,14 @@ result does not depend on the order of records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from labelgrove.ontology.errors import InputError, counted
-from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options, parse_weight
+from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options, parse_rank, parse_weight
 from labelgrove.ontology.readers.formats.pathlabels import PathLabels
 from labelgrove.ontology.readers.formats.recordcolumns import SYNONYM_ROLES, Columns
 from labelgrove.ontology.readers.formats.recordlifting import lift_children
+from labelgrove.ontology.readers.formats.relations import Relations
 from labelgrove.ontology.readers.formerids import settle_former_ids
 from labelgrove.ontology.readers.text.cellvalues import (
     Cell,
@@ -89,7 +90,7 @@ class Records:
         self._synonyms: list[tuple[str, str, str, int]] = []  # accepted label, key, name, line
         self._left_out: dict[str, list[Cell]] = {}  # key of a record of another level: its parents
         self._other_levels: dict[str, tuple[int, int]] = {}
-        self._relations: dict[str, tuple[int, int]] = {}  # number of records, and the first line
+        self._relations = Relations(into, options.relation)
 
     def take(self, cells: Sequence[Cell], at: int) -> None:
         """Read one record, whose cells are in the order of the columns, from line `at`."""
@@ -185,17 +186,11 @@ class Records:
             self._groups.append((key, group, at))
 
     def _is_wanted(self, key: str, cells: Sequence[Cell], at: int) -> bool:
-        """Add the record to the count of its relation, and return whether its edges are wanted."""
+        """Return whether the relation of a record is wanted, if there is a column of relations."""
         if self._relation is None:
             return True
-        relation, wanted = str(cells[self._relation]), self._options.relation
-        number, first = self._relations.get(relation, (0, at))
-        self._relations[relation] = number + 1, min(first, at)
-        if wanted in (None, relation):
-            return True
-        parents = ", ".join(str(cells[i]) for i in self._parents if cells[i])
-        self._into.defect("other-relation", at, f"{key} {relation} {parents}")
-        return False
+        parents = (cells[i] for i in self._parents if cells[i])
+        return self._relations.is_wanted(str(cells[self._relation]), at, key, parents)
 
     def _edge(self, key: str, parent: str, at: int, rank_text: str, weight_text: str) -> None:
         into = self._into
@@ -206,15 +201,10 @@ class Records:
                 into.defect(code, at, f"{key} under {parent}: {weight_text}")
                 return
         if self._rank is not None:
-            if (
-                rank_text.isascii()
-                and rank_text.isdigit()
-                and len(rank_text) <= 10
-                and int(rank_text) < 2**31
-            ):
-                rank = int(rank_text)
-            else:
+            stated = parse_rank(rank_text)
+            if stated is None:
                 into.defect("rank", at, f"{key} under {parent}: {rank_text}")
+            rank = stated or 0
         into.edge(key, parent, at, rank, weight)
 
     # ---- after the last record -------------------------------------------------------------------
@@ -241,7 +231,7 @@ class Records:
         into.report_undescribed()
         for level, (number, line) in sorted(self._other_levels.items()):
             into.defect("other-level", line, f"{level or 'no level'}: {counted(number, 'record')}")
-        self._report_relations()
+        self._relations.report(has_column=self._relation is not None)
 
     def _split(self, i: int, whole: Container[str]) -> list[tuple[str, list[str], int]]:
         """Return (key, values, line) of each cell of a column that may hold several values."""
@@ -249,9 +239,9 @@ class Records:
         separator = self._separator(cell for _, cell, _ in waiting)
         return [(key, self._values(cell, separator, whole, at), at) for key, cell, at in waiting]
 
-    def _separator(self, cells: object) -> str:
+    def _separator(self, cells: Iterable[Cell]) -> str:
         given = self._options.separator
-        return separator_of(cells) if given is None else given  # type: ignore[arg-type]
+        return separator_of(cells) if given is None else given
 
     def _values(self, cell: Cell, separator: str, whole: Container[str], at: int) -> list[str]:
         if isinstance(cell, str) and looks_like_list(cell) and cell not in whole and listed(cell) is None:
@@ -353,22 +343,3 @@ class Records:
         key_of = {parent: parent if keeps else named[parent] for parent in parents}
         for parent, line in into.move_children(key_of).items():
             into.defect("parent-by-name", line, f"{parent} is the name of the label {named[parent]}")
-
-    def _report_relations(self) -> None:
-        into = self._into
-        if self._options.relation is not None:
-            if self._relation is None:
-                raise InputError(
-                    f"relation: {into.file} has no column named relation, so the edges of "
-                    f"{self._options.relation!r} cannot be selected; omit the option, or name the column in "
-                    "the header"
-                )
-            return
-        by_number = sorted(self._relations, key=lambda name: (-self._relations[name][0], name))
-        for name in by_number[1:]:
-            number, line = self._relations[name]
-            into.defect(
-                "several-relations",
-                line,
-                f"{name!r} in {counted(number, 'record')}; the most frequent relation is {by_number[0]!r}",
-            )

@@ -484,8 +484,12 @@ def test_a_list_in_a_cell_holds_any_text(values):
     assert split_values(json.dumps(values, ensure_ascii=False), "|") == values
 
 
+in_files = texts.filter(lambda text: "\ufeff" not in text)
+"""Texts without a byte order mark, which no file may have inside (`bom-inside`)."""
+
+
 @given(
-    rows=st.lists(st.tuples(texts, st.lists(texts, max_size=3)), min_size=1, max_size=8),
+    rows=st.lists(st.tuples(in_files, st.lists(in_files, max_size=3)), min_size=1, max_size=8),
     seed=st.integers(0, 9),
 )
 def test_no_text_in_a_cell_changes_with_the_form_or_the_order(rows, seed, tmp_path_factory):
