@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from labelgrove.ontology.errors import GroveError, InputError, no_such_file
 from labelgrove.ontology.labelgraph import FORMAT_TAG
@@ -210,82 +211,39 @@ class Request:
         file that the option `labels` names, if any. The names are included, because some formats are
         recognized from them. The paths of the folders of these files are not included.
         """
-        options = self.options
+        options = {
+            one.name: getattr(self.options, one.name) for one in fields(self.options) if one.name != "labels"
+        }
         decides = {
             "readers": READER_VERSION,
             "graph": FORMAT_TAG,
             "format": self.format.name,
-            "policies": dict(sorted(self.policies.items())),
-            "options": [
-                options.direction,
-                options.header,
-                options.delimiter,
-                options.relation,
-                options.namespace,
-                options.root,
-                sorted((options.columns or {}).items()),
-                options.separator,
-                options.levels,
-                options.key,
-                options.language,
-                options.scheme,
-                options.vocabulary,
-            ],
+            "policies": self.policies,
+            "options": options,
             "files": [
                 None
                 if path is None
                 else [os.fsencode(path.name).hex(), sha256_of(path, shown=printable(str(path)))]
-                for path in (self.file, options.labels, *self._companions)
+                for path in (self.file, self.options.labels, *self._companions)
             ],
         }
-        return hashlib.sha256(json.dumps(decides).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
 
 def ask(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,
-    direction: str | None = None,
     policies: Mapping[str, str] | None = None,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    relation: str | None = None,
-    namespace: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    part: str | None = None,
-    root: str = "root",
-    columns: Mapping[str, str] | None = None,
-    separator: str | None = None,
-    levels: Iterable[str] | None = None,
-    key: str | None = None,
-    language: str | None = None,
-    scheme: str | None = None,
-    vocabulary: str | None = None,
+    **options_given: Any,
 ) -> Request:
     """Return the request that the arguments of `ontology.readers.read` describe.
 
     Bad arguments raise the errors that are listed for that function.
     """
     source = Path(path)
-    if isinstance(levels, str):
-        raise InputError(f"levels: {levels!r} is one text; give a list, such as [{levels!r}]")
-    options = Options(
-        direction,
-        header,
-        delimiter,
-        relation,
-        namespace,
-        None if labels is None else Path(labels),
-        part or "noun",
-        root,
-        dict(columns) if columns else None,
-        separator,
-        tuple(sorted(set(levels))) if levels else None,
-        key or "iri",
-        language,
-        scheme,
-        vocabulary,
-    )
+    given = {name: value for name, value in options_given.items() if name == "root" or not _is_absent(value)}
+    options = Options.of(**given)
     folder_format = _folder_format(source, options, format)
     file = _existing_file(source, None if folder_format is None else folder_format[1])
     if options.labels is not None:
@@ -293,28 +251,10 @@ def ask(
     start = head(file)
     look = look_of(start)
     labels_look = None if options.labels is None else look_of(head(options.labels))
-    as_edges = direction is not None or header is not None
+    as_edges = not {"direction", "header"}.isdisjoint(given)
     asked = folder_format[0] if format is None and folder_format is not None else format
     chosen = FORMATS[_format_name(file, start, look, asked, as_edges)]
-    given = {
-        "direction": direction,
-        "header": header,
-        "delimiter": delimiter,
-        "relation": relation,
-        "namespace": namespace,
-        "labels": labels,
-        "part": part,
-        "columns": columns or None,
-        "separator": separator,
-        "levels": levels or None,
-        "key": key,
-        "language": language,
-        "scheme": scheme,
-        "vocabulary": vocabulary,
-    }
-    foreign = sorted(
-        name for name, value in given.items() if value is not None and name not in chosen.options
-    )
+    foreign = sorted(given.keys() - {*chosen.options, "root"})
     if foreign:
         takes = ", ".join((*chosen.options, "root"))
         raise InputError(
@@ -322,6 +262,11 @@ def ask(
         )
     chosen_policies = resolve_policies(policies, chosen.policies)
     return Request(source, file, chosen, look, labels_look, options, chosen_policies)
+
+
+def _is_absent(value: object) -> bool:
+    """Return whether an option was left out: it is None, or it has no entries."""
+    return value is None or (isinstance(value, Sized) and not isinstance(value, str) and not len(value))
 
 
 def _format_name(file: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from array import array
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,6 +100,25 @@ class Options:
     language: str | None = None
     scheme: str | None = None
     vocabulary: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        labels: str | os.PathLike[str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        levels: Iterable[str] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Return the options that arguments of `ontology.readers.read` give, in types of the attributes."""
+        if isinstance(levels, str):
+            raise InputError(f"levels: {levels!r} is one text; give a list, such as [{levels!r}]")
+        return cls(
+            labels=None if labels is None else Path(labels),
+            columns=None if columns is None else dict(columns),
+            levels=None if levels is None else tuple(sorted(set(levels))),
+            **others,
+        )
 
     def __post_init__(self) -> None:
         for name, allowed in (
