@@ -8,6 +8,7 @@ replaced. A workspace does this whenever it opens its graph.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from labelgrove.ontology.errors import (
     ArtifactError,
@@ -84,8 +85,9 @@ def clear(stores: Stores, name: str) -> None:
 
 def _repair_names(stores: Stores) -> list[str]:
     repaired = []
+    shown = annotations_to_show(stores.catalog.versions())
     for name in stores.catalog.currents():
-        if _in_line(stores, name):
+        if _in_line(stores, name, shown):
             continue
         try:
             with holding(stores, name) as lease:
@@ -102,14 +104,15 @@ def _repair_names(stores: Stores) -> list[str]:
     return repaired
 
 
-def _in_line(stores: Stores, name: str) -> bool:
-    """Return whether graph and index file of `name` name the versions of the catalog; labels are not read."""
+def _in_line(stores: Stores, name: str, shown: Mapping[str, str]) -> bool:
+    """Return whether graph and index file of `name` name the versions of the catalog; labels are not read.
+
+    `shown` is the result of `annotations_to_show` for the whole catalog.
+    """
     document = stores.catalog.index_document(name)
     current = None if document is None else document["version"]
     if stores.graph.current(name) != current or not index_is(stores.artifacts, name, document):
         return False
     held = {row["digest"]: row["annotations"] for row in stores.graph.versions() if row["state"] == "ready"}
-    versions = stores.catalog.versions()
-    shown = annotations_to_show(versions)
-    ours = (v.digest for v in versions if v.ontology == name and v.state == "ready")
-    return all(held.get(digest) == shown[digest] for digest in ours)
+    ours = [v.digest for v in stores.catalog.versions(name) if v.state == "ready"]
+    return all(digest in held and held[digest] == shown.get(digest) for digest in ours)
