@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register
 from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph, verify_graph
 from labelgrove.ontology.versions.snapshots import Snapshot, put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
-from tests.conftest import ONE_PROCESS
 
 pytestmark = pytest.mark.long
 
@@ -27,20 +25,6 @@ NAMES = "MATCH (n:Name {version: $version})-[:NAMES]->(:Label {key: 'oak'}) RETU
 
 class StoppedError(Exception):
     """What a test raises inside an ingest."""
-
-
-@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    env = {"GROVE_HOME": str(tmp_path / "home")}
-    if request.param == "neo4j":
-        env["GROVE_GRAPH_URL"] = request.getfixturevalue("neo4j_clean_url")
-    return Settings.from_env(env)
-
-
-@pytest.fixture
-def workspace(settings: Settings) -> Iterator[Workspace]:
-    with Workspace.open(settings) as workspace:
-        yield workspace
 
 
 def stored(workspace: Workspace, name: str, graph: LabelGraph = TREES) -> Snapshot:

@@ -37,7 +37,6 @@ from labelgrove.ontology.versions.lease import holding
 from labelgrove.ontology.versions.rebuilding import empty_graph, restore_graph, verify_graph
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
-from tests.conftest import ONE_PROCESS
 
 pytestmark = pytest.mark.long
 
@@ -83,20 +82,6 @@ def stop_at(step: str, done: int) -> Callable[[str, int, int], None]:
             raise Stop(step)
 
     return progress
-
-
-@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    env = {"GROVE_HOME": str(tmp_path / "home")}
-    if request.param == "neo4j":
-        env["GROVE_GRAPH_URL"] = request.getfixturevalue("neo4j_clean_url")
-    return Settings.from_env(env)
-
-
-@pytest.fixture
-def workspace(settings: Settings) -> Iterator[Workspace]:
-    with Workspace.open(settings) as workspace:
-        yield workspace
 
 
 @pytest.fixture

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.readers import ReadResult, find_wordnet, formats, read
+from labelgrove.ontology.readers import find_wordnet, formats, read
 from labelgrove.ontology.readers.formats import edgelist as edgelist_module
 from labelgrove.ontology.readers.formats.tableheader import Layout
 from labelgrove.ontology.readers.text.cells import MARKS
 from tests.unit.readers.reader_corpus import LABELS, NOUNS, SOUND, wordnet
-
-
-def read_text(folder: Path, text: str | bytes, name: str = "source.txt", **options: Any) -> ReadResult:
-    source = folder / name
-    source.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read(source, **options)
+from tests.unit.readers.reading import read_text
 
 
 def pairs(graph: LabelGraph) -> set[tuple[str, str]]:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import random
-from pathlib import Path
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
@@ -17,32 +16,15 @@ from hypothesis import given
 
 from labelgrove.ontology.annotations import Description, Name
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers import ReadResult, fingerprint, read
+from labelgrove.ontology.readers import ReadResult, fingerprint
 from labelgrove.ontology.readers.text.cells import MARKS, write_cell
 from labelgrove.ontology.readers.text.cellvalues import split_values
+from tests.unit.readers.reading import codes, names, pairs, read_text
 from tests.unit.readers.table_corpus import TABLE_CASES, parquet
-
-
-def read_text(folder: Path, text: str | bytes, name: str = "source.csv", **options: Any) -> ReadResult:
-    source = folder / name
-    source.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read(source, **options)
-
-
-def pairs(result: ReadResult) -> set[tuple[str, str]]:
-    return {(child, parent) for child, parent, _, _ in result.graph.edges()}
-
-
-def names(result: ReadResult) -> dict[str, str]:
-    return dict(zip(result.graph.keys, result.graph.names, strict=True))
 
 
 def described(result: ReadResult) -> dict[str, Description]:
     return dict(result.annotations.descriptions(result.graph))
-
-
-def codes(result: ReadResult) -> set[str]:
-    return {defect.code for defect in result.report.defects}
 
 
 def synonyms(result: ReadResult, key: str) -> list[tuple[str, str, str]]:
