@@ -75,7 +75,7 @@ class Options:
         In a source with levels, such as the ranks of taxa, the only levels whose labels are kept. If None,
         all are kept.
     key : {"iri", "curie", "local", "notation"}
-        What the keys of labels in RDF are made of.
+        What to use as the keys of labels in RDF.
     language : str or None
         In RDF, the language of the names that the graph has. If None, English if there is a name in English,
         else the language in which most labels have a name.

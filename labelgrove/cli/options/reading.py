@@ -91,7 +91,7 @@ _options = option_group(
     click.option(
         "--key",
         type=click.Choice(["iri", "curie", "local", "notation"]),
-        help="RDF: what the keys of labels are made of. By default, their IRIs.",
+        help="RDF: what to use as the keys of labels. By default, their IRIs.",
     ),
     click.option(
         "--language", metavar="TAG", help="RDF: the language of names. By default, English if there is any."

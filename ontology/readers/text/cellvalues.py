@@ -31,7 +31,7 @@ def has_several(cell: Cell, separator: str | None) -> bool:
 
 
 def separator_of(cells: Iterable[Cell]) -> str:
-    """Return what separates the values in the cells of one column: a bar if any cell has one.
+    """Return the separator of values in the cells of one column: a bar if any cell has one.
 
     >>> separator_of(["a|b", "c; d"]), separator_of(["c; d"])
     ('|', ';')

@@ -1,4 +1,4 @@
-"""The commands that a refused file names make a file that is read, wherever their tool is installed."""
+"""Run the commands that the reports of refused files name: each must make a file that can be read."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import yaml
 
 from labelgrove.ontology.readers import read
 from labelgrove.ontology.readers.detection.looks import LOOKS
+from tests.conftest import unavailable
 
 GRAPH = nx.DiGraph([("red animal", "dog"), ("red animal", "cat")])
 TABLE = pa.table({"key": ["red animal", "dog", "cat"], "parent": [None, "red animal", "red animal"]})
@@ -117,7 +118,7 @@ def test_the_command_makes_a_file_that_is_read(write, name, made, tmp_path):
     assert "..." not in command, "cut"
     tool = command.split()[0]
     if tool != "python" and shutil.which(tool) is None:
-        pytest.skip(f"needs {tool}")
+        unavailable(f"needs {tool}")
     command = re.sub("^python ", f"{shlex.quote(sys.executable)} ", command).replace("FILE", name)
     command = command.replace("FROM TABLE", "FROM 'TABLE'")
     subprocess.run(command, shell=True, cwd=tmp_path, check=True, timeout=60)

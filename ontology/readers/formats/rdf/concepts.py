@@ -80,7 +80,7 @@ def _skos_edges(statements: Statements, found: Labels, up: str, down: str) -> bo
 def choose_scheme(
     statements: Statements, prefixes: Mapping[str, str], found: Labels, into: Collector, wanted: str | None
 ) -> None:
-    """Keep the concepts of one scheme; if none is wanted and the file has several, report this."""
+    """Keep the concepts of the scheme that the option names; without it, report a file with several."""
     members: dict[str, set[str]] = {}
     first: dict[str, int] = {}
     for role, is_subject in _MEMBERS:

@@ -62,7 +62,7 @@ class QuotedGuard:
 
 
 class JsonGuard:
-    """Refuse JSON-LD that is nested deep, or that has a long namespace.
+    """Refuse JSON-LD that is nested too deeply, or whose namespace is too long.
 
     Its parser gives triples only at the end of the file, so this guard also remembers in which lines the
     labels are.
@@ -81,7 +81,7 @@ class JsonGuard:
         self._line_of: dict[str, int] = {}
 
     def allows(self, line: str, at: int) -> bool:
-        """Return whether the brackets are at most `DEEPEST` levels deep and no word is very long."""
+        """Return whether brackets are nested at most `DEEPEST` levels deep, and no word is too long."""
         if len(line) > LONGEST_IRI and (found := _JSON_LONG.search(line)):
             self._into.defect("rdf-expansion", at, f"a text of more than {LONGEST_IRI:,} characters without "
                               f"blanks, which begins with {found[0][1:41]}")  # fmt: skip
