@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.cli.printing.text import emit, json_option, when
+from labelgrove.documents.times import when
+from labelgrove.cli.printing.text import emit, json_option
 from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:

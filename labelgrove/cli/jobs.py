@@ -13,12 +13,13 @@ from labelgrove.cli.options import completers
 from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.text import emit, json_option, note, to_the_minute, when
+from labelgrove.cli.printing.text import emit, json_option, note, to_the_minute
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.results import result
 from labelgrove.cli.schedules import schedule
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
+from labelgrove.documents.jobs import describe_jobs, describe_units
 from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def list_(
         found = stale_jobs(workspace, limit=limit, kind=kind)
     else:
         found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
-    described = _described(workspace, found)
+    described = describe_jobs(workspace, found)
     emit(described, as_json, lambda: _listed(workspace, found, described))
 
 
@@ -214,12 +215,7 @@ def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
 
     found = client.status(workspace, job)
     units = client.list_units(workspace, found.id, limit=limit)
-    described = []
-    for unit in units:
-        ends = (unit.claimed_at, unit.ended_at)
-        times = {"claimed_at": when(unit.claimed_at), "ended_at": when(unit.ended_at)}
-        taken = {"seconds": None if None in ends else round(ends[1] - ends[0], 3)}  # type: ignore[operator]
-        described.append(asdict(unit) | {"lease_until": when(unit.lease_until or None)} | times | taken)
+    described = describe_units(units)
     columns = ("stage", "key", "state", "attempts", "claimed_at", "ended_at", "seconds", "error")
     emit(described, as_json, lambda: table(columns, [[u[c] for c in columns] for u in described]))
     left_out = sum(found.units.values()) - len(units)
@@ -310,7 +306,7 @@ def _end(workspace: Workspace, job: Job, wait: bool, as_json: bool) -> None:
 
 
 def _show(workspace: Workspace, job: Job, as_json: bool) -> None:
-    (described,) = _described(workspace, [job])
+    (described,) = describe_jobs(workspace, [job])
     emit(described, as_json, lambda: table(("property", "value"), described.items(), wrap=True))
     if job.result_sha256 is not None:
         note(f"see the result: grove jobs result {job.id[:12]}")
@@ -351,18 +347,3 @@ def _named(workspace: Workspace, job: Job, names: Sequence[str]) -> str:
         asked = {target.get("ontology") for target in Ledger(workspace.engine).requested_names(job.id)}
         names = [name for name in names if name in asked] or names
     return ", ".join(sorted(names))
-
-
-def _described(workspace: Workspace, found: Sequence[Job]) -> list[dict[str, Any]]:
-    from labelgrove.workers.refresh import is_stale
-
-    currents = workspace.catalog.currents().values()
-    return [
-        asdict(job)
-        | {
-            "created_at": when(job.created_at),
-            "finished_at": when(job.finished_at),
-            "stale": is_stale(job, currents),
-        }
-        for job in found
-    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from labelgrove.cli.options.reading import read_source, reading_options
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
 from labelgrove.cli.printing.outfile import give_parts
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_cell, safe_option
-from labelgrove.cli.printing.text import emit, first_digits, json_option, note, to_the_minute, when
+from labelgrove.cli.printing.text import emit, first_digits, json_option, note, to_the_minute
 from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:
@@ -38,7 +37,9 @@ def ontology() -> None:
 @with_workspace
 def list_(workspace: Workspace, as_json: bool) -> None:
     """List the ontologies with their current versions."""
-    described = [_described(v) for v in workspace.catalog.versions() if v.current]
+    from labelgrove.documents.ontologies import current_versions
+
+    described = current_versions(workspace)
     if not described:
         note("there is no ontology yet; create one with grove quickstart, or with grove ingest NAME FILE")
     columns = ("ontology", "digest", "n_labels", "n_edges", "created_at")
@@ -53,20 +54,9 @@ def list_(workspace: Workspace, as_json: bool) -> None:
 @with_workspace
 def show(workspace: Workspace, name: str, as_json: bool) -> None:
     """Show the properties of the current version of NAME, or of NAME@VERSION, and list all versions."""
-    name, version = name_and_version(name)
-    shown = workspace.catalog.version(name, version)
-    graph = workspace.label_graph_of(shown)
-    versions = workspace.catalog.versions(name)
-    document = _described(shown) | {
-        "roots": list(graph.roots[:10]) if graph.directed else [],
-        "n_roots": len(graph.roots) if graph.directed else 0,
-        "n_leaves": int(graph.leaf_mask.sum()),
-        "depth": int(graph.depth.max()) if graph.directed else None,
-        "is_tree": graph.is_tree,
-        "is_weighted": graph.is_weighted,
-        "versions": [_described(v) for v in versions],
-        "bundles": [asdict(b) for b in workspace.catalog.bundles(name)],
-    }
+    from labelgrove.documents.ontologies import describe_ontology
+
+    document = describe_ontology(workspace, *name_and_version(name))
     emit(document, as_json, lambda: _page(document))
 
 
@@ -188,20 +178,6 @@ def delete(workspace: Workspace, name: str, yes: bool, as_json: bool) -> None:
             raise
     delete_ontology(workspace, name)
     emit({"deleted": name}, as_json, f"deleted {name}")
-
-
-def _described(version: Any) -> dict[str, Any]:
-    return {
-        "ontology": version.ontology,
-        "digest": version.digest,
-        "state": version.state,
-        "current": version.current,
-        "n_labels": version.n_labels,
-        "n_edges": version.n_edges,
-        "layout": version.layout,
-        "source": version.source,
-        "created_at": when(version.created_at),
-    }
 
 
 def _page(document: dict[str, Any]) -> str:

@@ -10,7 +10,8 @@ import click
 from labelgrove.cli.options import completers
 from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.cli.printing.text import emit, json_option, note, when
+from labelgrove.documents.times import when
+from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
 
 if TYPE_CHECKING:

@@ -82,20 +82,27 @@ class Levels:
         -----
         O(log n_labels) and the number of labels of each row inside the branch.
         """
+        return self.rows_between(focus, int(self._order.end[focus]), width=width, n_levels=n_levels)
+
+    def rows_between(self, first: int, end: int, *, width: int, n_levels: int = 12) -> Iterator[Row]:
+        """Yield the rows of the map of the branches of `first` and of the siblings after it, up to `end`.
+
+        With all roots between `first` and `end`, this is the map of a whole forest. Other arguments, and
+        cost, are those of `rows`.
+        """
         if width < 1 or n_levels < 1:
             raise InputError(f"width: {width} pixels and {n_levels} levels given; give 1 or more of each")
         order = self._order
         by_depth, begin = self._by_depth
-        end = int(order.end[focus])
-        scale = width / (end - focus)
-        top = int(order.depth[focus])
+        scale = width / (end - first)
+        top = int(order.depth[first])
         for depth in range(top, min(top + n_levels, len(begin) - 1)):
             level = by_depth[begin[depth] : begin[depth + 1]]
-            inside = level[slice(*np.searchsorted(level, (focus, end)))]
+            inside = level[slice(*np.searchsorted(level, (first, end)))]
             if not len(inside):
                 return
             wide = np.multiply(order.end[inside] - inside, scale, dtype=np.float64)
-            left = np.multiply(inside - focus, scale, dtype=np.float64)
+            left = np.multiply(inside - first, scale, dtype=np.float64)
             drawn = wide >= 1.0
             crowded = np.unique(left[~drawn].astype(np.int32))
             yield Row(depth, inside[drawn], left[drawn], wide[drawn], crowded)

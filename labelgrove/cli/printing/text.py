@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -22,7 +21,6 @@ __all__ = [
     "say",
     "share",
     "to_the_minute",
-    "when",
 ]
 
 _COMMANDING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -68,15 +66,6 @@ def in_options(message: str) -> str:
     'for logits say --outputs logits; see below'
     """
     return _IN_PYTHON.sub(r"\1", message)
-
-
-def when(seconds: float | None) -> str | None:
-    """Return seconds since 1970 as a UTC time to the second.
-
-    >>> when(0.0)
-    '1970-01-01T00:00:00Z'
-    """
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def first_digits(digest: str) -> str:

@@ -1,0 +1,42 @@
+"""Describe jobs and their units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from labelgrove.documents.times import when
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.ledger.states import Job, Unit
+
+__all__ = ["describe_jobs", "describe_units"]
+
+
+def describe_jobs(workspace: Workspace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    """Return what the ledger knows about each job; ``stale`` says that its version is no longer current."""
+    from labelgrove.workers.refresh import is_stale
+
+    currents = workspace.catalog.currents().values()
+    return [
+        asdict(job)
+        | {
+            "created_at": when(job.created_at),
+            "finished_at": when(job.finished_at),
+            "stale": is_stale(job, currents),
+        }
+        for job in jobs
+    ]
+
+
+def describe_units(units: Sequence[Unit]) -> list[dict[str, Any]]:
+    """Return what the ledger knows about each unit; ``seconds`` is the duration of its last attempt."""
+    described = []
+    for unit in units:
+        ends = (unit.claimed_at, unit.ended_at)
+        times = {"claimed_at": when(unit.claimed_at), "ended_at": when(unit.ended_at)}
+        taken = {"seconds": None if None in ends else round(ends[1] - ends[0], 3)}  # type: ignore[operator]
+        described.append(asdict(unit) | {"lease_until": when(unit.lease_until or None)} | times | taken)
+    return described

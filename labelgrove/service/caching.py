@@ -1,0 +1,45 @@
+"""Answer documents about a version with headers that let clients keep them as long as they stay true."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+__all__ = ["answer", "fresh"]
+
+_FOREVER = "private, max-age=31536000, immutable"
+_ASK = "private, no-cache"
+
+
+def answer(request: Request, document: Any, tag: str) -> Response:
+    """Return a document as JSON, or status 304 if the client has it already.
+
+    Parameters
+    ----------
+    request : Request
+        The document is immutable if its query has the digest of the version, and in ``state`` the `tag`.
+    document : object
+    tag : str
+        Text that differs whenever an answer to an equal request may differ.
+    """
+    headers = fresh(request, tag)
+    if headers["ETag"] in _tags(request):
+        return Response(status_code=304, headers=headers)
+    content = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+    return Response(content, media_type="application/json", headers=headers)
+
+
+def fresh(request: Request, tag: str) -> dict[str, str]:
+    """Return the headers of an answer that is true as long as its version has `tag`."""
+    of_url = hashlib.sha256(str(request.url.query).encode()).hexdigest()[:8]
+    known = request.query_params.get("state") == tag
+    return {"ETag": f'"{tag}-{of_url}"', "Cache-Control": _FOREVER if known else _ASK}
+
+
+def _tags(request: Request) -> list[str]:
+    given = request.headers.get("if-none-match", "").split(",")
+    return [tag.strip().removeprefix("W/") for tag in given]

@@ -1,0 +1,92 @@
+"""Keep the versions that were used last open for browsing."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from labelgrove.ontology.browse.answers import Answers
+from labelgrove.ontology.browse.levels import Levels
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.sql.catalog import Version
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["Opened", "OpenVersions"]
+
+
+class Opened:
+    """A version that is open for browsing.
+
+    Attributes
+    ----------
+    version : Version
+        What the catalog knew about it when it was opened.
+    answers : Answers
+    levels : Levels
+    """
+
+    def __init__(self, workspace: Workspace, version: Version) -> None:
+        self.version = version
+        annotations = functools.cache(lambda: workspace.annotations(version.ontology, version.digest))
+        self.answers = Answers(workspace.label_index_of(version), annotations)
+        self.levels = Levels(self.answers.index.order)
+
+    @property
+    def tag(self) -> str:
+        """Text that differs whenever an answer about the version may differ."""
+        return f"{self.version.digest[:16]}-{(self.version.annotations_sha256 or 'none')[:16]}"
+
+    def label(self, key: str) -> int:
+        """Return the label of a key.
+
+        Raises
+        ------
+        UnknownLabelError
+            If there is no such label.
+        """
+        return self.answers.index.graph.keys.index(key)
+
+
+class OpenVersions:
+    """Opens versions on request and keeps the last ones open; safe to use from several threads.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    most : int
+        Most versions kept open.
+    """
+
+    def __init__(self, workspace: Workspace, most: int) -> None:
+        self._workspace, self._most = workspace, most
+        self._opened: OrderedDict[tuple[int, str | None], Opened] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening: dict[tuple[int, str | None], threading.Lock] = {}
+
+    def open(self, name: str, version: str | None = None) -> Opened:
+        """Return a version of the ontology `name`, open for browsing.
+
+        `version` is the beginning of its digest; by default the version is the current one. Errors are those
+        of `ontology.versions.workspace.Workspace.label_index`.
+        """
+        found = self._workspace.catalog.version(name, version)
+        key = (found.id, found.annotations_sha256)
+        with self._lock:
+            if (opened := self._opened.get(key)) is not None:
+                self._opened.move_to_end(key)
+                return opened
+            opening = self._opening.setdefault(key, threading.Lock())
+        with opening:  # others that want the same version wait for it; the rest go on
+            with self._lock:
+                if (opened := self._opened.get(key)) is not None:
+                    return opened
+            opened = Opened(self._workspace, found)
+            with self._lock:
+                self._opened[key] = opened
+                self._opening.pop(key, None)
+                while len(self._opened) > self._most:
+                    self._opened.popitem(last=False)
+        return opened

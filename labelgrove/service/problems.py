@@ -1,0 +1,107 @@
+"""Answer errors as problem documents (RFC 9457): one table from kinds of errors to HTTP."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from labelgrove.ontology.errors import (
+    ConflictError,
+    DefectsError,
+    GroveError,
+    InputError,
+    JobFailedError,
+    MissingExtraError,
+    NotFoundError,
+    QueryFailedError,
+    QueryTimeoutError,
+    ServiceError,
+    ShrinkError,
+    UnknownLabelError,
+)
+from labelgrove.ontology.settings import masked
+
+__all__ = ["PROBLEMS", "Problem", "problem_of", "problem_response"]
+
+MEDIA_TYPE = "application/problem+json"
+
+PROBLEMS: tuple[tuple[type[GroveError], str, HTTPStatus, int], ...] = (
+    (DefectsError, "defects", HTTPStatus.UNPROCESSABLE_CONTENT, 3),
+    (UnknownLabelError, "unknown-label", HTTPStatus.NOT_FOUND, 4),
+    (NotFoundError, "not-found", HTTPStatus.NOT_FOUND, 4),
+    (ServiceError, "unavailable", HTTPStatus.SERVICE_UNAVAILABLE, 5),
+    (MissingExtraError, "missing-extra", HTTPStatus.NOT_IMPLEMENTED, 1),
+    (ShrinkError, "shrinks", HTTPStatus.CONFLICT, 2),
+    (InputError, "input", HTTPStatus.BAD_REQUEST, 2),
+    (ConflictError, "conflict", HTTPStatus.CONFLICT, 1),
+    (JobFailedError, "job-failed", HTTPStatus.CONFLICT, 1),
+    (QueryTimeoutError, "query-timeout", HTTPStatus.UNPROCESSABLE_CONTENT, 1),
+    (QueryFailedError, "query-failed", HTTPStatus.UNPROCESSABLE_CONTENT, 1),
+    (GroveError, "failure", HTTPStatus.INTERNAL_SERVER_ERROR, 1),
+)
+"""For each kind of error its name in ``type``, its status, and the exit code that `grove` gives for it.
+
+The first row that matches an error decides.
+"""
+
+
+class Problem(Exception):  # noqa: N818 - it is an answer, not a fault of the program
+    """An answer that refuses a request; its attributes are those of the problem document."""
+
+    def __init__(self, status: HTTPStatus, type_: str, detail: str, *, exit_code: int = 2) -> None:
+        super().__init__(detail)
+        self.status, self.type, self.detail, self.exit_code = status, type_, detail, exit_code
+        self.headers: dict[str, str] = {}
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return the problem that tells a client of `error`."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, GroveError):
+        _, name, status, code = next(row for row in PROBLEMS if isinstance(error, row[0]))
+        return Problem(status, name, masked(str(error)), exit_code=code)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "request"
+        return Problem(HTTPStatus.BAD_REQUEST, "input", f"{where}: {first['msg']}; see /openapi.json")
+    if isinstance(error, HTTPException):
+        status = HTTPStatus(error.status_code)
+        problem = Problem(status, status.phrase.lower().replace(" ", "-"), f"{error.detail}; see /reference")
+        problem.headers = dict(error.headers or {})
+        return problem
+    return Problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "bug",
+        "the service failed; its log has the details, please report them",
+        exit_code=1,
+    )
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Return the document of a problem; ``next_step`` is what its detail says last."""
+    _, _, advice = problem.detail.rpartition("; ")
+    return {
+        "type": f"/reference#problem-{problem.type}",
+        "title": problem.status.phrase,
+        "status": int(problem.status),
+        "detail": problem.detail,
+        "exit_code": problem.exit_code,
+        "next_step": advice,
+    }
+
+
+def problem_response(_: Request, error: Exception) -> JSONResponse:
+    """Return the answer for an error that a route raised."""
+    problem = problem_of(error)
+    document = problem_document(problem)
+    if isinstance(error, DefectsError) and error.report is not None:
+        document["report"] = error.report.to_dict()
+    return JSONResponse(
+        document, status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers
+    )

@@ -1,0 +1,147 @@
+"""Routes that search labels and walk the hierarchy; each has a twin in ``grove labels``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from labelgrove.ontology.browse.search import LONGEST_QUERY
+from labelgrove.service import schemas
+from labelgrove.service.caching import answer
+from labelgrove.service.openversions import Opened
+from labelgrove.service.state import After, Key, Limit, VersionOpened
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["labels"])
+
+Text = Annotated[str, Query(description="Text to find.", max_length=LONGEST_QUERY)]
+
+
+def _told(request: Request, opened: Opened, document: dict[str, Any]) -> Response:
+    return answer(request, {"ontology": opened.version.ontology} | document, opened.tag)
+
+
+@router.get("/labels", responses=schemas.ok(schemas.SearchPage))
+def search(
+    request: Request,
+    opened: VersionOpened,
+    q: Text,
+    under: Annotated[str | None, Query(description="Find only this label and those below it.")] = None,
+    leaf: Annotated[bool | None, Query(description="Find only leaves, or only others.")] = None,
+    depth: Annotated[int | None, Query(description="Find only labels this far below a root.", ge=0)] = None,
+    deprecated: Annotated[bool | None, Query(description="Find only deprecated labels, or others.")] = None,
+    language: Annotated[str | None, Query(description="Find only names in this language.")] = None,
+    facets: Annotated[bool, Query(description="Count what is found by leaf, depth, branch...")] = False,
+    limit: Limit = 20,
+    after: After = None,
+) -> Response:
+    """Find labels by key and name, ignoring case and accents; the best match first.
+
+    If nothing is found, `close` lists names that are spelled like the text.
+    """
+    from labelgrove.ontology.browse.suggestions import did_you_mean
+
+    found = opened.answers.search(
+        q,
+        under=None if under is None else opened.label(under),
+        leaf=leaf,
+        depth=depth,
+        deprecated=deprecated,
+        language=language,
+        facets=facets,
+        limit=limit,
+        after=after,
+    )
+    if not found["total"]:
+        index = opened.answers.index
+        found["close"] = did_you_mean(index.search, index.names, q)
+    return _told(request, opened, found)
+
+
+@router.get("/suggest", responses=schemas.ok(schemas.SearchPage))
+def suggest(request: Request, opened: VersionOpened, q: Text, limit: Limit = 10) -> Response:
+    """Return the labels that the beginning of a text may mean, while it is typed."""
+    return _told(request, opened, opened.answers.search(q, limit=limit) if q.strip() else _nothing(opened))
+
+
+@router.get("/lookup", responses=schemas.ok(schemas.LabelPage))
+def lookup(request: Request, opened: VersionOpened, name: Text) -> Response:
+    """Return every label that has exactly this key or name."""
+    answers = opened.answers
+    items = [answers.item(label) for label in answers.index.search.named(name)]
+    return _told(
+        request, opened, {"version": opened.version.digest, "items": items, "total": len(items), "next": None}
+    )
+
+
+@router.get("/label", responses=schemas.ok(schemas.LabelDocument))
+def label(request: Request, opened: VersionOpened, key: Key) -> Response:
+    """Return everything about one label: names, definition, parents, path and counts."""
+    return _told(request, opened, opened.answers.show(opened.label(key)))
+
+
+@router.get("/children", responses=schemas.ok(schemas.LabelPage))
+def children(
+    request: Request, opened: VersionOpened, key: Key, limit: Limit = 100, after: After = None
+) -> Response:
+    """Return the children of a label."""
+    return _told(request, opened, opened.answers.children(opened.label(key), limit=limit, after=after))
+
+
+@router.get("/siblings", responses=schemas.ok(schemas.LabelPage))
+def siblings(
+    request: Request, opened: VersionOpened, key: Key, limit: Limit = 100, after: After = None
+) -> Response:
+    """Return the other children of the parents of a label."""
+    return _told(request, opened, opened.answers.siblings(opened.label(key), limit=limit, after=after))
+
+
+@router.get("/descendants", responses=schemas.ok(schemas.LabelPage))
+def descendants(
+    request: Request, opened: VersionOpened, key: Key, limit: Limit = 100, after: After = None
+) -> Response:
+    """Return all labels below a label."""
+    return _told(request, opened, opened.answers.descendants(opened.label(key), limit=limit, after=after))
+
+
+@router.get("/ancestors", responses=schemas.ok(schemas.LabelPage))
+def ancestors(request: Request, opened: VersionOpened, key: Key) -> Response:
+    """Return all labels above a label, each with the fewest edges up to it."""
+    return _told(request, opened, opened.answers.ancestors(opened.label(key)))
+
+
+@router.get("/context", responses=schemas.ok(schemas.Context))
+def context(request: Request, opened: VersionOpened, key: Key, limit: Limit = 100) -> Response:
+    """Return one label with its path, siblings and children, in one answer."""
+    answers, found = opened.answers, opened.label(key)
+    document = {
+        "version": opened.version.digest,
+        "label": answers.show(found),
+        "siblings": answers.siblings(found, limit=limit),
+        "children": answers.children(found, limit=limit),
+    }
+    return _told(request, opened, document)
+
+
+From = Annotated[str, Query(alias="from", description="Key of a label.", max_length=LONGEST_QUERY)]
+To = Annotated[str, Query(description="Key of a label.", max_length=LONGEST_QUERY)]
+
+
+@router.get("/path", responses=schemas.ok(schemas.LabelPage))
+def path(request: Request, opened: VersionOpened, from_: From, to: To) -> Response:
+    """Return the labels on a shortest path between two labels."""
+    return _told(request, opened, opened.answers.path(opened.label(from_), opened.label(to)))
+
+
+@router.get("/lca", responses=schemas.ok(schemas.LabelPage))
+def lca(request: Request, opened: VersionOpened, from_: From, to: To) -> Response:
+    """Return the lowest common ancestors of two labels."""
+    found = opened.answers.lowest_common_ancestors(opened.label(from_), opened.label(to))
+    return _told(request, opened, found)
+
+
+def _nothing(opened: Opened) -> dict[str, Any]:
+    return {"version": opened.version.digest, "items": [], "total": 0, "next": None}

@@ -1,0 +1,72 @@
+"""What routes share: the workspace, the open versions, and the parameters that many of them take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import Depends, Path, Query, Request
+
+from labelgrove.ontology.browse.pages import LARGEST_PAGE
+from labelgrove.ontology.browse.search import LONGEST_QUERY
+from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.limits import Limits
+from labelgrove.service.openversions import Opened, OpenVersions
+
+__all__ = [
+    "After",
+    "Key",
+    "Limit",
+    "OntologyName",
+    "Shared",
+    "State",
+    "VersionOpened",
+    "VersionText",
+]
+
+
+@dataclass(frozen=True)
+class State:
+    """What an application keeps as long as it runs."""
+
+    workspace: Workspace
+    versions: OpenVersions
+    limits: Limits
+
+
+def _state(request: Request) -> State:
+    return cast("State", request.app.state.shared)
+
+
+Shared = Annotated[State, Depends(_state)]
+
+OntologyName = Annotated[str, Path(description="Name of an ontology.", max_length=64, examples=["garden"])]
+
+VersionText = Annotated[
+    str | None,
+    Query(description="4 to 64 hexadecimal digits, the beginning of a digest; by default the current version."),
+]
+
+Key = Annotated[str, Query(description="Key of a label.", max_length=LONGEST_QUERY)]
+
+Limit = Annotated[int, Query(description="Most items.", ge=1, le=LARGEST_PAGE)]
+
+After = Annotated[
+    str | None, Query(description="`next` of the page before, which asked the same.", max_length=200)
+]
+
+
+def _opened(
+    shared: Shared,
+    ontology: OntologyName,
+    version: VersionText = None,
+    state: Annotated[
+        str | None,
+        Query(description="`state` of the ontology; with it and the version, the answer never changes."),
+    ] = None,
+) -> Opened:
+    del state  # `labelgrove.service.caching` reads it
+    return shared.versions.open(ontology, version)
+
+
+VersionOpened = Annotated[Opened, Depends(_opened)]
