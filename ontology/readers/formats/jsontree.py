@@ -13,7 +13,7 @@ from typing import Any
 
 from labelgrove.ontology.readers.assemble import LONGEST_KEY
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
-from labelgrove.ontology.readers.formats.jsonshapes import MEMBERS, NAMING, foreign_shape
+from labelgrove.ontology.readers.formats.records.jsonshapes import MEMBERS, NAMING, foreign_shape
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
     JsonNumber,

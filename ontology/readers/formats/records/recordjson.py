@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.formats.jsonshapes import foreign_shape, record_objects
-from labelgrove.ontology.readers.formats.recordcolumns import (
+from labelgrove.ontology.readers.formats.records.jsonshapes import foreign_shape, record_objects
+from labelgrove.ontology.readers.formats.records.recordcolumns import (
     SYNONYM_ROLES,
     level_columns,
     match_columns,
     record_role,
 )
-from labelgrove.ontology.readers.formats.recordlabels import Records
+from labelgrove.ontology.readers.formats.records.recordlabels import Records
 from labelgrove.ontology.readers.text.cellvalues import Cell
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
