@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.documents.times import when
 from labelgrove.cli.printing.text import emit, json_option
 from labelgrove.cli.printing.texttable import table
+from labelgrove.documents.times import when
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

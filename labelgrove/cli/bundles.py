@@ -13,10 +13,10 @@ from labelgrove.cli.options.storedspace import by_option, labels_option, metric_
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.outfile import write_file
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.documents.times import when
 from labelgrove.cli.printing.text import emit, first_digits, json_option, to_the_minute
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
+from labelgrove.documents.times import when
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -12,11 +12,11 @@ from labelgrove.cli.options.completers import ontologies
 from labelgrove.cli.options.reading import as_reading, reading_options
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.documents.times import when
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
 from labelgrove.cli.waiting.stopping import resumable, typed
+from labelgrove.documents.times import when
 
 if TYPE_CHECKING:
     from labelgrove.ontology.readers import ReadResult, Report

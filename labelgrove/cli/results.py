@@ -41,23 +41,10 @@ def result(workspace: Workspace, job: str, out: Path | None, safe: bool, as_json
     \b
     grove jobs result 08d0a9 --out cover.csv
     """
-    from labelgrove.ontology.errors import ConflictError
-    from labelgrove.workers import client
-    from labelgrove.workers.kinds import JobResult
-    from labelgrove.workers.ledger.states import State
+    from labelgrove.documents.jobs import describe_result
 
     check_safe(safe, out is not None and out.suffix == ".csv", "name a .csv file with --out")
-    found = client.status(workspace, job)
-    if found.state is not State.DONE or found.result_sha256 is None:
-        why = "" if found.error is None else f": {found.error}"
-        ended = "logs" if found.finished else "watch"
-        raise ConflictError(
-            f"job {found.id[:12]} is {found.state}{why}; it has no result; see: "
-            f"grove jobs {ended} {found.id[:12]}"
-        )
-    read = JobResult(found.id, found.kind, found.parameters, found.result_sha256, workspace.artifacts)
-    shown = client.describe(workspace, read)
-    document = {"job": found.id, "kind": found.kind, "sha256": found.result_sha256} | {**shown.document}
+    document, read, shown = describe_result(workspace, job)
     if out is not None:
         _write(read, shown, document, out, safe)
     note(shown.line)

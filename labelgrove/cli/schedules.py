@@ -10,9 +10,9 @@ import click
 from labelgrove.cli.options import completers
 from labelgrove.cli.options.parameters import asking, read_pairs, read_parameters
 from labelgrove.cli.options.workspace import with_workspace
-from labelgrove.documents.times import when
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
+from labelgrove.documents.times import when
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -10,9 +10,10 @@ from labelgrove.documents.times import when
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.kinds import Description, JobResult
     from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["describe_jobs", "describe_units"]
+__all__ = ["describe_jobs", "describe_result", "describe_units"]
 
 
 def describe_jobs(workspace: Workspace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
@@ -40,3 +41,30 @@ def describe_units(units: Sequence[Unit]) -> list[dict[str, Any]]:
         taken = {"seconds": None if None in ends else round(ends[1] - ends[0], 3)}  # type: ignore[operator]
         described.append(asdict(unit) | {"lease_until": when(unit.lease_until or None)} | times | taken)
     return described
+
+
+def describe_result(workspace: Workspace, job: str) -> tuple[dict[str, Any], JobResult, Description]:
+    """Return the document of the result of a done job, the result, and how its kind describes it.
+
+    Raises
+    ------
+    ConflictError
+        If the job has no result.
+    """
+    from labelgrove.ontology.errors import ConflictError
+    from labelgrove.workers import client
+    from labelgrove.workers.kinds import JobResult
+    from labelgrove.workers.ledger.states import State
+
+    found = client.status(workspace, job)
+    if found.state is not State.DONE or found.result_sha256 is None:
+        why = "" if found.error is None else f": {found.error}"
+        ended = "logs" if found.finished else "watch"
+        raise ConflictError(
+            f"job {found.id[:12]} is {found.state}{why}; it has no result; see: "
+            f"grove jobs {ended} {found.id[:12]}"
+        )
+    read = JobResult(found.id, found.kind, found.parameters, found.result_sha256, workspace.artifacts)
+    shown = client.describe(workspace, read)
+    document = {"job": found.id, "kind": found.kind, "sha256": found.result_sha256} | {**shown.document}
+    return document, read, shown

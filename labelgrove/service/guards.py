@@ -1,8 +1,8 @@
 """Refuse what a service on this machine must not answer, and tell browsers what pages may do.
 
-A page of another site can make a browser send requests to this machine, and a name of another site can be made to
-lead to it. So every request must name this host, and a request that changes something must not come from another
-site.
+A page of another site can make a browser send requests to this machine, and a name of another site can be
+made to lead to it. So every request must name this host, and a request that changes something must not come
+from another site.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _without_port(host: str) -> str:
 
 def _too_large(most: int) -> Problem:
     return Problem(
-        HTTPStatus.CONTENT_TOO_LARGE,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "body",
         f"the body is too large, or its length is not a number; send at most {most:,} bytes",
     )

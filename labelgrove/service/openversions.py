@@ -8,13 +8,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from labelgrove.ontology.browse.answers import Answers
-from labelgrove.ontology.browse.levels import Levels
+from labelgrove.ontology.browse.structure.levels import Levels
 
 if TYPE_CHECKING:
     from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.versions.workspace import Workspace
 
-__all__ = ["Opened", "OpenVersions"]
+__all__ = ["OpenVersions", "Opened"]
 
 
 class Opened:

@@ -31,7 +31,7 @@ __all__ = ["PROBLEMS", "Problem", "problem_of", "problem_response"]
 MEDIA_TYPE = "application/problem+json"
 
 PROBLEMS: tuple[tuple[type[GroveError], str, HTTPStatus, int], ...] = (
-    (DefectsError, "defects", HTTPStatus.UNPROCESSABLE_CONTENT, 3),
+    (DefectsError, "defects", HTTPStatus.UNPROCESSABLE_ENTITY, 3),
     (UnknownLabelError, "unknown-label", HTTPStatus.NOT_FOUND, 4),
     (NotFoundError, "not-found", HTTPStatus.NOT_FOUND, 4),
     (ServiceError, "unavailable", HTTPStatus.SERVICE_UNAVAILABLE, 5),
@@ -40,8 +40,8 @@ PROBLEMS: tuple[tuple[type[GroveError], str, HTTPStatus, int], ...] = (
     (InputError, "input", HTTPStatus.BAD_REQUEST, 2),
     (ConflictError, "conflict", HTTPStatus.CONFLICT, 1),
     (JobFailedError, "job-failed", HTTPStatus.CONFLICT, 1),
-    (QueryTimeoutError, "query-timeout", HTTPStatus.UNPROCESSABLE_CONTENT, 1),
-    (QueryFailedError, "query-failed", HTTPStatus.UNPROCESSABLE_CONTENT, 1),
+    (QueryTimeoutError, "query-timeout", HTTPStatus.UNPROCESSABLE_ENTITY, 1),
+    (QueryFailedError, "query-failed", HTTPStatus.UNPROCESSABLE_ENTITY, 1),
     (GroveError, "failure", HTTPStatus.INTERNAL_SERVER_ERROR, 1),
 )
 """For each kind of error its name in ``type``, its status, and the exit code that `grove` gives for it.
@@ -50,7 +50,7 @@ The first row that matches an error decides.
 """
 
 
-class Problem(Exception):  # noqa: N818 - it is an answer, not a fault of the program
+class Problem(Exception):
     """An answer that refuses a request; its attributes are those of the problem document."""
 
     def __init__(self, status: HTTPStatus, type_: str, detail: str, *, exit_code: int = 2) -> None:
@@ -102,6 +102,4 @@ def problem_response(_: Request, error: Exception) -> JSONResponse:
     document = problem_document(problem)
     if isinstance(error, DefectsError) and error.report is not None:
         document["report"] = error.report.to_dict()
-    return JSONResponse(
-        document, status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers
-    )
+    return JSONResponse(document, status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)

@@ -7,8 +7,8 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 
+from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
-from labelgrove.ontology.browse.search import LONGEST_QUERY
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
 from labelgrove.service.openversions import Opened, OpenVersions
@@ -44,7 +44,9 @@ OntologyName = Annotated[str, Path(description="Name of an ontology.", max_lengt
 
 VersionText = Annotated[
     str | None,
-    Query(description="4 to 64 hexadecimal digits, the beginning of a digest; by default the current version."),
+    Query(
+        description="4 to 64 hexadecimal digits, the beginning of a digest; by default the current version."
+    ),
 ]
 
 Key = Annotated[str, Query(description="Key of a label.", max_length=LONGEST_QUERY)]

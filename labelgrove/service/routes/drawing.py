@@ -8,12 +8,12 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from labelgrove.ontology.browse.window import LARGEST_WINDOW, DrawnTree
+from labelgrove.ontology.browse.structure.window import LARGEST_WINDOW, DrawnTree
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
 from labelgrove.service.openversions import Opened
-from labelgrove.service.state import Key, VersionOpened
+from labelgrove.service.state import VersionOpened
 
 __all__ = ["router"]
 
@@ -115,7 +115,9 @@ def map_(
     if not tops:
         raise InputError("map: this graph is undirected, so it has no branches; search its labels instead")
     document["focus"] = answers.item(tops[0]) if len(tops) == 1 else None
-    document["above"] = [] if focus is None else [answers.item(i) for i in answers.index.order.chain(tops[0])[:0:-1]]
+    document["above"] = (
+        [] if focus is None else [answers.item(i) for i in answers.index.order.chain(tops[0])[:0:-1]]
+    )
     return answer(request, document | _cells(opened, tops, width, levels), opened.tag)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from labelgrove.ontology.browse.search import LONGEST_QUERY
+from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
 from labelgrove.service.openversions import Opened
@@ -42,7 +42,7 @@ def search(
 
     If nothing is found, `close` lists names that are spelled like the text.
     """
-    from labelgrove.ontology.browse.suggestions import did_you_mean
+    from labelgrove.ontology.browse.names.suggestions import did_you_mean
 
     found = opened.answers.search(
         q,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.browse.structure.walk import Walk
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["LARGEST_WINDOW", "DrawnTree", "TreeRow"]
@@ -61,14 +61,14 @@ class DrawnTree:
 
     Notes
     -----
-    Preparation takes O(opened * log opened), or O(n_labels) if `inverted` is set. A window takes O(rows of the
-    window), and O(children) for each label that is open above its first row.
+    Preparation takes O(opened * log opened), or O(n_labels) if `inverted` is set. A window takes O(its rows),
+    and O(children) for each label that is open above its first row.
 
     Examples
     --------
     >>> from labelgrove.ontology.browse.labelindex import LabelIndex
     >>> from labelgrove.ontology.labelgraph import LabelGraph
-    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("fern", "plant")])
+    >>> graph = LabelGraph.from_edges([("oak", "tree"), ("tree", "plant"), ("fern", "plant")])
     >>> tree = DrawnTree(LabelIndex.of(graph).walk, [graph.keys.index("plant")])
     >>> [(graph.keys[row.label], row.level) for row in tree.rows(1, 10)], len(tree)
     ([('fern', 1), ('tree', 1)], 3)
@@ -110,7 +110,9 @@ class DrawnTree:
             For a negative position and for another number of rows than 1 to `LARGEST_WINDOW`.
         """
         if at < 0 or not 1 <= n <= LARGEST_WINDOW:
-            raise InputError(f"rows: {n} from {at} requested; give 1 to {LARGEST_WINDOW:,} rows from 0 or more")
+            raise InputError(
+                f"rows: {n} from {at} requested; give 1 to {LARGEST_WINDOW:,} rows from 0 or more"
+            )
         found: list[TreeRow] = []
         for row in self._rows_from(-1, self._roots, 0, at):
             found.append(row)

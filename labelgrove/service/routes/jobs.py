@@ -1,0 +1,72 @@
+"""Routes that show jobs and their results."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from starlette.responses import JSONResponse, Response
+
+from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
+from labelgrove.ontology.errors import InputError
+from labelgrove.service import schemas
+from labelgrove.service.state import Limit, Shared
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+JobId = Annotated[str, Path(description="Id of a job, or its beginning.", min_length=4, max_length=64)]
+
+
+@router.get("", responses=schemas.ok(schemas.JobList))
+def list_jobs(
+    shared: Shared,
+    state: Annotated[str | None, Query(description="Only jobs in this state.")] = None,
+    kind: Annotated[str | None, Query(description="Only jobs of this kind.")] = None,
+    stale: Annotated[bool, Query(description="Only done jobs about versions no longer current.")] = False,
+    limit: Limit = 50,
+) -> schemas.JobList:
+    """Return jobs, the newest first."""
+    from labelgrove.workers import client
+    from labelgrove.workers.ledger.states import State
+    from labelgrove.workers.refresh import stale_jobs
+
+    states = [one.value for one in State]
+    if state is not None and state not in states:
+        raise InputError(f"state: {state!r:.80} given; give one of {', '.join(states)}")
+    if stale:
+        found = stale_jobs(shared.workspace, limit=limit, kind=kind)
+    else:
+        wanted = None if state is None else State(state)
+        found = client.list_jobs(shared.workspace, limit=limit, state=wanted, kind=kind)
+    items = describe_jobs(shared.workspace, found)
+    return schemas.JobList.model_validate({"items": items, "total": len(items)})
+
+
+@router.get("/{job}", responses=schemas.ok(schemas.JobDocument))
+def show_job(shared: Shared, job: JobId) -> schemas.JobDocument:
+    """Return one job, with the number of its units in each state."""
+    from labelgrove.workers import client
+
+    (document,) = describe_jobs(shared.workspace, [client.status(shared.workspace, job)])
+    return schemas.JobDocument.model_validate(document)
+
+
+@router.get("/{job}/units", responses=schemas.ok(schemas.UnitList))
+def list_units(shared: Shared, job: JobId, limit: Limit = 100) -> schemas.UnitList:
+    """Return the units of a job: attempts, and the time and error of the last attempt."""
+    from labelgrove.workers import client
+
+    found = client.status(shared.workspace, job)
+    units = client.list_units(shared.workspace, found.id, limit=limit)
+    return schemas.UnitList(items=describe_units(units), total=sum(found.units.values()))
+
+
+@router.get(
+    "/{job}/result",
+    responses=schemas.ok(None) | {200: {"description": "The result; its entries depend on the kind."}},
+)
+def show_result(shared: Shared, job: JobId) -> Response:
+    """Return the result of a done job, as ``grove jobs result --json`` prints it."""
+    return JSONResponse(describe_result(shared.workspace, job)[0])

@@ -1,0 +1,59 @@
+"""Routes about the service itself: health, limits, and the link that signs its owner in."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+import labelgrove
+from labelgrove.ontology.errors import GroveError
+from labelgrove.service import schemas
+from labelgrove.service.identity import COOKIE, Owner
+from labelgrove.service.problems import Problem
+from labelgrove.service.state import Shared
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["service"])
+
+
+@router.get("/healthz", responses=schemas.ok(schemas.Health))
+def health() -> schemas.Health:
+    """Tell that the process answers; it does nothing else."""
+    return schemas.Health(status="ok")
+
+
+@router.get("/readyz", responses=schemas.ok(schemas.Health))
+def ready(shared: Shared) -> Response:
+    """Tell whether the service can answer: its database can be read; 503 otherwise."""
+    try:
+        shared.workspace.catalog.currents()
+    except (GroveError, OSError):
+        return JSONResponse({"status": "unavailable"}, status_code=503)
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/about", responses=schemas.ok(schemas.About))
+def about(shared: Shared) -> dict[str, Any]:
+    """Return the release of the service and its limits."""
+    return {"name": "labelgrove", "release": labelgrove.__version__, "limits": asdict(shared.limits)}
+
+
+@router.get("/enter", include_in_schema=False)
+def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Response:
+    """Sign in with a link that works once."""
+    owner: Owner = request.app.state.owner
+    session = owner.use(code)
+    if session is None:
+        raise Problem(
+            HTTPStatus.GONE,
+            "link",
+            "this link was used before, or is too old; print a new one: grove serve --link",
+        )
+    answer = RedirectResponse("/", status_code=303)
+    answer.set_cookie(COOKIE, session, max_age=30 * 24 * 3600, httponly=True, samesite="strict")
+    return answer

@@ -1,0 +1,293 @@
+"""The shapes of answers, for the OpenAPI document; a test compares them with what routes answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = [
+    "About",
+    "Accepted",
+    "Context",
+    "CypherRows",
+    "Health",
+    "Item",
+    "JobDocument",
+    "JobList",
+    "LabelDocument",
+    "LabelPage",
+    "MapDocument",
+    "OntologyDocument",
+    "ProblemDocument",
+    "RecipeList",
+    "SearchPage",
+    "UnitList",
+    "ValidationReport",
+    "VersionDocument",
+    "VersionList",
+    "Window",
+    "ok",
+]
+
+
+class _Open(BaseModel):
+    """A document that may get further entries in later releases."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ProblemDocument(_Open):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    exit_code: int
+    next_step: str
+
+
+class Item(_Open):
+    """One label of a list."""
+
+    idx: int
+    key: str
+    name: str
+    depth: int | None
+    leaf: bool
+    deprecated: bool
+
+
+class _OfVersion(_Open):
+    ontology: str
+    version: str
+
+
+class LabelPage(_OfVersion):
+    """A page of a list of labels."""
+
+    items: list[Item]
+    total: int
+    next: str | None
+
+
+class _Hit(Item):
+    match: Literal["key", "exact", "prefix", "words", "part"]
+    matched: dict[str, str | None]
+
+
+class SearchPage(_OfVersion):
+    """A page of the labels that a search found."""
+
+    items: list[_Hit]
+    total: int
+    next: str | None
+    facets: dict[str, Any] | None = None
+    close: list[str] | None = None
+
+
+class _Name(_Open):
+    text: str
+    kind: str
+    language: str | None
+
+
+class _Label(Item):
+    version: str
+    definition: str | None
+    line: int | None
+    names: list[_Name]
+    parents: list[Item] = []
+    path: list[Item] = []
+    n_children: int = 0
+    n_siblings: int = 0
+    n_below: int = 0
+
+
+class LabelDocument(_Label):
+    """Everything about one label."""
+
+    ontology: str
+
+
+class _Part(_Open):
+    version: str
+    items: list[Item]
+    total: int
+    next: str | None
+
+
+class Context(_OfVersion):
+    """A label with what is around it."""
+
+    label: _Label
+    siblings: _Part
+    children: _Part
+
+
+class _Row(Item):
+    level: int
+    reference: bool
+    opened: bool
+    n_parents: int
+    n_below: int
+
+
+class Window(_OfVersion):
+    """Rows of a tree."""
+
+    at: int
+    items: list[_Row]
+    total: int
+
+
+class _MapRow(_Open):
+    depth: int
+    cells: list[tuple[int, float, float]]
+    crowded: list[tuple[int, int]]
+
+
+class MapDocument(_OfVersion):
+    """A part of the map."""
+
+    width: int
+    focus: Item | None
+    above: list[Item]
+    n_labels: int
+    rows: list[_MapRow]
+    names: dict[str, str]
+
+
+class VersionDocument(_Open):
+    """One version of an ontology."""
+
+    ontology: str
+    digest: str
+    state: str
+    current: bool
+    n_labels: int
+    n_edges: int
+    layout: str
+    source: str | None
+    created_at: str
+
+
+class VersionList(_Open):
+    """Versions, oldest first."""
+
+    items: list[VersionDocument]
+    total: int
+
+
+class OntologyDocument(VersionDocument):
+    """A version, with all versions and bundles of its ontology."""
+
+    roots: list[str]
+    n_roots: int
+    n_leaves: int
+    depth: int | None
+    is_tree: bool
+    is_weighted: bool
+    versions: list[VersionDocument]
+    bundles: list[dict[str, Any]]
+
+
+class JobDocument(_Open):
+    """One job."""
+
+    id: str
+    kind: str
+    parameters: dict[str, Any]
+    state: str
+    created_at: str
+    finished_at: str | None
+    result_sha256: str | None
+    error: str | None
+    units: dict[str, int]
+    stale: bool
+
+
+class JobList(_Open):
+    """Jobs, the newest first."""
+
+    items: list[JobDocument]
+    total: int
+
+
+class UnitList(_Open):
+    """Units of a job."""
+
+    items: list[dict[str, Any]]
+    total: int
+
+
+class CypherRows(_Open):
+    """Rows that a query returned."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    truncated: bool
+
+
+class ValidationReport(_Open):
+    """Every defect of a hierarchy."""
+
+    accepted: bool
+    n_labels: int | None = None
+    n_edges: int | None = None
+
+
+class Health(_Open):
+    """Whether the service can answer."""
+
+    status: Literal["ok", "unavailable"]
+
+
+class _Recipe(_Open):
+    name: str
+    title: str
+    statement: str
+    parameters: dict[str, Any]
+
+
+class RecipeList(_Open):
+    """Recipes of the cookbook."""
+
+    items: list[_Recipe]
+    total: int
+
+
+class Accepted(_Open):
+    """A job that was submitted."""
+
+    job: str
+    state: str
+    location: str
+
+
+class About(_Open):
+    """The release of the service and its limits."""
+
+    name: str
+    release: str
+    limits: dict[str, float]
+
+
+_PROBLEM: dict[str, Any] = {
+    "description": "A problem document.",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}},
+}
+
+
+def ok(model: type[BaseModel] | None, *further: int, status: int = 200) -> dict[int | str, dict[str, Any]]:
+    """Return the answers that a route declares: its document, and the problems that any route may answer.
+
+    `further` are statuses that only this route answers with a problem.
+    """
+    problems = (400, 403, 404, 409, 413, 421, 422, 429, 500, 503, *further)
+    declared: dict[int | str, dict[str, Any]] = {code: _PROBLEM for code in problems}
+    if model is not None:
+        declared[status] = {"model": model}
+    declared[304] = {"description": "The client has this answer already."}
+    return declared
