@@ -64,6 +64,7 @@ COMMANDS = {
     "sample": ("labelgrove.cli.sample:sample", "Draw observed labels at random."),
     "score": ("labelgrove.cli.scoring:score", "Answer a model's outputs with any label of the space."),
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
+    "serve": ("labelgrove.cli.serve:serve", "Serve the explorer and the REST interface."),
     "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
     "train": ("labelgrove.cli.train:train", "Train a simple model, if you have none yet."),
     "warm": ("labelgrove.cli.warm:warm", "Compile all loops now, for images and model servers."),

@@ -1,0 +1,28 @@
+"""Run a worker beside the service; ``python -m labelgrove.service.child`` ends when its parent does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+__all__: list[str] = []
+
+
+def _end_with_parent() -> None:
+    """Stop this process when its stdin is closed, which happens even if its parent is killed."""
+    while os.read(0, 1):  # not through sys.stdin, whose lock would be held when the interpreter ends
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _main() -> None:
+    from labelgrove.ontology.settings import Settings
+    from labelgrove.workers.app import run_worker
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    run_worker(Settings.from_env(), log_level="WARNING")
+
+
+if __name__ == "__main__":
+    _main()
