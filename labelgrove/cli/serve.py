@@ -64,7 +64,7 @@ def serve(host: str, port: int, processes: int, worker: bool, open_: bool, link:
     entry = running.new_link(settings, host, port)
 
     def started() -> None:
-        note(f"serving http://{host}:{port}; to sign in, open this link, which works once:")
+        note(f"serving {running.address(host, port)}; to sign in, open this link, which works once:")
         say(entry)
         if open_:
             click.launch(entry)

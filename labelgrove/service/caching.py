@@ -15,28 +15,30 @@ _FOREVER = "private, max-age=31536000, immutable"
 _ASK = "private, no-cache"
 
 
-def answer(request: Request, document: Any, tag: str) -> Response:
+def answer(request: Request, document: Any, tag: str | None = None) -> Response:
     """Return a document as JSON, or status 304 if the client has it already.
 
     Parameters
     ----------
     request : Request
-        The document is immutable if its query has the digest of the version, and in ``state`` the `tag`.
+        The document is immutable if its query has ``version``, and in ``state`` the `tag`.
     document : object
-    tag : str
-        Text that differs whenever an answer to an equal request may differ.
+    tag : str, optional
+        Text that differs whenever an answer to an equal request may differ; by default, a digest of the
+        document.
     """
-    headers = fresh(request, tag)
-    if headers["ETag"] in _tags(request):
-        return Response(status_code=304, headers=headers)
     content = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+    headers = fresh(request, tag or hashlib.sha256(content).hexdigest()[:32])
+    if not {headers["ETag"], "*"}.isdisjoint(_tags(request)):
+        return Response(status_code=304, headers=headers)
     return Response(content, media_type="application/json", headers=headers)
 
 
 def fresh(request: Request, tag: str) -> dict[str, str]:
     """Return the headers of an answer that is true as long as its version has `tag`."""
     of_url = hashlib.sha256(str(request.url.query).encode()).hexdigest()[:8]
-    known = request.query_params.get("state") == tag
+    query = request.query_params
+    known = "version" in query and query.get("state") == tag
     return {"ETag": f'"{tag}-{of_url}"', "Cache-Control": _FOREVER if known else _ASK}
 
 

@@ -18,13 +18,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelgrove.service.limits import Limits
-from labelgrove.service.problems import MEDIA_TYPE, Problem, problem_document
+from labelgrove.service.problems import MEDIA_TYPE, Problem, problem_document, problem_of
 
 __all__ = ["LOOPBACK_NAMES", "Guards"]
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine that requests may use, with any port."""
 
+_DIGITS = 20  # an int of thousands of digits cannot be read at all
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _OURS = ("same-origin", "none")
 _POLICY = (
@@ -73,23 +74,30 @@ class Guards:
         except Problem as problem:
             await _refuse(problem, send)
             return
-        await self._app(scope, _counted(receive, most), _with_headers(send))
+        answering = _Answering(send)
+        try:
+            await self._app(scope, _counted(receive, most), answering)
+        except Exception as error:
+            if not answering.begun:
+                await _refuse(problem_of(error), send)
+            raise  # the server logs it
 
     def _most_bytes(self, path: str) -> int:
         return self._limits.upload_bytes if path.endswith(self._uploads) else self._limits.body_bytes
 
     def _check(self, scope: Scope, headers: Headers, most: int) -> None:
-        host = _without_port(headers.get("host", ""))
-        if host not in self._hosts:
+        hosts = [_without_port(host) for host in headers.getlist("host")]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
             raise Problem(
                 HTTPStatus.MISDIRECTED_REQUEST,
                 "host",
-                f"Host {host[:80]!r} is not a name of this service; use {' or '.join(sorted(self._hosts))}",
+                f"Host {', '.join(hosts)[:80]!r} is not a name of this service; "
+                f"use {' or '.join(sorted(self._hosts))}",
             )
         if scope["method"] not in _SAFE:
             _check_same_site(headers)
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length) > most:
+        if not (length.isascii() and length.isdigit() and len(length) < _DIGITS) or int(length) > most:
             raise _too_large(most)
         client = (scope.get("client") or ("unknown", 0))[0]
         if self._limits.requests_per_second and not self._limiter.hit(self._rate, client):
@@ -143,17 +151,19 @@ def _counted(receive: Receive, most: int) -> Receive:
     return counting
 
 
-def _with_headers(send: Send) -> Send:
-    """Return `send`, which adds to each answer the headers that it lacks."""
+class _Answering:
+    """Sends an answer with the headers that it lacks, and knows whether it has begun."""
 
-    async def adding(message: Message) -> None:
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun = send, False
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            self.begun = True
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
-        await send(message)
-
-    return adding
+        await self._send(message)
 
 
 async def _refuse(problem: Problem, send: Send) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fastapi import Request
 
+from labelgrove.ontology.errors import ArtifactError, counted
 from labelgrove.service.problems import Problem
 
 __all__ = ["COOKIE", "Owner", "is_owner", "require_owner"]
@@ -24,6 +25,7 @@ COOKIE = "grove-session"
 
 _SESSION_S = 30 * 24 * 3600
 _LINK_S = 24 * 3600
+_KEY_BYTES = 32
 
 
 class Owner:
@@ -72,20 +74,31 @@ class Owner:
     def _key(self) -> bytes:
         path = self._folder / "key"
         try:
-            return path.read_bytes()
+            return _checked(path, path.read_bytes())
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f"key.{secrets.token_hex(8)}")
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(32))
+            file.write(secrets.token_bytes(_KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())  # a key that a crash made empty could be guessed
         try:
             os.link(new, path)  # the first of several processes decides
         except FileExistsError:
             pass
         finally:
             new.unlink()
-        return path.read_bytes()
+        return _checked(path, path.read_bytes())
+
+
+def _checked(path: Path, key: bytes) -> bytes:
+    if len(key) != _KEY_BYTES:
+        raise ArtifactError(
+            f"{path}: has {counted(len(key), 'byte')}, and a key has {_KEY_BYTES}; delete the file, and sign "
+            "in again with: grove serve --link"
+        )
+    return key
 
 
 def _hashed(code: str) -> str:

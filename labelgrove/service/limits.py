@@ -1,4 +1,4 @@
-"""Limits of the service; ``GET /v1/limits`` shows them."""
+"""Limits of the service; ``GET /about`` shows them."""
 
 from __future__ import annotations
 

@@ -50,13 +50,17 @@ The first row that matches an error decides.
 """
 
 
-class Problem(Exception):
-    """An answer that refuses a request; its attributes are those of the problem document."""
+class Problem(HTTPException):
+    """An answer that refuses a request; its attributes are those of the problem document.
+
+    It is an `HTTPException` because FastAPI lets only those through while it reads a body.
+    """
+
+    headers: dict[str, str]
 
     def __init__(self, status: HTTPStatus, type_: str, detail: str, *, exit_code: int = 2) -> None:
-        super().__init__(detail)
-        self.status, self.type, self.detail, self.exit_code = status, type_, detail, exit_code
-        self.headers: dict[str, str] = {}
+        super().__init__(status, detail, headers={})
+        self.status, self.type, self.exit_code = status, type_, exit_code
 
 
 def problem_of(error: Exception) -> Problem:

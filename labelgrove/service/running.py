@@ -23,18 +23,21 @@ from labelgrove.service.app import make_app
 from labelgrove.service.guards import LOOPBACK_NAMES
 from labelgrove.service.identity import Owner
 
-__all__ = ["app_of_environment", "listening", "new_link", "serve"]
+__all__ = ["address", "app_of_environment", "listening", "new_link", "serve"]
 
 logger = logging.getLogger(__name__)
 
 _ENDING_S = 10
 """Seconds that requests have to end after a signal, and then the worker."""
 
+_WAITING = 2_048
+"""Most connections that wait to be accepted."""
+
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 
 
 def app_of_environment() -> FastAPI:
-    """Return the application over the workspace of the environment, which each server process makes itself."""
+    """Return an application over the workspace of the environment; each server process makes its own."""
     from labelgrove.workers.showing import bring_back
 
     return make_app(Workspace(Settings.from_env(), on_repair=bring_back))
@@ -61,6 +64,7 @@ def listening(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((bare, port))
+        bound.listen(_WAITING)  # two servers that begin at once can both bind, but not both listen
     except OSError as error:
         bound.close()
         raise ServiceError(
@@ -72,8 +76,16 @@ def listening(host: str, port: int) -> socket.socket:
 
 def new_link(settings: Settings, host: str, port: int) -> str:
     """Return a link that signs the owner in once."""
-    code = Owner(settings.home).new_link_code()
-    return f"http://{host}:{port}/enter?code={code}"
+    return f"{address(host, port)}/enter?code={Owner(settings.home).new_link_code()}"
+
+
+def address(host: str, port: int) -> str:
+    """Return the URL of a service; an address of IPv6 gets brackets.
+
+    >>> address("127.0.0.1", 8321), address("::1", 8321)
+    ('http://127.0.0.1:8321', 'http://[::1]:8321')
+    """
+    return f"http://{f'[{host}]' if host == '::1' else host}:{port}"
 
 
 def serve(
@@ -107,7 +119,6 @@ def serve(
         timeout_graceful_shutdown=_ENDING_S,
     )
     with _worker_beside() if worker else contextlib.nullcontext():
-        bound.listen(config.backlog)
         started()
         server = uvicorn.Server(config)
         if processes == 1:

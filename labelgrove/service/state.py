@@ -64,7 +64,7 @@ def _opened(
     version: VersionText = None,
     state: Annotated[
         str | None,
-        Query(description="`state` of the ontology; with it and the version, the answer never changes."),
+        Query(description="`state_tag` of the ontology; with `version`, the answer never changes."),
     ] = None,
 ) -> Opened:
     del state  # `labelgrove.service.caching` reads it

@@ -30,12 +30,11 @@ def show_ontology(
 ) -> Response:
     """Return the properties of a version, with all versions and bundles of the ontology.
 
-    `state` is a value to give as `?state=` together with `version`: such answers never change.
+    `state_tag` is the value to give as `?state=` together with `version`: such answers never change.
     """
     document = describe_ontology(shared.workspace, ontology, version)
     opened = shared.versions.open(ontology, document["digest"])
-    n = len(document["versions"]) + len(document["bundles"])
-    return answer(request, document | {"state_tag": opened.tag}, f"{opened.tag}-{n}-{document['current']}")
+    return answer(request, document | {"state_tag": opened.tag})
 
 
 @router.get("/{ontology}/versions", responses=schemas.ok(schemas.VersionList))

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.responses import JSONResponse, Response
 
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import GroveError, InputError
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
 from labelgrove.service.identity import require_owner
@@ -68,7 +68,11 @@ def _saved(upload: UploadFile) -> Iterator[Path]:
         path = Path(folder) / name
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)
-        yield path
+        try:
+            yield path
+        except GroveError as error:  # its message may name the path on this machine
+            error.args = tuple(_relative(list(error.args), f"{folder}/"))
+            raise
 
 
 def _report(report: dict[str, Any], path: Path) -> dict[str, Any]:

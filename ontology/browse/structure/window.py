@@ -80,7 +80,8 @@ class DrawnTree:
         n = len(self._order)
         given = np.unique(np.fromiter(opened, dtype=np.int64, count=len(opened)))
         if len(given) and not (given[0] >= 0 and given[-1] < n):
-            raise InputError(f"opened: {int(given[-1])} is not the index of a label; give 0 to {n - 1}")
+            bad = given[0] if given[0] < 0 else given[-1]
+            raise InputError(f"opened: {int(bad)} is not the index of a label; give 0 to {n - 1}")
         if inverted:
             given = np.setdiff1d(np.arange(n), given, assume_unique=True)
         self._open = self._seen(given[walk.adjacency.n_children(given) > 0])
