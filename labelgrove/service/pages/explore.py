@@ -121,8 +121,9 @@ def _one(opened: Opened, label: int, after: str | None) -> dict[str, Any]:
     """Return what pages say about one label."""
     answers, graph = opened.answers, opened.answers.index.graph
     key, name = graph.keys[label], opened.version.ontology
-    shown = {"parents": [], "path": [], "n_children": 0, "n_siblings": 0, "n_below": 0} | answers.show(label)
-    nothing = {"items": [], "total": 0, "next": None}
+    shown: dict[str, Any] = {"parents": [], "path": [], "n_children": 0, "n_siblings": 0, "n_below": 0}
+    shown |= answers.show(label)
+    nothing: dict[str, Any] = {"items": [], "total": 0, "next": None}
     end = answers.index.order.end if graph.directed else None
     children = answers.children(label, limit=_CHILDREN, after=after) if graph.directed else nothing
     for item in (*shown["path"], *children["items"]):

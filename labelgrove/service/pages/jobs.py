@@ -122,15 +122,15 @@ def show_report(shared: Shared, job: routes.JobId) -> Response:
     document, _, shown = describe_result(shared.workspace, job)
     if not _has_report(document):
         raise NotFoundError(f"job {job[:12]} has no report; only experiments have one")
-    from labelgrove.experiments.documents import experiment_report
     from labelgrove.report import to_html
+    from labelgrove.report.experiment import experiment_report
 
     page = to_html(experiment_report(shown.document["document"]))
     return HTMLResponse(page, headers={"Content-Security-Policy": _FRAMED, "Cache-Control": "private"})
 
 
 def _has_report(document: dict[str, Any]) -> bool:
-    return document["kind"] == "experiment"
+    return bool(document["kind"] == "experiment")
 
 
 def _version_of(document: dict[str, Any], parameters: Any) -> tuple[str | None, str | None]:

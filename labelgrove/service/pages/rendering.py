@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -65,6 +66,14 @@ def _cell(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def _coded(text: str) -> Markup:
+    """Return a text in which what is between backticks is shown as code."""
+    parts = [escape(part) for part in text.replace("``", "`").split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts)
+    )
+
+
 _environment = Environment(
     loader=PackageLoader("labelgrove.service", "templates"),
     autoescape=True,
@@ -72,7 +81,7 @@ _environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.filters |= {"thousands": _thousands, "indented": _indented, "cell": _cell}
+_environment.filters |= {"thousands": _thousands, "indented": _indented, "cell": _cell, "coded": _coded}
 _environment.globals |= {"url": url, "counted": counted}
 
 
