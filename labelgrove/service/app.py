@@ -20,6 +20,8 @@ from labelgrove.service.guards import LOOPBACK_NAMES, Guards
 from labelgrove.service.identity import Owner
 from labelgrove.service.limits import Limits
 from labelgrove.service.openversions import OpenVersions
+from labelgrove.service.pages import cypher, explore, home, ingest, reference
+from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.routes import drawing, jobs, labels, ontologies, queries, service, uploads
 from labelgrove.service.state import State
@@ -62,6 +64,8 @@ def make_app(
     app.state.owner = Owner(workspace.settings.home)
     for routes in (service, ontologies, labels, drawing, jobs, queries, uploads):
         app.include_router(routes.router)
+    for pages in (home, explore, job_pages, ingest, cypher, reference):
+        app.include_router(pages.router)
     static = Path(__file__).with_name("static")
     app.mount("/static", StaticFiles(directory=static), name="static")
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):

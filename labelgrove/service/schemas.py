@@ -16,6 +16,7 @@ __all__ = [
     "JobDocument",
     "JobList",
     "LabelDocument",
+    "LabelItem",
     "LabelPage",
     "MapDocument",
     "OntologyDocument",
@@ -60,6 +61,13 @@ class Item(_Open):
 
 
 class _OfVersion(_Open):
+    ontology: str
+    version: str
+
+
+class LabelItem(Item):
+    """One label of a version."""
+
     ontology: str
     version: str
 

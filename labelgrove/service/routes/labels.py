@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
+from labelgrove.ontology.errors import NotFoundError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
 from labelgrove.service.openversions import Opened
@@ -81,6 +82,19 @@ def lookup(request: Request, opened: VersionOpened, name: Text) -> Response:
 def label(request: Request, opened: VersionOpened, key: Key) -> Response:
     """Return everything about one label: names, definition, parents, path and counts."""
     return _told(request, opened, opened.answers.show(opened.label(key)))
+
+
+@router.get("/item", responses=schemas.ok(schemas.LabelItem))
+def item(
+    request: Request,
+    opened: VersionOpened,
+    idx: Annotated[int, Query(description="Index of a label, as maps have it.", ge=0)],
+) -> Response:
+    """Return key and name of the label with an index."""
+    n_labels = opened.version.n_labels
+    if idx >= n_labels:
+        raise NotFoundError(f"idx: {idx} given; the labels of this version have 0 to {n_labels - 1}")
+    return _told(request, opened, {"version": opened.version.digest} | opened.answers.item(idx))
 
 
 @router.get("/children", responses=schemas.ok(schemas.LabelPage))

@@ -1,0 +1,140 @@
+"""Pages about jobs: the list, one job with its units, and its result."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse, Response
+
+from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
+from labelgrove.ontology.errors import NotFoundError
+from labelgrove.service.pages.rendering import PageRoute, command, render, url
+from labelgrove.service.routes import jobs as routes
+from labelgrove.service.state import Shared
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)
+
+_MOST_JOBS = 100
+_MOST_UNITS = 500
+_MOST_ROWS = 1_000
+_FRAMED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox; "
+_FRAMED += "frame-ancestors 'self'"
+
+
+@router.get("")
+def list_jobs(
+    request: Request,
+    shared: Shared,
+    state: str | None = None,
+    kind: str | None = None,
+    stale: Annotated[bool, Query()] = False,
+) -> Response:
+    """Show jobs, the newest first."""
+    from labelgrove.workers.kinds import known_kinds
+    from labelgrove.workers.ledger.states import State
+
+    asked = {"state": state or None, "kind": kind or None}
+    found = routes.list_jobs(shared, stale=stale, limit=_MOST_JOBS, **asked)
+    typed = [f"--{name}={value}" for name, value in asked.items() if value] + ["--stale"] * stale
+    return render(
+        request,
+        "jobs.html",
+        title="Jobs",
+        section="jobs",
+        twin=url("v1", "jobs", **asked, stale="true" if stale else None),
+        cli=command("jobs", "list", *typed),
+        jobs=[one.model_dump() for one in found.items],
+        states=[one.value for one in State],
+        kinds=[one.name for one in known_kinds()],
+        chosen={"state": state, "kind": kind, "stale": stale},
+        most=_MOST_JOBS,
+    )
+
+
+@router.get("/{job}")
+def show_job(request: Request, shared: Shared, job: routes.JobId) -> Response:
+    """Show one job and its units."""
+    from labelgrove.workers import client
+
+    found = client.status(shared.workspace, job)
+    units = describe_units(client.list_units(shared.workspace, found.id, limit=_MOST_UNITS))
+    (document,) = describe_jobs(shared.workspace, [found])
+    return render(
+        request,
+        "job.html",
+        title=f"Job {found.id[:12]}",
+        section="jobs",
+        twin=url("v1", "jobs", found.id),
+        cli=command("jobs", "show", found.id[:12]),
+        job=document,
+        units=units,
+        n_units=sum(document["units"].values()),
+    )
+
+
+@router.get("/{job}/result")
+def show_result(request: Request, shared: Shared, job: routes.JobId) -> Response:
+    """Show the result of a done job."""
+    document, read, shown = describe_result(shared.workspace, job)
+    name, digest = _version_of(document, read.parameters)
+    return render(
+        request,
+        "result.html",
+        title=f"Result of {read.kind} {read.job_id[:12]}",
+        section="jobs",
+        twin=url("v1", "jobs", read.job_id, "result"),
+        cli=command("jobs", "result", read.job_id[:12]),
+        cypher=f"MATCH (:Job {{id: '{read.job_id}'}})-[:PRODUCED]->(r) RETURN r",
+        job=read.job_id,
+        kind=read.kind,
+        line=shown.line,
+        columns=shown.columns,
+        rows=shown.rows[:_MOST_ROWS],
+        n_rows=len(shown.rows),
+        has_table=bool((shown.file or (shown.columns,))[0]),
+        has_report=_has_report(document),
+        of_name=name,
+        of_version=digest,
+    )
+
+
+@router.get("/{job}/result.csv")
+def result_csv(shared: Shared, job: routes.JobId) -> Response:
+    """Return the table of a result as CSV."""
+    _, read, shown = describe_result(shared.workspace, job)
+    columns, rows = shown.file or (shown.columns, shown.rows)
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+    name = f'attachment; filename="{read.kind}-{read.job_id[:12]}.csv"'
+    return Response(
+        text.getvalue(), media_type="text/csv; charset=utf-8", headers={"Content-Disposition": name}
+    )
+
+
+@router.get("/{job}/report")
+def show_report(shared: Shared, job: routes.JobId) -> Response:
+    """Show the report of an experiment; its page has a policy of its own, for a frame."""
+    document, _, shown = describe_result(shared.workspace, job)
+    if not _has_report(document):
+        raise NotFoundError(f"job {job[:12]} has no report; only experiments have one")
+    from labelgrove.report import to_html
+    from labelgrove.report.experiment import experiment_report
+
+    page = to_html(experiment_report(shown.document["document"]))
+    return HTMLResponse(page, headers={"Content-Security-Policy": _FRAMED, "Cache-Control": "private"})
+
+
+def _has_report(document: dict[str, Any]) -> bool:
+    return bool(document["kind"] == "experiment")
+
+
+def _version_of(document: dict[str, Any], parameters: Any) -> tuple[str | None, str | None]:
+    """Return the name and digest of the version that a result is about, if it is known by a name."""
+    name, digest = document.get("ontology"), document.get("digest", parameters.get("ontology"))
+    known = isinstance(name, str) and isinstance(digest, str)
+    return (name, digest) if known else (None, None)

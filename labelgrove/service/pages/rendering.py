@@ -1,0 +1,158 @@
+"""Draw pages from templates, and show problems as pages too."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from labelgrove.ontology.errors import GroveError, counted
+from labelgrove.service.problems import Problem, problem_document, problem_of
+
+__all__ = ["PageRoute", "command", "document_of", "render", "url"]
+
+_ASK = "private, no-cache"
+
+
+def url(*path: str, **query: object) -> str:
+    """Return the address of a page or route; entries of the query that are None are left out.
+
+    >>> url("o", "garden", key="a/b?c", version=None)
+    '/o/garden?key=a%2Fb%3Fc'
+    """
+    given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
+    address = "/" + "/".join(quote(part, safe="") for part in path)
+    return f"{address}?{urlencode(given, quote_via=quote, safe='')}" if given else address
+
+
+def command(*words: str) -> str:
+    """Return a command line, quoted for a shell.
+
+    >>> command("labels", "show", "garden", "red oak")
+    "grove labels show garden 'red oak'"
+    """
+    return "grove " + " ".join(map(shlex.quote, words))
+
+
+def _thousands(number: int) -> str:
+    return f"{number:,}"
+
+
+def _indented(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def _cell(value: object) -> str:
+    """Return a value of a table as text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _coded(text: str) -> Markup:
+    """Return a text in which what is between backticks is shown as code."""
+    parts = [escape(part) for part in text.replace("``", "`").split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts)
+    )
+
+
+_environment = Environment(
+    loader=PackageLoader("labelgrove.service", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {"thousands": _thousands, "indented": _indented, "cell": _cell, "coded": _coded}
+_environment.globals |= {"url": url, "counted": counted}
+
+
+def render(
+    request: Request,
+    template: str,
+    *,
+    title: str,
+    section: str = "",
+    status: int = HTTPStatus.OK,
+    twin: str | None = None,
+    ontology: str | None = None,
+    **values: Any,
+) -> Response:
+    """Return a page.
+
+    Parameters
+    ----------
+    request : Request
+    template : str
+        Name of a file in ``templates``.
+    title : str
+    section : str
+        The entry of the navigation to which the page belongs.
+    status : int
+    twin : str, optional
+        Address of the same content as JSON.
+    ontology : str, optional
+        Name of the ontology that the page is about.
+    **values
+        What the template uses.
+    """
+    shared = {
+        "title": title,
+        "section": section,
+        "twin": twin,
+        "ontology": ontology,
+        "pinned": request.query_params.get("version"),
+        "query": request.query_params.get("q", ""),
+        "digest": None,
+        "tag": None,
+    }
+    page = _environment.get_template(template).render(shared | values)
+    return HTMLResponse(page, status_code=status, headers={"Cache-Control": _ASK})
+
+
+def document_of(response: Response) -> Any:
+    """Return the document that a route answered."""
+    return json.loads(bytes(response.body))
+
+
+class PageRoute(APIRoute):
+    """A route that answers errors with a page."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of the route, in which errors become pages."""
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (GroveError, Problem, RequestValidationError, HTTPException) as error:
+                return _problem_page(request, problem_of(error))
+
+        return handled
+
+
+def _problem_page(request: Request, problem: Problem) -> Response:
+    document: Mapping[str, Any] = problem_document(problem)
+    page = render(
+        request, "problem.html", title=document["title"], status=int(problem.status), problem=document
+    )
+    page.headers.update(problem.headers)
+    return page

@@ -1,0 +1,273 @@
+// The map: an icicle in which each branch is as wide as its number of labels, drawn on a canvas.
+import { find, framed, make, settled, tell } from "./dom.js";
+import { ask, newest } from "./service.js";
+import { words } from "./words.js";
+
+const LOWEST = 28, HIGHEST = 60; // pixels of a row
+const LEAST_HAND = 6; // pixels of the label in hand below which the map zooms to it
+const SHOWN = 3; // labels above the map that are named
+const NEAR = 4; // levels above the label in hand that it then shows
+const LEAST_NAME = 40; // pixels of a cell in which a name is written
+const LETTERS = 5; // a name is cut only if this many letters remain
+const WHEEL = 220; // milliseconds between two steps of the wheel
+
+/** The map in `#stage`; `take(key, how)` is called for the label that the reader chose. */
+export class LabelMap {
+  constructor(take) {
+    this.take = take;
+    this.stage = find("stage");
+    this.canvas = make("canvas", { tabindex: "0", role: "application", "aria-roledescription": words.mapRole, "aria-label": words.map, "aria-describedby": "maphelp" });
+    this.tip = make("div", { class: "tip", hidden: true });
+    this.out = make("button", { type: "button", disabled: true, onclick: () => this.zoomOut() }, words.zoomOut);
+    this.focus = null; // key of the label on top; null for all roots
+    this.drawing = null; // the document of the map
+    this.cells = []; // one list of {label, left, width} for each row
+    this.hand = null; // the document of the label in hand
+    this.way = new Set(); // idx of all labels on its path
+    this.over = null;
+    this.row = LOWEST;
+    this.wheeled = 0;
+    this.keys = new Map(); // idx -> item, as the service told
+    this.load = newest(async signal => {
+      const width = Math.max(16, Math.round(this.stage.clientWidth)), levels = Math.max(1, Math.min(64, Math.floor(this.stage.clientHeight / LOWEST)));
+      const found = await ask("map", { focus: this.focus, width, levels }, signal);
+      this.drawing = found;
+      this.cells = found.rows.map(row => row.cells.map(([label, left, wide]) => ({ label, left, width: wide, depth: row.depth })));
+      this.crumbs();
+      this.draw();
+    });
+  }
+
+  /** Draw the map, and listen. */
+  start() {
+    this.stage.replaceChildren(this.canvas, this.tip);
+    this.stage.after(make("p", { class: "sr", id: "maphelp" }, words.mapHelp));
+    find("maptools").append(this.out);
+    find("legend").replaceChildren(...words.legend.map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
+    const again = settled(() => this.reload(), 80);
+    new ResizeObserver(framed(() => { this.draw(); again(); })).observe(this.stage);
+    for (const query of ["(prefers-color-scheme: dark)", `(resolution: ${devicePixelRatio}dppx)`]) matchMedia(query).addEventListener("change", () => this.draw());
+    this.canvas.addEventListener("pointermove", event => this.hovered(event));
+    this.canvas.addEventListener("pointerleave", () => this.leave());
+    this.canvas.addEventListener("click", event => this.clicked(event));
+    this.canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
+    this.canvas.addEventListener("keydown", event => this.pressed(event));
+    return this.reload();
+  }
+
+  reload() { return this.load().catch(error => tell(error.message)); }
+
+  /** Show which label is in hand: `label` is its document. With `near`, zoom if it can hardly be seen. */
+  show(label, near) {
+    this.hand = label;
+    this.way = new Set(label.path.map(item => item.idx));
+    this.draw();
+    if (!near || !this.drawing) return;
+    const cell = this.handCell, seen = cell && cell.width * this.stage.clientWidth / this.drawing.width >= LEAST_HAND;
+    if (!seen) this.zoomTo(label.path[Math.max(0, label.path.length - 1 - NEAR)].key);
+  }
+
+  zoomTo(key) {
+    if (key === undefined || key === this.focus) return;
+    this.focus = key;
+    this.over = null;
+    this.tip.hidden = true;
+    this.load().then(() => { if (this.drawing?.focus) tell(words.zoomed(this.drawing.focus.name, this.drawing.n_labels)); }).catch(error => tell(error.message));
+  }
+
+  zoomOut() {
+    if (this.focus === null) return;
+    const above = this.drawing?.above ?? [];
+    this.zoomTo(above.length ? above.at(-1).key : null);
+  }
+
+  crumbs() {
+    const { above, focus } = this.drawing, top = [...above, ...(focus ? [focus] : [])];
+    const step = (item, i) => [i > 0 && make("i", { "aria-hidden": "true" }, "›"),
+      make("button", { type: "button", "aria-current": item === focus ? "true" : null, title: item.name.slice(0, 500), onclick: () => this.zoomTo(item.key) }, make("bdi", {}, item.name.slice(0, 60)))];
+    const named = top.length > SHOWN + 2 ? [...step(top[0], 0), make("i", {}, "› …"), ...top.slice(-SHOWN - 1).flatMap((item, i) => step(item, i + 1))] : top.flatMap(step);
+    const parts = named.filter(Boolean);
+    find("crumbs").replaceChildren(...(parts.length ? parts : [make("span", {}, words.all)]), make("span", { class: "c" }, words.labels(this.drawing.n_labels)));
+    this.out.disabled = this.focus === null;
+    this.canvas.setAttribute("aria-label", focus ? words.zoomed(focus.name.slice(0, 200), this.drawing.n_labels) : words.map);
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------
+
+  draw() {
+    const { clientWidth: width, clientHeight: height } = this.stage, ratio = devicePixelRatio || 1;
+    if (!this.drawing || !width || !height) return;
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    const pen = this.canvas.getContext("2d"), style = getComputedStyle(document.body);
+    this.color = name => style.getPropertyValue(`--${name}`).trim();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    this.handCell = this.placed(this.hand);
+    this.row = Math.max(LOWEST, Math.min(HIGHEST, Math.floor(height / this.drawing.rows.length)));
+    const stretch = width / this.drawing.width;
+    this.drawing.rows.forEach((row, y) => {
+      this.drawCrowd(pen, row.crowded, y * this.row, stretch);
+      for (const cell of this.cells[y]) this.drawCell(pen, cell, y * this.row, stretch);
+    });
+    this.drawHand(pen, stretch, width);
+  }
+
+  /** Branches narrower than a pixel are lines, every other one, so that they look like many. */
+  drawCrowd(pen, runs, top, stretch) {
+    pen.fillStyle = this.color("cell");
+    for (const [first, n] of runs) {
+      for (let x = first - (first % 3); x < first + n; x += 3) pen.fillRect(Math.max(first, x) * stretch, top, Math.max(1, stretch), this.row - 1);
+    }
+  }
+
+  drawCell(pen, cell, top, stretch) {
+    const left = cell.left * stretch, wide = cell.width * stretch, seen = wide > 3 ? wide - 1 : Math.max(wide * 0.75, 0.6);
+    const isHand = this.hand?.idx === cell.label, isWay = this.way.has(cell.label) || this.isBelow(cell);
+    pen.fillStyle = this.color(isHand ? "here" : isWay ? "way" : "cell");
+    pen.fillRect(left, top, seen, this.row - 1);
+    if (this.over === cell) { pen.strokeStyle = this.color("ink"); pen.lineWidth = 1; pen.strokeRect(left + 0.5, top + 0.5, Math.max(1, seen - 1), this.row - 2); }
+    const name = this.drawing.names[cell.label];
+    if (name && wide >= LEAST_NAME) this.write(pen, name, left + 6, top, wide - 12, isHand || cell.depth === this.drawing.rows[0].depth);
+  }
+
+  /** Return the cell of a label; there is one even if it is too narrow for the service to send. */
+  placed(label) {
+    const { focus, rows, n_labels: n, width } = this.drawing;
+    const first = focus?.idx ?? rows[0].cells[0].label;
+    if (!label || label.idx < first || label.idx >= first + n || label.depth >= rows[0].depth + rows.length) return undefined;
+    const sent = this.cells[label.depth - rows[0].depth]?.find(cell => cell.label === label.idx);
+    return sent ?? { label: label.idx, depth: label.depth, left: (label.idx - first) * width / n, width: width / n };
+  }
+
+  /** Whether a cell is in the branch of the label in hand. */
+  isBelow(cell) {
+    const hand = this.handCell;
+    return hand !== undefined && cell.depth > hand.depth && cell.left >= hand.left - 0.05 && cell.left + cell.width <= hand.left + hand.width + 0.15;
+  }
+
+  write(pen, name, x, top, room, strong) {
+    pen.font = `${strong ? 600 : 400} 12px system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif`;
+    pen.textBaseline = "middle";
+    pen.fillStyle = this.color("ink");
+    let text = name.slice(0, 200);
+    if (pen.measureText(text).width > room) {
+      let n = Math.min(text.length, Math.floor(room / 5));
+      while (n >= LETTERS && pen.measureText(`${text.slice(0, n)}…`).width > room) n--;
+      if (n < LETTERS) return;
+      text = `${text.slice(0, n)}…`;
+    }
+    pen.fillText(text, x, top + this.row / 2);
+  }
+
+  /** The label in hand never vanishes: it is framed, at least 3 pixels wide, and named above itself if narrow. */
+  drawHand(pen, stretch, width) {
+    const cell = this.handCell;
+    if (!cell) return;
+    const y = cell.depth - this.drawing.rows[0].depth, wide = Math.max(3, cell.width * stretch - 1), left = Math.min(cell.left * stretch, width - wide);
+    pen.strokeStyle = this.color("ink");
+    pen.lineWidth = 2;
+    pen.strokeRect(left + 1, y * this.row + 1, Math.max(1, wide - 2), this.row - 3);
+    const { name } = this.hand;
+    if (!name || cell.width * stretch >= LEAST_NAME + 20 || y === 0) return;
+    pen.font = "600 12px system-ui, sans-serif";
+    const text = name.slice(0, 30), long = pen.measureText(text).width + 8, x = Math.max(0, Math.min(width - long, left + wide / 2 - long / 2));
+    pen.fillStyle = this.color("ink");
+    pen.fillRect(x, y * this.row - 18, long, 17);
+    pen.fillStyle = this.color("card");
+    pen.fillText(text, x + 4, y * this.row - 9);
+  }
+
+  // ---- pointer and keyboard -----------------------------------------------------------------------
+
+  /** Return the cell at a place, "crowd" for branches too narrow to draw, or null. */
+  at(x, y) {
+    const row = Math.floor(y / this.row), place = x * this.drawing.width / this.stage.clientWidth;
+    const near = (this.cells[row] ?? []).find(cell => place >= cell.left && place < cell.left + Math.max(cell.width, 1));
+    if (near) return near;
+    return this.drawing.rows[row]?.crowded.some(([first, n]) => place >= first && place < first + n) ? "crowd" : null;
+  }
+
+  hovered(event) {
+    if (!this.drawing) return;
+    const cell = this.at(event.offsetX, event.offsetY), before = this.over;
+    this.over = cell === "crowd" ? null : cell;
+    if (this.over !== before) this.draw();
+    if (!cell) { this.tip.hidden = true; return; }
+    if (cell === "crowd") this.tip.replaceChildren(words.crowded);
+    else this.describe(cell);
+    this.tip.hidden = false;
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    const x = Math.min(event.offsetX + 12, width - this.tip.offsetWidth), y = event.offsetY + 16 + this.tip.offsetHeight > height ? event.offsetY - this.tip.offsetHeight - 8 : event.offsetY + 16;
+    this.tip.style.transform = `translate(${Math.max(0, x)}px, ${Math.max(0, y)}px)`;
+  }
+
+  /** Fill the tip; a cell too narrow for a name asks the service for the name of its label. */
+  describe(cell) {
+    const size = Math.max(1, Math.round(cell.width * this.drawing.n_labels / this.drawing.width));
+    const known = this.drawing.names[cell.label] ?? this.keys.get(cell.label)?.name ?? words.waiting;
+    this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size));
+    if (known === words.waiting) this.item(cell.label).then(() => { if (this.over === cell) this.describe(cell); }).catch(error => tell(error.message));
+  }
+
+  leave() { this.over = null; this.tip.hidden = true; this.draw(); }
+
+  /** Return the item of a label by its index. */
+  async item(idx) {
+    if (!this.keys.has(idx)) this.keys.set(idx, await ask("item", { idx }));
+    return this.keys.get(idx);
+  }
+
+  async clicked(event) {
+    const cell = this.drawing && this.at(event.offsetX, event.offsetY);
+    if (cell && cell !== "crowd") await this.enter(cell);
+  }
+
+  /** Take a label and zoom to it; on the label on top, zoom out. */
+  async enter(cell) {
+    const item = await this.item(cell.label);
+    this.take(item.key, "click");
+    if (item.key === this.drawing.focus?.key) this.zoomOut();
+    else if (!item.leaf) this.zoomTo(item.key);
+  }
+
+  async wheel(event) {
+    event.preventDefault();
+    if (!this.drawing || event.timeStamp - this.wheeled < WHEEL) return;
+    this.wheeled = event.timeStamp;
+    if (event.deltaY > 0) { this.zoomOut(); return; }
+    let cell = this.at(event.offsetX, event.offsetY);
+    if (!cell || cell === "crowd") return;
+    const second = this.drawing.rows[0].depth + 1; // one level nearer to the pointer
+    if (cell.depth > second) cell = this.at(event.offsetX, this.row * 1.5);
+    if (!cell || cell === "crowd" || cell.depth !== second) return;
+    const item = await this.item(cell.label);
+    if (!item.leaf) this.zoomTo(item.key);
+  }
+
+  /** Return the cell of the label in hand, or the first one. */
+  current() {
+    return this.cells.flat().find(cell => cell.label === this.hand?.idx) ?? this.cells[0]?.[0];
+  }
+
+  async pressed(event) {
+    if (!this.drawing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const cell = this.current(), top = this.drawing.rows[0].depth;
+    if (!cell) return;
+    const row = this.cells[cell.depth - top], place = row.indexOf(cell);
+    const middle = cell.left + cell.width / 2;
+    const inside = (other, one) => other && one.left <= other.left + 0.05 && one.left + one.width >= other.left - 0.05;
+    let next = null;
+    if (event.key === "ArrowRight") next = row[place + 1];
+    else if (event.key === "ArrowLeft") next = row[place - 1];
+    else if (event.key === "ArrowUp") next = (this.cells[cell.depth - top - 1] ?? []).find(one => inside(cell, one) && one.left + one.width > middle - 0.05);
+    else if (event.key === "ArrowDown") next = (this.cells[cell.depth - top + 1] ?? []).find(one => one.left >= cell.left - 0.05 && one.left < cell.left + cell.width);
+    else if (event.key === "Enter") { event.preventDefault(); await this.enter(cell); return; }
+    else if (event.key === "Escape") { event.preventDefault(); this.zoomOut(); return; }
+    else return;
+    event.preventDefault();
+    if (next) this.take((await this.item(next.label)).key, "key");
+  }
+}

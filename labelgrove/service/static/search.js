@@ -1,0 +1,72 @@
+// The search box: suggestions while a text is typed; the answer to the newest text wins.
+import { find, make, settled, tell } from "./dom.js";
+import { ask, newest, page } from "./service.js";
+import { words } from "./words.js";
+
+const DELAY = 60; // milliseconds
+const MOST = 8;
+
+/** Return whether the page takes the label itself; otherwise its page is opened. */
+const offered = key => !document.dispatchEvent(new CustomEvent("take", { detail: key, cancelable: true }));
+
+/** Offer the labels that the text in `box` may mean. */
+export function offerSuggestions(box) {
+  const pop = find("pop"), list = find("hits"), note = find("hitnote");
+  let items = [], chosen = -1;
+  for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "hits", "aria-autocomplete": "list" })) box.setAttribute(name, value);
+
+  function close() {
+    pop.hidden = true;
+    chosen = -1;
+    box.setAttribute("aria-expanded", "false");
+    box.removeAttribute("aria-activedescendant");
+  }
+
+  function choose(place) {
+    chosen = place;
+    [...list.children].forEach((row, i) => row.setAttribute("aria-selected", i === place));
+    if (place < 0) box.removeAttribute("aria-activedescendant");
+    else box.setAttribute("aria-activedescendant", `hit${place}`);
+    list.children[place]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function open(key) {
+    close();
+    if (offered(key)) box.blur();
+    else location.assign(page("", { key }));
+  }
+
+  function drawn(hit, i) {
+    const other = hit.matched.kind !== "key" && hit.matched.text !== hit.name;
+    return make("li", { role: "option", id: `hit${i}`, "aria-selected": "false", onmousedown: event => event.preventDefault(), onclick: () => open(hit.key) },
+      make("bdi", {}, hit.name), make("code", { dir: "ltr" }, hit.key),
+      other && make("small", {}, `${words.synonym(hit.matched.kind)}: `, make("bdi", {}, hit.matched.text)));
+  }
+
+  const look = newest(async signal => {
+    const text = box.value;
+    if (!text.trim()) return close();
+    const found = await ask("suggest", { q: text, limit: MOST }, signal);
+    items = found.items;
+    note.textContent = found.total > items.length ? words.moreHits(found.total) : words.suggestions(found.total);
+    list.replaceChildren(...items.map(drawn));
+    pop.hidden = false;
+    box.setAttribute("aria-expanded", "true");
+    choose(-1);
+    tell(note.textContent);
+  });
+  const lookSoon = settled(() => look().catch(() => { note.textContent = words.failed; list.replaceChildren(); pop.hidden = false; }), DELAY);
+
+  box.addEventListener("input", lookSoon);
+  box.addEventListener("blur", close);
+  box.addEventListener("keydown", event => {
+    const n = items.length, shown = !pop.hidden;
+    if (event.key === "Escape" && shown) close();
+    else if (event.key === "ArrowDown" && shown && n) choose((chosen + 2) % (n + 1) - 1);
+    else if (event.key === "ArrowUp" && shown && n) choose((chosen + n + 1) % (n + 1) - 1);
+    else if (event.key === "ArrowDown" && !shown) lookSoon();
+    else if (event.key === "Enter" && shown && chosen >= 0) open(items[chosen].key);
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,33 @@
+// Every text that scripts show; pages have theirs in the templates.
+const counted = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+export const words = {
+  rows: n => counted(n, "row"),
+  labels: n => counted(n, "label"),
+  parents: n => `${n} parents`,
+  below: n => `${counted(n, "label")} below`,
+  reference: "shown with its children elsewhere",
+  waiting: "…",
+  collapse: "Collapse",
+  tree: "Labels of the ontology",
+  treeHelp: "Arrow keys move and open, typing finds, Enter shows the label on the map.",
+  notFound: (text, n) => `No label in the next ${counted(n, "row")} begins with “${text}”`,
+  tooManyOpen: "Too many branches are open; collapse the tree first",
+  map: "Map of the branch",
+  mapRole: "map",
+  mapHelp: "Arrow keys move between parent, child and siblings, Enter zooms in, Escape zooms out.",
+  zoomOut: "Zoom out",
+  all: "all roots",
+  crowded: "branches too narrow to draw; zoom in",
+  legend: [["here", "label in hand"], ["way", "labels above and below it"], ["", "other labels"]],
+  hand: name => `${name} in hand`,
+  zoomed: (name, n) => `Map of ${name}, ${counted(n, "label")}`,
+  suggestions: n => (n ? counted(n, "suggestion") : "Nothing has this in its key or names"),
+  moreHits: n => `${counted(n, "label")} found; Enter shows all`,
+  synonym: kind => (kind === "exact" ? "synonym" : kind),
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "Not copied; select it and copy",
+  sending: "Sending…",
+  failed: "The service did not answer; try again",
+};
