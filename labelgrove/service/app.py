@@ -19,6 +19,7 @@ from labelgrove.service import schemas
 from labelgrove.service.guards import LOOPBACK_NAMES, Guards
 from labelgrove.service.identity import Owner
 from labelgrove.service.limits import Limits
+from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import OpenVersions
 from labelgrove.service.pages import cypher, explore, home, ingest, reference
 from labelgrove.service.pages import jobs as job_pages
@@ -60,7 +61,9 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.shared = State(workspace, OpenVersions(workspace, limits.open_versions), limits)
+    app.state.shared = State(
+        workspace, OpenVersions(workspace, limits.open_versions), limits, MarkedResults(workspace)
+    )
     app.state.owner = Owner(workspace.settings.home)
     for routes in (service, ontologies, labels, drawing, jobs, queries, uploads):
         app.include_router(routes.router)

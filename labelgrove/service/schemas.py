@@ -18,6 +18,8 @@ __all__ = [
     "LabelDocument",
     "LabelItem",
     "LabelPage",
+    "LabelResults",
+    "LabelVersions",
     "MapDocument",
     "OntologyDocument",
     "ProblemDocument",
@@ -156,17 +158,6 @@ class _MapRow(_Open):
     crowded: list[tuple[int, int]]
 
 
-class MapDocument(_OfVersion):
-    """A part of the map."""
-
-    width: int
-    focus: Item | None
-    above: list[Item]
-    n_labels: int
-    rows: list[_MapRow]
-    names: dict[str, str]
-
-
 class VersionDocument(_Open):
     """One version of an ontology."""
 
@@ -179,6 +170,31 @@ class VersionDocument(_Open):
     layout: str
     source: str | None
     created_at: str
+
+
+class LabelResults(_OfVersion):
+    """What the newest results say of a label."""
+
+    items: list[dict[str, Any]]
+    total: int
+
+
+class LabelVersions(_OfVersion):
+    """The versions that have a label."""
+
+    items: list[VersionDocument]
+    total: int
+
+
+class MapDocument(_OfVersion):
+    """A part of the map."""
+
+    width: int
+    focus: Item | None
+    above: list[Item]
+    n_labels: int
+    rows: list[_MapRow]
+    names: dict[str, str]
 
 
 class VersionList(_Open):

@@ -11,6 +11,7 @@ from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
+from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
 
 __all__ = [
@@ -32,6 +33,7 @@ class State:
     workspace: Workspace
     versions: OpenVersions
     limits: Limits
+    results: MarkedResults
 
 
 def _state(request: Request) -> State:

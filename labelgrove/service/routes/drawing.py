@@ -12,8 +12,9 @@ from labelgrove.ontology.browse.structure.window import LARGEST_WINDOW, DrawnTre
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
+from labelgrove.service.marking import MarkedResult
 from labelgrove.service.openversions import Opened
-from labelgrove.service.state import VersionOpened
+from labelgrove.service.state import Shared, VersionOpened
 
 __all__ = ["router"]
 
@@ -95,16 +96,21 @@ def window(
 @router.get("/map", responses=schemas.ok(schemas.MapDocument))
 def map_(
     request: Request,
+    shared: Shared,
     opened: VersionOpened,
     focus: Annotated[str | None, Query(description="Key of the label at the top.")] = None,
     width: Annotated[int, Query(description="Width in pixels.", ge=16, le=8_192)] = 1_200,
     levels: Annotated[int, Query(description="Most levels below.", ge=1, le=64)] = 12,
+    marks: Annotated[
+        str | None, Query(description="Id of a done job: count the labels of its result in each branch.")
+    ] = None,
 ) -> Response:
     """Return a part of the map: an icicle in which each branch is as wide as its number of labels.
 
     Each row has cells `[idx, left, width]` in pixels, and `crowded`, ranges of pixels in which branches are
     narrower than a pixel. `names` has the names of the cells that are wide enough to be read. Without
-    `focus`, the map shows the branch of the root, or of all roots side by side.
+    `focus`, the map shows the branch of the root, or of all roots side by side. With `marks`, each row has
+    for each relation of the result, such as `OBSERVES`, how many labels in the branch of each cell it marks.
     """
     answers = opened.answers
     document = {"ontology": opened.version.ontology, "version": opened.version.digest, "width": width}
@@ -118,10 +124,15 @@ def map_(
     document["above"] = (
         [] if focus is None else [answers.item(i) for i in answers.index.order.chain(tops[0])[:0:-1]]
     )
-    return answer(request, document | _cells(opened, tops, width, levels), opened.tag)
+    order = answers.index.order
+    marked = None if marks is None else shared.results.open(marks, opened.version.digest, order)
+    document["marks"] = None if marked is None else {"job": marked.job, "kind": marked.kind}
+    return answer(request, document | _cells(opened, tops, width, levels, marked), opened.tag)
 
 
-def _cells(opened: Opened, tops: list[int], width: int, n_levels: int) -> dict[str, Any]:
+def _cells(
+    opened: Opened, tops: list[int], width: int, n_levels: int, marked: MarkedResult | None
+) -> dict[str, Any]:
     graph, end = opened.answers.index.graph, opened.answers.index.order.end
     total = sum(int(end[top]) - top for top in tops)
     rows: dict[int, dict[str, Any]] = {}
@@ -139,6 +150,8 @@ def _cells(opened: Opened, tops: list[int], width: int, n_levels: int) -> dict[s
             ],
             "crowded": _runs(row.crowded),
         }
+        if marked is not None:
+            rows[row.depth]["marked"] = marked.counts(row.labels)
         named = row.labels[row.width >= _NAMED_FROM]
         names |= {str(label): graph.names[label] for label in named.tolist()}
     return {"n_labels": total, "rows": list(rows.values()), "names": names}

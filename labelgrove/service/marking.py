@@ -1,0 +1,119 @@
+"""Mark the labels that the result of a job speaks of: on the map, and on the page of a label."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelgrove.documents.jobs import describe_result
+from labelgrove.ontology.browse.structure.marks import Marks
+from labelgrove.ontology.errors import ConflictError, InputError
+from labelgrove.workers import client
+from labelgrove.workers.kinds import kind_named
+from labelgrove.workers.ledger.states import State
+
+if TYPE_CHECKING:
+    from labelgrove.ontology.browse.structure.order import Order
+    from labelgrove.ontology.graph.results import Links
+    from labelgrove.ontology.versions.workspace import Workspace
+
+__all__ = ["MarkedResult", "MarkedResults"]
+
+_MOST_KEPT = 8
+_NEWEST = 20
+
+
+@dataclass(frozen=True)
+class MarkedResult:
+    """The labels of a result, by how the graph relates them to it, such as ``OBSERVES`` and ``REACHES``.
+
+    Attributes
+    ----------
+    job, kind : str
+    order : Order
+        That of the version from which the result was made.
+    links : tuple of Links
+    """
+
+    job: str
+    kind: str
+    order: Order
+    links: tuple[Links, ...]
+
+    @cached_property
+    def marks(self) -> Mapping[str, Marks]:
+        """The marked labels of each relation."""
+        return {links.type: Marks.of(self.order, links.index) for links in self.links}
+
+    def counts(self, labels: NDArray[np.integer]) -> dict[str, list[int]]:
+        """Return, for each relation, the number of marked labels in the branch of each of the `labels`."""
+        return {relation: marks.count(labels).tolist() for relation, marks in self.marks.items()}
+
+    def about(self, label: int) -> list[dict[str, Any]]:
+        """Return how the result speaks of a label: a document for each relation, with its properties."""
+        found = []
+        for links in self.links:
+            for place in np.flatnonzero(links.index == label).tolist():
+                properties = {name: values[place].item() for name, values in links.properties.items()}
+                found.append({"job": self.job, "kind": self.kind, "relation": links.type} | properties)
+        return found
+
+
+class MarkedResults:
+    """Opens the labels of results, and keeps those that were used last.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._kept: OrderedDict[str, MarkedResult] = OrderedDict()
+
+    def open(self, job: str, digest: str, order: Order) -> MarkedResult:
+        """Return the labels of the result of a job about the version `digest`.
+
+        Raises
+        ------
+        NotFoundError
+            For an unknown job.
+        ConflictError
+            For a job without a result.
+        InputError
+            For a result that marks no labels of this version.
+        """
+        _, result, _ = describe_result(self._workspace, job)
+        if (kept := self._kept.get(result.job_id)) is not None and kept.order is order:
+            return kept
+        kind = kind_named(result.kind)
+        if kind.show is None or result.parameters.get("ontology") != digest:
+            raise InputError(
+                f"marks: job {result.job_id[:12]} marks no labels of version {digest[:12]}; give a job of a "
+                "kind such as locus, cover or selection about this version"
+            )
+        marked = MarkedResult(result.job_id, result.kind, order, tuple(kind.show(result).links))
+        self._kept[result.job_id] = marked
+        while len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)
+        return marked
+
+    def about(self, label: int, digest: str, order: Order) -> list[dict[str, Any]]:
+        """Return what the newest results about a version say of a label, the newest first."""
+        jobs = client.list_jobs(self._workspace, limit=200, state=State.DONE)
+        ours = [job for job in jobs if job.parameters.get("ontology") == digest and job.result_sha256]
+        found: list[dict[str, Any]] = []
+        for job in ours[:_NEWEST]:
+            if kind_named(job.kind).show is None:
+                continue
+            try:
+                found += self.open(job.id, digest, order).about(label)
+            except ConflictError:  # computed again just now
+                continue
+        return found
