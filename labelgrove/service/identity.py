@@ -108,7 +108,8 @@ def _hashed(code: str) -> str:
 def is_owner(request: Request) -> bool:
     """Return whether the client has a session, as a cookie or as ``Authorization: Bearer``."""
     owner: Owner = request.app.state.owner
-    _, _, bearer = request.headers.get("authorization", "").partition("Bearer ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    bearer = token.strip() if scheme.lower() == "bearer" else ""
     return any(owner.accepts(given) for given in (bearer, request.cookies.get(COOKIE, "")) if given)
 
 

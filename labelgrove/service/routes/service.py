@@ -20,6 +20,8 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["service"])
 
+_NOT_KEPT = {"Cache-Control": "no-store"}
+
 
 @router.get("/healthz", responses=schemas.ok(schemas.Health))
 def health() -> schemas.Health:
@@ -49,11 +51,13 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
     owner: Owner = request.app.state.owner
     session = owner.use(code)
     if session is None:
-        raise Problem(
+        problem = Problem(
             HTTPStatus.GONE,
             "link",
             "this link was used before, or is too old; print a new one: grove serve --link",
         )
-    answer = RedirectResponse("/", status_code=303)
+        problem.headers |= _NOT_KEPT
+        raise problem
+    answer = RedirectResponse("/", status_code=303, headers=_NOT_KEPT)
     answer.set_cookie(COOKIE, session, max_age=30 * 24 * 3600, httponly=True, samesite="strict")
     return answer

@@ -1,0 +1,34 @@
+"""A home that tests only read, and clients of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.unit.service.service_cases import client_of, fill, sign_in
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the ontologies of `service_cases.fill`."""
+    home = tmp_path_factory.mktemp("service") / "home"
+    fill(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def reader(filled: Path) -> Iterator[TestClient]:
+    """A client without a session; its tests change nothing."""
+    with client_of(filled) as client:
+        yield client
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[TestClient]:
+    """A client with a session, of a home without ontologies."""
+    with client_of(tmp_path / "home") as client:
+        sign_in(client)
+        yield client

@@ -1,0 +1,88 @@
+"""Homes with small ontologies, and clients of an application that runs in the process of the test."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.snapshots import put_snapshot
+from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.app import make_app
+from labelgrove.service.limits import Limits
+from tests.unit.browse.browse_cases import NameRow, annotated
+
+__all__ = ["ODD_KEYS", "URL", "WIDE", "add", "client_of", "fill", "settings_of", "sign_in"]
+
+URL = "http://127.0.0.1:8321"
+
+WIDE = 2_500
+"""Number of children of the label ``many`` of the ontology ``wide``."""
+
+ODD_KEYS = (
+    "#%/?&=+;",
+    "two words",
+    "../../etc/passwd",
+    "<script>alert(1)</script>",
+    "%2e%2E%00",
+    "שלום עולם",
+    "a,b",
+    '"quoted"',
+    "k" * 4_000,
+    "é" * 2_000,
+)
+"""Keys with what URLs, paths, pages and lists treat as something else; the last two have 4,000 bytes."""
+
+GARDEN = LabelGraph.from_edges(
+    [("tree", "plant"), ("fern", "plant"), ("oak", "tree"), ("elm", "tree"), ("oak", "fern")],
+    weights=[1.0, 2.0, 0.5, 1.0, 1.0],
+    ranks=[0, 0, 0, 0, 1],
+    names={"oak": "Oak", "elm": "Elm", "plant": "Plant"},
+)
+
+
+def settings_of(home: Path) -> Settings:
+    """Return the settings of a home in which everything is on this machine."""
+    return Settings.from_env({"GROVE_HOME": str(home)})
+
+
+def add(home: Path, name: str, graph: LabelGraph, rows: Iterable[NameRow] = ()) -> str:
+    """Make a hierarchy with further names the current version of `name`, and return its digest."""
+    with Workspace.open(settings_of(home)) as workspace:
+        held = put_snapshot(workspace.artifacts, graph, annotated(graph, rows), None)
+        register(workspace, name, held)
+    return graph.digest
+
+
+def fill(home: Path) -> None:
+    """Ingest ``garden`` (two versions), ``wide``, ``odd`` (odd keys) and ``grid`` (undirected)."""
+    add(home, "garden", LabelGraph.from_edges([("oak", "tree")]))
+    oak = GARDEN.keys.index("oak")
+    add(home, "garden", GARDEN, [NameRow(oak, "Eiche", "exact", "de"), NameRow(oak, "quercus", "related")])
+    children = [(f"c{i:04d}", "many") for i in range(WIDE)]
+    add(home, "wide", LabelGraph.from_edges([*children, ("leaf", "c0000")]))
+    add(home, "odd", LabelGraph.from_edges([(key, "root") for key in ODD_KEYS] + [("x", ODD_KEYS[0])]))
+    add(home, "grid", LabelGraph.grid((2, 2)))
+
+
+@contextlib.contextmanager
+def client_of(home: Path, limits: Limits | None = None, *, raising: bool = True) -> Iterator[TestClient]:
+    """Yield a client of an application over `home`; without `raising`, faults are answers with status 500."""
+    app = make_app(Workspace.open(settings_of(home)), limits or Limits(requests_per_second=0))
+    with TestClient(app, base_url=URL, raise_server_exceptions=raising) as client:
+        yield client
+
+
+def sign_in(client: TestClient) -> str:
+    """Open a new link of the owner, and return the session."""
+    app = client.app
+    assert isinstance(app, FastAPI)
+    answer = client.get(f"/enter?code={app.state.owner.new_link_code()}", follow_redirects=False)
+    assert answer.status_code == 303
+    return str(client.cookies["grove-session"])
