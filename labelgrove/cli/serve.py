@@ -45,15 +45,8 @@ def serve(host: str, port: int, processes: int, worker: bool, open_: bool, link:
     read. After SIGTERM or Ctrl-C, requests that are being answered may end; jobs that were not finished go on
     at the next start.
     """
-    from labelgrove.ontology.errors import MissingExtraError
     from labelgrove.ontology.settings import Settings
-
-    try:
-        from labelgrove.service import running
-    except ImportError as error:
-        if (error.name or "").startswith("labelgrove"):
-            raise
-        raise MissingExtraError.of(str(error.name), "web", "the HTTP service") from error
+    from labelgrove.service import running
 
     settings = Settings.from_env()
     if link:

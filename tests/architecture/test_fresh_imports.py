@@ -99,6 +99,21 @@ def test_a_room_is_imported_without_even_numpy(module):
     fresh(f"import {module}", (*DRIVERS, *OPTIONAL, "numpy"))
 
 
+def test_the_command_line_needs_nothing_of_the_http_service_and_says_so_when_it_is_asked_for():
+    web = ("fastapi", "jinja2", "limits", "starlette", "uvicorn")
+    code = """
+    from click.testing import CliRunner
+    from labelgrove.cli import COMMANDS, grove
+    for name in COMMANDS:
+        assert CliRunner().invoke(grove, [name, "--help"]).exit_code == 0, name
+    done = CliRunner().invoke(grove, ["serve"])
+    print(done.exit_code, done.output)
+    """
+    said = fresh(code, web)
+    assert said.startswith("1 ")
+    assert "the HTTP service needs the package 'fastapi' of the extra 'web'" in said
+
+
 SCORE = """
 import sys
 import numpy as np

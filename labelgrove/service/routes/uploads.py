@@ -90,10 +90,20 @@ def _relative(value: Any, folder: str) -> Any:
     return value
 
 
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    422: {
+        "description": "The report of a hierarchy with defects, or a problem document.",
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/ValidationReport"}},
+            "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDocument"}},
+        },
+    }
+}
+
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]
 
 
-@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401))
+@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401, 501))
 def validate(ontology: OntologyName, file: Upload, reading: Annotated[Reading, Depends()]) -> Response:
     """Report every defect of a hierarchy, and register nothing."""
     from labelgrove.ontology.readers.reading import read
@@ -107,7 +117,9 @@ def validate(ontology: OntologyName, file: Upload, reading: Annotated[Reading, D
     return JSONResponse(document)
 
 
-@router.post("/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, status=202))
+@router.post(
+    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, status=202) | _REFUSED
+)
 def ingest(
     shared: Shared,
     ontology: OntologyName,
