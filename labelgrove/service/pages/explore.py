@@ -44,6 +44,7 @@ def browse(
         rows=nested_rows(opened.answers, label) if graph.directed else [],
         directed=graph.directed,
         chosen=key is not None,
+        heading="h2",
         **_about(opened),
         **_one(opened, label, None),
     )
@@ -62,6 +63,7 @@ def label(
     return render(
         request,
         "panel.html" if panel else "label.html",
+        heading="h2" if panel else "h1",
         title=f"{opened.answers.index.graph.names[found]} · {name}",
         section="explore",
         twin=url("v1", "ontologies", name, "label", key=key),

@@ -26,12 +26,14 @@ export class LabelMap {
     this.way = new Set(); // idx of all labels on its path
     this.over = null;
     this.row = LOWEST;
+    this.whole = 0; // labels of the map of all roots
     this.wheeled = 0;
     this.keys = new Map(); // idx -> item, as the service told
     this.load = newest(async signal => {
       const width = Math.max(16, Math.round(this.stage.clientWidth)), levels = Math.max(1, Math.min(64, Math.floor(this.stage.clientHeight / LOWEST)));
       const found = await ask("map", { focus: this.focus, width, levels }, signal);
       this.drawing = found;
+      if (this.focus === null) this.whole = found.n_labels;
       this.cells = found.rows.map(row => row.cells.map(([label, left, wide]) => ({ label, left, width: wide, depth: row.depth })));
       this.crumbs();
       this.draw();
@@ -64,7 +66,8 @@ export class LabelMap {
     this.draw();
     if (!near || !this.drawing) return;
     const cell = this.handCell, seen = cell && cell.width * this.stage.clientWidth / this.drawing.width >= LEAST_HAND;
-    if (!seen) this.zoomTo(label.path[Math.max(0, label.path.length - 1 - NEAR)].key);
+    const deepest = label.path.length - 1, top = deepest < 2 ? 0 : Math.min(deepest - 1, Math.max(1, deepest - NEAR));
+    if (!seen) this.zoomTo(label.path[top].key);
   }
 
   zoomTo(key) {
@@ -76,7 +79,7 @@ export class LabelMap {
   }
 
   zoomOut() {
-    if (this.focus === null) return;
+    if (this.out.disabled) return;
     const above = this.drawing?.above ?? [];
     this.zoomTo(above.length ? above.at(-1).key : null);
   }
@@ -85,10 +88,10 @@ export class LabelMap {
     const { above, focus } = this.drawing, top = [...above, ...(focus ? [focus] : [])];
     const step = (item, i) => [i > 0 && make("i", { "aria-hidden": "true" }, "›"),
       make("button", { type: "button", "aria-current": item === focus ? "true" : null, title: item.name.slice(0, 500), onclick: () => this.zoomTo(item.key) }, make("bdi", {}, item.name.slice(0, 60)))];
-    const named = top.length > SHOWN + 2 ? [...step(top[0], 0), make("i", {}, "› …"), ...top.slice(-SHOWN - 1).flatMap((item, i) => step(item, i + 1))] : top.flatMap(step);
+    const named = top.length > SHOWN + 2 ? [...step(top[0], 0), make("i", {}, "› …\u00a0"), ...top.slice(-SHOWN - 1).flatMap((item, i) => step(item, i + 1))] : top.flatMap(step);
     const parts = named.filter(Boolean);
     find("crumbs").replaceChildren(...(parts.length ? parts : [make("span", {}, words.all)]), make("span", { class: "c" }, words.labels(this.drawing.n_labels)));
-    this.out.disabled = this.focus === null;
+    this.out.disabled = this.drawing.n_labels === this.whole;
     this.canvas.setAttribute("aria-label", focus ? words.zoomed(focus.name.slice(0, 200), this.drawing.n_labels) : words.map);
   }
 
