@@ -138,6 +138,7 @@ def paths(job):
         "/jobs",
         f"/jobs/{job}",
         f"/jobs/{job}/result",
+        f"/o/garden?key=oak&marks={job}",
         "/ingest",
         "/cypher",
         "/reference",
@@ -349,6 +350,24 @@ def test_the_map_shows_the_label_in_hand_and_the_way_to_it(visit, width, ratio, 
     # plant has 3,026 labels, and the branch of crowd comes first in it
     assert canvas.evaluate(PIXEL, [size["width"] * 0.7, 5]) == COLORS[scheme]["way"]
     assert canvas.evaluate(PIXEL, [size["width"] * 0.7, 65]) == COLORS[scheme]["here"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_map_shows_which_labels_a_result_marks(visit, home, scheme):
+    page = visit(f"/jobs/{home[1]}/result", scheme=scheme)
+    page.get_by_role("link", name="garden on the map").click()
+    expect(page.locator(".marks")).to_contain_text("locus")
+    page.locator("#q").fill("oak")
+    page.locator("#hits li").first.click()
+    expect(page.locator("#crumbs [aria-current]")).to_have_text("tree")
+    canvas = page.locator("canvas")
+    width = canvas.bounding_box()["width"]
+    observed = {"light": [213, 94, 0, 255], "dark": [245, 133, 63, 255]}[scheme]
+    assert canvas.evaluate(PIXEL, [width * 0.95, 75]) == observed  # oak
+    assert canvas.evaluate(PIXEL, [width * 0.55, 75]) == COLORS[scheme]["cell"]  # elm
+    expect(page.locator("#label")).to_contain_text("observed")
+    page.go_back()
+    assert f"marks={home[1]}" in page.url
 
 
 def test_the_map_zooms_by_click_wheel_and_key(visit):
