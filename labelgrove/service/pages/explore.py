@@ -12,7 +12,7 @@ from labelgrove.ontology.browse.names.suggestions import did_you_mean
 from labelgrove.service.openversions import Opened
 from labelgrove.service.pages.nested import nested_rows
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
-from labelgrove.service.state import After, Key, VersionOpened
+from labelgrove.service.state import After, Key, Shared, State, VersionOpened
 
 __all__ = ["router"]
 
@@ -20,6 +20,13 @@ router = APIRouter(prefix="/o/{ontology}", route_class=PageRoute, include_in_sch
 
 _CHILDREN = 100
 _HITS = 50
+_RELATIONS = {
+    "OBSERVES": "observed",
+    "REACHES": "reached",
+    "INCLUDES": "in the cover",
+    "PICKS": "picked",
+    "CONTAINS": "contained",
+}
 _CYPHER = """MATCH (l:Label {version: $version, key: $key})
 OPTIONAL MATCH (l)-[e:IS_A]->(p:Label)
 RETURN l.key, l.name, p.key AS parent, e.rank AS rank ORDER BY rank"""
@@ -28,8 +35,10 @@ RETURN l.key, l.name, p.key AS parent, e.rank AS rank ORDER BY rank"""
 @router.get("")
 def browse(
     request: Request,
+    shared: Shared,
     opened: VersionOpened,
     key: Annotated[str | None, Query(max_length=LONGEST_QUERY)] = None,
+    marks: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response:
     """Show the tree, the map, and the label in hand: by default the first root."""
     name, graph = opened.version.ontology, opened.answers.index.graph
@@ -44,14 +53,17 @@ def browse(
         rows=nested_rows(opened.answers, label) if graph.directed else [],
         directed=graph.directed,
         chosen=key is not None,
+        marked=None if marks is None else _marked(shared, opened, marks),
+        heading="h2",
         **_about(opened),
-        **_one(opened, label, None),
+        **_one(shared, opened, label, None),
     )
 
 
 @router.get("/label")
 def label(
     request: Request,
+    shared: Shared,
     opened: VersionOpened,
     key: Key,
     after: After = None,
@@ -62,11 +74,12 @@ def label(
     return render(
         request,
         "panel.html" if panel else "label.html",
+        heading="h2" if panel else "h1",
         title=f"{opened.answers.index.graph.names[found]} · {name}",
         section="explore",
         twin=url("v1", "ontologies", name, "label", key=key),
         **_about(opened),
-        **_one(opened, found, after),
+        **_one(shared, opened, found, after),
     )
 
 
@@ -117,7 +130,23 @@ def _about(opened: Opened) -> dict[str, Any]:
     }
 
 
-def _one(opened: Opened, label: int, after: str | None) -> dict[str, Any]:
+def _marked(shared: State, opened: Opened, job: str) -> dict[str, str]:
+    """Return which result marks labels on the map."""
+    found = shared.results.open(job, opened.version.digest, opened.answers.index.order)
+    return {"job": found.job, "kind": found.kind}
+
+
+def _said(about: dict[str, Any]) -> dict[str, str]:
+    """Return what a result says of a label, for people."""
+    facts = {name: value for name, value in about.items() if name not in ("job", "kind", "relation")}
+    words = [_RELATIONS.get(about["relation"], about["relation"].lower())]
+    words += [
+        name if value is True else f"{name} {value}" for name, value in facts.items() if value is not False
+    ]
+    return {"job": about["job"], "kind": about["kind"], "says": ", ".join(words)}
+
+
+def _one(shared: State, opened: Opened, label: int, after: str | None) -> dict[str, Any]:
     """Return what pages say about one label."""
     answers, graph = opened.answers, opened.answers.index.graph
     key, name = graph.keys[label], opened.version.ontology
@@ -131,6 +160,9 @@ def _one(opened: Opened, label: int, after: str | None) -> dict[str, Any]:
     return {
         "label": shown,
         "children": children,
+        "results": [
+            _said(about) for about in shared.results.about(label, opened.version.digest, answers.index.order)
+        ],
         "cli": command("labels", "show", name, key),
         "cypher": _CYPHER,
         "label_json": url("v1", "ontologies", name, "label", key=key),

@@ -22,6 +22,7 @@ router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=Fals
 _MOST_JOBS = 100
 _MOST_UNITS = 500
 _MOST_ROWS = 1_000
+_MARKING = ("cover", "locus", "selection")
 _FRAMED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox; "
 _FRAMED += "frame-ancestors 'self'"
 
@@ -98,6 +99,7 @@ def show_result(request: Request, shared: Shared, job: routes.JobId) -> Response
         n_rows=len(shown.rows),
         has_table=bool((shown.file or (shown.columns,))[0]),
         has_report=_has_report(document),
+        has_marks=read.kind in _MARKING,
         of_name=name,
         of_version=digest,
     )

@@ -57,8 +57,10 @@ def _cell(value: object) -> str:
     """Return a value of a table as text."""
     if value is None:
         return ""
-    if isinstance(value, bool | str):
-        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
@@ -123,6 +125,7 @@ def render(
         "query": request.query_params.get("q", ""),
         "digest": None,
         "tag": None,
+        "marked": None,
     }
     page = _environment.get_template(template).render(shared | values)
     return HTMLResponse(page, status_code=status, headers={"Cache-Control": _ASK})

@@ -48,7 +48,7 @@ addEventListener("popstate", event => {
 history.replaceState({ key: hand }, "", location.href);
 tree.start();
 const drawn = map.start();
-tree.reveal(hand).catch(error => tell(error.message));
+tree.reveal(hand).then(() => (panel.dataset.chosen === undefined ? tree.toggle(tree.at) : null)).catch(error => tell(error.message));
 if (panel.dataset.chosen !== undefined) {
   Promise.all([ask("label", { key: hand }), drawn]).then(([label]) => map.show(label, true)).catch(error => tell(error.message));
 }

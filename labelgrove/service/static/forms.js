@@ -8,12 +8,12 @@ for (const form of document.querySelectorAll("form[data-swap]")) {
   form.addEventListener("submit", async event => {
     event.preventDefault();
     const place = find(form.dataset.swap), buttons = form.querySelectorAll("button");
-    const multipart = form.enctype === "multipart/form-data", sent = new FormData(form, event.submitter);
+    const multipart = form.getAttribute("enctype") === "multipart/form-data", sent = new FormData(form, event.submitter);
     buttons.forEach(button => { button.disabled = true; });
     place.setAttribute("aria-busy", "true");
     tell(words.sending);
     try {
-      const answered = await fragment(form.action, { method: "POST", body: multipart ? sent : new URLSearchParams(sent) });
+      const answered = await fragment(form.getAttribute("action"), { method: "POST", body: multipart ? sent : new URLSearchParams(sent) });
       const found = answered.getElementById(place.id) ?? answered.querySelector(".problem");
       place.replaceChildren(...(found.id === place.id ? found.childNodes : [found]));
       addCopyButtons(place);

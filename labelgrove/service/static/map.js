@@ -1,12 +1,14 @@
 // The map: an icicle in which each branch is as wide as its number of labels, drawn on a canvas.
 import { find, framed, make, settled, tell } from "./dom.js";
-import { ask, newest } from "./service.js";
+import { ask, marking, newest } from "./service.js";
 import { words } from "./words.js";
 
 const LOWEST = 28, HIGHEST = 60; // pixels of a row
 const LEAST_HAND = 6; // pixels of the label in hand below which the map zooms to it
 const SHOWN = 3; // labels above the map that are named
 const NEAR = 4; // levels above the label in hand that it then shows
+const STRONG = new Set(["t4", "t5", "p3", "obs"]); // colors on which the ink is that of the card
+const LEAST_MARK = 2; // pixels of a cell with marked labels
 const LEAST_NAME = 40; // pixels of a cell in which a name is written
 const LETTERS = 5; // a name is cut only if this many letters remain
 const WHEEL = 220; // milliseconds between two steps of the wheel
@@ -26,13 +28,15 @@ export class LabelMap {
     this.way = new Set(); // idx of all labels on its path
     this.over = null;
     this.row = LOWEST;
+    this.whole = 0; // labels of the map of all roots
     this.wheeled = 0;
     this.keys = new Map(); // idx -> item, as the service told
     this.load = newest(async signal => {
       const width = Math.max(16, Math.round(this.stage.clientWidth)), levels = Math.max(1, Math.min(64, Math.floor(this.stage.clientHeight / LOWEST)));
-      const found = await ask("map", { focus: this.focus, width, levels }, signal);
+      const found = await ask("map", { focus: this.focus, width, levels, marks: marking }, signal);
       this.drawing = found;
-      this.cells = found.rows.map(row => row.cells.map(([label, left, wide]) => ({ label, left, width: wide, depth: row.depth })));
+      if (this.focus === null) this.whole = found.n_labels;
+      this.cells = found.rows.map(row => row.cells.map(([label, left, wide], i) => ({ label, left, width: wide, depth: row.depth, marked: counts(row.marked, i) })));
       this.crumbs();
       this.draw();
     });
@@ -43,7 +47,7 @@ export class LabelMap {
     this.stage.replaceChildren(this.canvas, this.tip);
     this.stage.after(make("p", { class: "sr", id: "maphelp" }, words.mapHelp));
     find("maptools").append(this.out);
-    find("legend").replaceChildren(...words.legend.map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
+    find("legend").replaceChildren(...(marking ? words.marked : words.legend).map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
     const again = settled(() => this.reload(), 80);
     new ResizeObserver(framed(() => { this.draw(); again(); })).observe(this.stage);
     for (const query of ["(prefers-color-scheme: dark)", `(resolution: ${devicePixelRatio}dppx)`]) matchMedia(query).addEventListener("change", () => this.draw());
@@ -64,7 +68,8 @@ export class LabelMap {
     this.draw();
     if (!near || !this.drawing) return;
     const cell = this.handCell, seen = cell && cell.width * this.stage.clientWidth / this.drawing.width >= LEAST_HAND;
-    if (!seen) this.zoomTo(label.path[Math.max(0, label.path.length - 1 - NEAR)].key);
+    const deepest = label.path.length - 1, top = deepest < 2 ? 0 : Math.min(deepest - 1, Math.max(1, deepest - NEAR));
+    if (!seen) this.zoomTo(label.path[top].key);
   }
 
   zoomTo(key) {
@@ -76,7 +81,7 @@ export class LabelMap {
   }
 
   zoomOut() {
-    if (this.focus === null) return;
+    if (this.out.disabled) return;
     const above = this.drawing?.above ?? [];
     this.zoomTo(above.length ? above.at(-1).key : null);
   }
@@ -85,10 +90,10 @@ export class LabelMap {
     const { above, focus } = this.drawing, top = [...above, ...(focus ? [focus] : [])];
     const step = (item, i) => [i > 0 && make("i", { "aria-hidden": "true" }, "›"),
       make("button", { type: "button", "aria-current": item === focus ? "true" : null, title: item.name.slice(0, 500), onclick: () => this.zoomTo(item.key) }, make("bdi", {}, item.name.slice(0, 60)))];
-    const named = top.length > SHOWN + 2 ? [...step(top[0], 0), make("i", {}, "› …"), ...top.slice(-SHOWN - 1).flatMap((item, i) => step(item, i + 1))] : top.flatMap(step);
+    const named = top.length > SHOWN + 2 ? [...step(top[0], 0), make("i", {}, "› …\u00a0"), ...top.slice(-SHOWN - 1).flatMap((item, i) => step(item, i + 1))] : top.flatMap(step);
     const parts = named.filter(Boolean);
     find("crumbs").replaceChildren(...(parts.length ? parts : [make("span", {}, words.all)]), make("span", { class: "c" }, words.labels(this.drawing.n_labels)));
-    this.out.disabled = this.focus === null;
+    this.out.disabled = this.drawing.n_labels === this.whole;
     this.canvas.setAttribute("aria-label", focus ? words.zoomed(focus.name.slice(0, 200), this.drawing.n_labels) : words.map);
   }
 
@@ -108,10 +113,12 @@ export class LabelMap {
     this.handCell = this.placed(this.hand);
     this.row = Math.max(LOWEST, Math.min(HIGHEST, Math.floor(height / this.drawing.rows.length)));
     const stretch = width / this.drawing.width;
+    this.diamonds = [];
     this.drawing.rows.forEach((row, y) => {
       this.drawCrowd(pen, row.crowded, y * this.row, stretch);
       for (const cell of this.cells[y]) this.drawCell(pen, cell, y * this.row, stretch);
     });
+    for (const place of this.diamonds) this.drawDiamond(pen, ...place);
     this.drawHand(pen, stretch, width);
   }
 
@@ -126,11 +133,13 @@ export class LabelMap {
   drawCell(pen, cell, top, stretch) {
     const left = cell.left * stretch, wide = cell.width * stretch, seen = wide > 3 ? wide - 1 : Math.max(wide * 0.75, 0.6);
     const isHand = this.hand?.idx === cell.label, isWay = this.way.has(cell.label) || this.isBelow(cell);
-    pen.fillStyle = this.color(isHand ? "here" : isWay ? "way" : "cell");
-    pen.fillRect(left, top, seen, this.row - 1);
+    const tone = marking ? this.tone(cell) : isHand ? "here" : isWay ? "way" : "cell";
+    pen.fillStyle = this.color(tone);
+    pen.fillRect(left, top, tone === "cell" ? seen : Math.max(seen, LEAST_MARK), this.row - 1);
+    if (tone === "obs") this.diamonds.push([left + seen / 2, top + this.row / 2]);
     if (this.over === cell) { pen.strokeStyle = this.color("ink"); pen.lineWidth = 1; pen.strokeRect(left + 0.5, top + 0.5, Math.max(1, seen - 1), this.row - 2); }
     const name = this.drawing.names[cell.label];
-    if (name && wide >= LEAST_NAME) this.write(pen, name, left + 6, top, wide - 12, isHand || cell.depth === this.drawing.rows[0].depth);
+    if (name && wide >= LEAST_NAME) this.write(pen, name, left + 6, top, wide - 12, isHand || cell.depth === this.drawing.rows[0].depth, STRONG.has(tone) ? "on" : "ink");
   }
 
   /** Return the cell of a label; there is one even if it is too narrow for the service to send. */
@@ -148,10 +157,35 @@ export class LabelMap {
     return hand !== undefined && cell.depth > hand.depth && cell.left >= hand.left - 0.05 && cell.left + cell.width <= hand.left + hand.width + 0.15;
   }
 
-  write(pen, name, x, top, room, strong) {
+  size(cell) { return Math.max(1, Math.round(cell.width * this.drawing.n_labels / this.drawing.width)); }
+
+  /** Return the color of a cell whose branch has marked labels: hue is the state, strength is the share. */
+  tone(cell) {
+    const { OBSERVES = 0, REACHES = 0, INCLUDES = 0, PICKS = 0 } = cell.marked, size = this.size(cell);
+    if (OBSERVES && size === 1) return "obs";
+    const reached = Math.min(1, REACHES / size), planned = Math.min(1, (INCLUDES + PICKS) / size);
+    if (reached) return reached < 0.1 ? "t1" : reached < 0.3 ? "t2" : reached < 0.6 ? "t3" : reached < 1 ? "t4" : "t5";
+    return planned ? (planned < 0.3 ? "p1" : planned < 0.6 ? "p2" : "p3") : "cell";
+  }
+
+  drawDiamond(pen, x, y) {
+    pen.beginPath();
+    pen.moveTo(x, y - 6);
+    pen.lineTo(x + 6, y);
+    pen.lineTo(x, y + 6);
+    pen.lineTo(x - 6, y);
+    pen.closePath();
+    pen.fillStyle = this.color("obs");
+    pen.fill();
+    pen.strokeStyle = this.color("card");
+    pen.lineWidth = 1;
+    pen.stroke();
+  }
+
+  write(pen, name, x, top, room, strong, ink) {
     pen.font = `${strong ? 600 : 400} 12px system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif`;
     pen.textBaseline = "middle";
-    pen.fillStyle = this.color("ink");
+    pen.fillStyle = this.color(ink);
     let text = name.slice(0, 200);
     if (pen.measureText(text).width > room) {
       let n = Math.min(text.length, Math.floor(room / 5));
@@ -206,9 +240,9 @@ export class LabelMap {
 
   /** Fill the tip; a cell too narrow for a name asks the service for the name of its label. */
   describe(cell) {
-    const size = Math.max(1, Math.round(cell.width * this.drawing.n_labels / this.drawing.width));
+    const size = this.size(cell), marked = Object.entries(cell.marked).filter(([name, n]) => n && words.count[name]);
     const known = this.drawing.names[cell.label] ?? this.keys.get(cell.label)?.name ?? words.waiting;
-    this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size));
+    this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size), ...marked.map(([name, n]) => make("div", {}, `${n.toLocaleString("en")} ${words.count[name]}`)));
     if (known === words.waiting) this.item(cell.label).then(() => { if (this.over === cell) this.describe(cell); }).catch(error => tell(error.message));
   }
 
@@ -271,3 +305,6 @@ export class LabelMap {
     if (next) this.take((await this.item(next.label)).key, "key");
   }
 }
+
+/** Return the counts of one cell: relation -> number of marked labels in its branch. */
+const counts = (marked, i) => Object.fromEntries(Object.entries(marked ?? {}).map(([name, values]) => [name, values[i]]));

@@ -32,7 +32,7 @@ export function offerSuggestions(box) {
 
   function open(key) {
     close();
-    if (offered(key)) box.blur();
+    if (offered(key)) { box.value = ""; box.blur(); }
     else location.assign(page("", { key }));
   }
 

@@ -1,5 +1,5 @@
 // Addresses of pages and routes about the version that the page shows, and requests to them.
-const { ontology, version, state, pinned } = document.body.dataset;
+const { ontology, version, state, pinned, marks } = document.body.dataset;
 
 function address(path, query) {
   const given = new URLSearchParams();
@@ -9,7 +9,10 @@ function address(path, query) {
 
 /** Return the address of a page about the ontology; "" is BROWSE. */
 export const page = (name, query) =>
-  address(`/o/${encodeURIComponent(ontology)}${name && "/" + name}`, { ...query, version: pinned ?? null });
+  address(`/o/${encodeURIComponent(ontology)}${name && "/" + name}`, { ...query, version: pinned ?? null, marks: marks ?? null });
+
+/** The id of the job whose result is marked on the map, or null. */
+export const marking = marks ?? null;
 
 /** Return the document that a route about the version answers; it can be kept, as the version cannot change. */
 export async function ask(route, query, signal) {

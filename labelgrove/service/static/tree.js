@@ -23,6 +23,7 @@ export class Tree {
     this.hand = null;
     this.typed = "";
     this.typedAt = 0;
+    this.doing = Promise.resolve();
     this.made = 0; // counts changes of what is open, so that late answers are told apart
     this.pad = make("div", { class: "pad", role: "none" });
     this.win = make("div", { class: "win", role: "group" });
@@ -196,26 +197,41 @@ export class Tree {
     return undefined;
   }
 
-  async search(letter, time) {
-    this.typed = time - this.typedAt > PAUSE ? letter : this.typed + letter;
-    this.typedAt = time;
-    const text = this.typed.toLowerCase(), from = this.at + (this.typed.length > 1 ? 0 : 1), made = this.made;
+  /** Do one thing after the other, so that keys pressed quickly count from where the last one led. */
+  then(action) {
+    this.doing = this.doing.then(action).catch(error => tell(error.message));
+  }
+
+  async search(text) {
+    const from = this.at + (text.length > 1 ? 0 : 1);
     const found = await ask("window", { at: from, rows: AHEAD, open: this.query() });
-    if (made !== this.made) return;
     const place = found.items.findIndex(row => row.name.toLowerCase().startsWith(text));
     if (place >= 0) await this.go(from + place, "key");
-    else tell(words.notFound(this.typed, found.items.length));
+    else tell(words.notFound(text, found.items.length));
   }
+
+  type(letter, time) {
+    this.typed = this.typing(time) ? this.typed + letter : letter;
+    this.typedAt = time;
+    const text = this.typed.toLowerCase();
+    this.then(() => this.search(text));
+  }
+
+  typing(time) { return this.typed !== "" && time - this.typedAt <= PAUSE; }
 
   pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.key === "/") return;
-    const row = this.row(this.at), page = Math.max(1, Math.floor(this.shown / this.height) - 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.total, End: this.total };
-    if (event.key in moves) this.go(this.at + moves[event.key], "key");
-    else if (event.key === "ArrowRight") { if (row?.opened) this.go(this.at + 1, "key"); else this.toggle(this.at); }
-    else if (event.key === "ArrowLeft") { if (row?.opened) this.toggle(this.at); else this.goUp(this.at); }
-    else if (event.key === "Enter") { if (row) { this.take(row.key, "click"); this.zoom(row.key); } }
-    else if (event.key.length === 1 && event.key !== " ") this.search(event.key, event.timeStamp);
+    const page = Math.max(1, Math.floor(this.shown / this.height) - 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const acts = {
+      ArrowRight: row => (row?.opened ? this.go(this.at + 1, "key") : this.toggle(this.at)),
+      ArrowLeft: row => (row?.opened ? this.toggle(this.at) : this.goUp(this.at)),
+      Enter: row => { if (row) { this.take(row.key, "click"); this.zoom(row.key); } },
+    };
+    if (event.key in moves || event.key in acts) this.typed = "";
+    if (event.key in moves) this.then(() => this.go(this.at + moves[event.key], "key"));
+    else if (event.key in acts) this.then(() => acts[event.key](this.row(this.at)));
+    else if (event.key.length === 1 && (event.key !== " " || this.typing(event.timeStamp))) this.type(event.key, event.timeStamp);
     else return;
     event.preventDefault();
   }

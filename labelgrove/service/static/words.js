@@ -20,6 +20,8 @@ export const words = {
   all: "all roots",
   crowded: "branches too narrow to draw; zoom in",
   legend: [["here", "label in hand"], ["way", "labels above and below it"], ["", "other labels"]],
+  marked: [["obs", "observed"], ["t1", "less than 10 % of a branch reached"], ["t3", "less than 60 %"], ["t5", "all"], ["p3", "in the cover or selection"], ["", "others"]],
+  count: { OBSERVES: "observed", REACHES: "reached", INCLUDES: "in the cover", PICKS: "picked" },
   hand: name => `${name} in hand`,
   zoomed: (name, n) => `Map of ${name}, ${counted(n, "label")}`,
   suggestions: n => (n ? counted(n, "suggestion") : "Nothing has this in its key or names"),
