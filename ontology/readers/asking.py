@@ -36,7 +36,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 7
+READER_VERSION = 8
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -97,7 +97,7 @@ FORMATS = {
             "records",
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
-            ("delimiter", "relation", "columns", "separator", "levels"),
+            ("delimiter", "relation", "columns", "separator", "levels", "labels"),
         ),
         Format(
             "paths",

@@ -124,7 +124,6 @@ class XmlGuard:
         self._at = 1
         self._refused = False
         self._parser = parser = expat.ParserCreate("UTF-8")
-        parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
         parser.EntityDeclHandler = self._entity
         parser.StartElementHandler = self._start
@@ -154,10 +153,6 @@ class XmlGuard:
         if not self._refused:
             self._into.defect(code, self._at, text)
         self._refused = True
-
-    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        if encoding and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-            self._refuse("rdf-document", f"the file states the encoding {encoding}; convert it to UTF-8")
 
     def _doctype(self, _name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system is not None or public is not None:
