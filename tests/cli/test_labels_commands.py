@@ -41,9 +41,9 @@ ZOO = {
 
 
 @pytest.fixture
-def zoo(call):
+def zoo(call, filled_home):
     Path("zoo.json").write_text(json.dumps(ZOO))
-    call("ingest", "zoo", "zoo.json")
+    filled_home(lambda: call("ingest", "zoo", "zoo.json"))
     return call
 
 
