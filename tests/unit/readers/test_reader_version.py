@@ -9,7 +9,7 @@ import pytest
 from labelgrove.ontology.readers import READER_VERSION
 from tests.unit.readers import golden
 
-pytestmark = pytest.mark.xdist_group("readings")  # one process makes them, once
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("readings")]  # one process makes them, once
 
 
 @pytest.fixture(scope="module")
