@@ -215,7 +215,7 @@ def test_a_sheet_with_unknown_words_is_read_with_columns_named(call):
     )
     refused = call("ingest", "tiere", "tiere.csv", code=3).stderr
     assert "use --column key=WORD --column parent=WORD" in refused
-    assert "separator ';'" in refused
+    assert "--format paths --separator ';'\n" in refused
     columns = ("key=Nummer", "name=Bezeichnung", "parent=Oberbegriff")
     call("ingest", "tiere", "tiere.csv", *(word for one in columns for word in ("--column", one)))
     assert "Säugetiere" in call("labels", "show", "tiere", "2").stdout
