@@ -19,6 +19,7 @@ from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
 from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
+from labelgrove.ontology.readers.formats.icd import read_icd
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.obo import read_obo
@@ -129,6 +130,12 @@ FORMATS = {
             "OBO 1.0 to 1.4",
             read_obo,
             ("relation", "namespace"),
+            policies={"roots": "virtual"},
+        ),
+        Format(
+            "icd",
+            "ICD-10 in XML: the tabular list of ICD-10-CM, or a tree of items",
+            read_icd,
             policies={"roots": "virtual"},
         ),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
