@@ -105,6 +105,11 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
     is_flag=True,
     help="Leave out what the format cannot hold, and list it on stderr, instead of refusing the export.",
 )
+@click.option(
+    "--namespace",
+    metavar="IRI",
+    help="SKOS: the start of the IRIs of keys that are not IRIs, such as http://example.org/pets/.",
+)
 @safe_option
 @with_workspace
 def export(
@@ -114,6 +119,7 @@ def export(
     format_: str | None,
     under: str | None,
     leave_out: bool,
+    namespace: str | None,
     safe: bool,
 ) -> None:
     """Write NAME, or its version NAME@VERSION, in a format that other programs read.
@@ -132,7 +138,13 @@ def export(
         opened = OpenVersion(workspace, name)
         under = opened.answers.index.graph.keys[opened.label(under)]
     exported = export_ontology(
-        workspace, ontology_, format=chosen.name, version=version, under=under, leave_out=leave_out
+        workspace,
+        ontology_,
+        format=chosen.name,
+        version=version,
+        under=under,
+        leave_out=leave_out,
+        namespace=namespace,
     )
     parts: Iterable[str] = exported
     if safe and chosen.delimiter is not None:

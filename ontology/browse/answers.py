@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.annotations import NOTE_KINDS, Annotations, Description
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.outline import Outline
+from labelgrove.ontology.browse.names.search import Found
 from labelgrove.ontology.browse.pages import cut
-from labelgrove.ontology.browse.search import Found
+from labelgrove.ontology.browse.structure.outline import Outline
 
 __all__ = ["Answers", "Document"]
 
@@ -122,7 +122,7 @@ class Answers:
     # ---- lists -------------------------------------------------------------------------------------
 
     def search(self, text: str, **options: Any) -> Document:
-        """Return the labels that `text` finds, as `ontology.browse.search.Search.find` with its options.
+        """Return the labels found by `text`; options as in `ontology.browse.names.search.Search.find`.
 
         Each item has ``match``, and ``matched`` with the ``text``, ``kind`` and ``language`` of the name that
         matched. ``facets`` has ``leaves``, ``depths``, ``deprecated``, ``languages`` and ``branches``, each
@@ -200,8 +200,8 @@ class Answers:
         list of dict
             Items with ``n_children``, ``children`` (a list of the same kind of documents) and ``more``, the
             number of children that are left out. A label with several parents is below each of them, but its
-            children are listed only below one, as `ontology.browse.outline.Outline` says. Below the others it
-            has ``below``, the item of that one.
+            children are listed only below one, as `ontology.browse.structure.outline.Outline` says. Below the
+            others it has ``below``, the item of that one.
         """
         outline = Outline.of(self._walk, labels, levels=levels, most=most)
         return [self._tree(label, outline) for label in labels]

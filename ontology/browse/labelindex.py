@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.annotations import Annotations
-from labelgrove.ontology.browse.adjacency import Adjacency
-from labelgrove.ontology.browse.nametable import NameTable
-from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.ranges import stored_indices, stored_offsets
-from labelgrove.ontology.browse.search import Search
-from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.browse.names.nametable import NameTable
+from labelgrove.ontology.browse.names.search import Search
+from labelgrove.ontology.browse.structure.adjacency import Adjacency
+from labelgrove.ontology.browse.structure.order import Order
+from labelgrove.ontology.browse.structure.ranges import stored_indices, stored_offsets
+from labelgrove.ontology.browse.structure.walk import Walk
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import stored_array

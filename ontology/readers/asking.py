@@ -17,18 +17,18 @@ from labelgrove.ontology.readers.defectrules import resolve_policies
 from labelgrove.ontology.readers.defects import printable
 from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
-from labelgrove.ontology.readers.formats.edgelist import read_edges
 from labelgrove.ontology.readers.formats.exported import read_export
 from labelgrove.ontology.readers.formats.icd import read_icd
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.obo import read_obo
 from labelgrove.ontology.readers.formats.outline import read_outline
-from labelgrove.ontology.readers.formats.paths import read_paths
 from labelgrove.ontology.readers.formats.rdf.reader import read_rdf
-from labelgrove.ontology.readers.formats.recordcolumns import names_records
-from labelgrove.ontology.readers.formats.records import read_records
+from labelgrove.ontology.readers.formats.records.paths import read_paths
+from labelgrove.ontology.readers.formats.records.recordcolumns import names_records
+from labelgrove.ontology.readers.formats.records.records import read_records
 from labelgrove.ontology.readers.formats.superclass import read_superclasses
+from labelgrove.ontology.readers.formats.tables.edgelist import read_edges
 from labelgrove.ontology.readers.formats.taxdump import COMPANIONS, NODES, find_nodes, read_taxdump
 from labelgrove.ontology.readers.formats.wordnet import WORD_COUNTS, find_data, read_wordnet
 from labelgrove.ontology.readers.text.head import Head, head
@@ -37,7 +37,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 7
+READER_VERSION = 8
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -98,7 +98,7 @@ FORMATS = {
             "records",
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
-            ("delimiter", "relation", "columns", "separator", "levels"),
+            ("delimiter", "relation", "columns", "separator", "levels", "labels"),
         ),
         Format(
             "paths",

@@ -60,7 +60,7 @@ class Options:
     namespace : str or None
         In OBO, the only namespace whose terms are labels. If None, those of all namespaces are.
     labels : Path or None
-        File with the classes of a category hierarchy.
+        File with the classes of a category hierarchy, or with the names of Open Images.
     part : {"noun", "verb"}
         The part of a WordNet folder to read.
     root : str

@@ -24,10 +24,10 @@ from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.indexcache import IndexCache
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.levels import Levels
-from labelgrove.ontology.browse.marks import Marks
-from labelgrove.ontology.browse.shortest import shortest_path
-from labelgrove.ontology.browse.suggestions import did_you_mean
+from labelgrove.ontology.browse.names.suggestions import did_you_mean
+from labelgrove.ontology.browse.structure.levels import Levels
+from labelgrove.ontology.browse.structure.marks import Marks
+from labelgrove.ontology.browse.structure.shortest import shortest_path
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read

@@ -49,7 +49,7 @@ class OpenVersion:
         self.answers = Answers(workspace.label_index_of(version), annotations)
 
     def label(self, text: str) -> int:
-        """Return the label that `text` means, as `ontology.browse.search.Search.named` finds it.
+        """Return the label that `text` means, as `ontology.browse.names.search.Search.named` finds it.
 
         If it is a former key, a note says which label replaced it.
 
@@ -83,7 +83,7 @@ class OpenVersion:
 
     def close_to(self, text: str) -> list[str]:
         """Return names that a misspelled `text` may mean."""
-        from labelgrove.ontology.browse.suggestions import did_you_mean
+        from labelgrove.ontology.browse.names.suggestions import did_you_mean
 
         index = self.answers.index
         return did_you_mean(index.search, index.names, text)

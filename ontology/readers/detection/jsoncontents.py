@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
+from labelgrove.ontology.readers.formats.records.recordcolumns import names_records, record_role
 from labelgrove.ontology.readers.text.head import Head
 from labelgrove.ontology.readers.text.jsonhead import first_members, is_json
 

@@ -4,8 +4,8 @@ Each row of the table is a kind. If the row names a format as its ``reader``, fi
 in this format, and are refused in all others. If it names none, files of this kind cannot be read in any
 format, and the row contains advice. The first row that fits applies. Therefore rows that test bytes come
 before rows that test text, and rows that test for one unmistakable sign come before rows that count how many
-lines have a certain form. Kinds of JSON documents are distinguished by `ontology.readers.formats.jsonshapes`,
-which needs all of their text.
+lines have a certain form. Kinds of JSON documents are distinguished by
+`ontology.readers.formats.records.jsonshapes`, which needs all of their text.
 
 If you add a format in which files of one of these kinds can be read, enter its name as the ``reader`` of the
 row of that kind.
@@ -38,12 +38,12 @@ from labelgrove.ontology.readers.detection.signs import (
 )
 from labelgrove.ontology.readers.detection.yamltext import looks_like_yaml
 from labelgrove.ontology.readers.formats.exported import READ_FORMATS
-from labelgrove.ontology.readers.formats.jsonshapes import by_networkx
 from labelgrove.ontology.readers.formats.obo import looks_like_obo
-from labelgrove.ontology.readers.formats.paths import NUMPY, has_level_header
 from labelgrove.ontology.readers.formats.rdf.syntax import is_quads, is_turtle
-from labelgrove.ontology.readers.formats.recordcolumns import has_record_header
-from labelgrove.ontology.readers.formats.tableheader import has_header
+from labelgrove.ontology.readers.formats.records.jsonshapes import by_networkx
+from labelgrove.ontology.readers.formats.records.paths import NUMPY, has_level_header
+from labelgrove.ontology.readers.formats.records.recordcolumns import has_record_header
+from labelgrove.ontology.readers.formats.tables.tableheader import has_header
 from labelgrove.ontology.readers.formats.wordnet import looks_like_wordnet
 from labelgrove.ontology.readers.text.head import Head
 from labelgrove.ontology.readers.text.jsonhead import is_json, is_json_lines

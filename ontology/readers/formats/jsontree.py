@@ -13,7 +13,7 @@ from typing import Any
 
 from labelgrove.ontology.readers.assemble import LONGEST_KEY
 from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
-from labelgrove.ontology.readers.formats.jsonshapes import MEMBERS, NAMING, foreign_shape
+from labelgrove.ontology.readers.formats.records.jsonshapes import MEMBERS, NAMING, foreign_shape
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
     JsonNumber,
@@ -26,10 +26,7 @@ __all__ = ["read_json"]
 
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
-    """Read a JSON tree into a collector.
-
-    The whole text is kept in memory; a line may have up to 256 MiB.
-    """
+    """Read a JSON tree into a collector; the whole tree is kept in memory."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelgrove.ontology.browse.levels import Levels
-from labelgrove.ontology.browse.marks import Marks
-from labelgrove.ontology.browse.order import Order
 from labelgrove.ontology.browse.pages import cut
+from labelgrove.ontology.browse.structure.levels import Levels
+from labelgrove.ontology.browse.structure.marks import Marks
+from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from labelgrove.ontology.annotations import Annotations, Description
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.replaced import MOST_REPLACEMENTS, MOST_STEPS, replaced_by
+from labelgrove.ontology.browse.names.replaced import MOST_REPLACEMENTS, MOST_STEPS, replaced_by
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description, Name
 from labelgrove.ontology.browse.folding import chunks, fold, words
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.namerows import KINDS
-from labelgrove.ontology.browse.search import MATCHES
-from labelgrove.ontology.browse.suggestions import close_words_of, did_you_mean, edits
-from labelgrove.ontology.browse.texttables import (
+from labelgrove.ontology.browse.names.namerows import KINDS
+from labelgrove.ontology.browse.names.search import MATCHES
+from labelgrove.ontology.browse.names.suggestions import close_words_of, did_you_mean, edits
+from labelgrove.ontology.browse.names.texttables import (
     distinct_texts,
     folded_table,
     joined_tables,

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from labelgrove.ontology.browse.adjacency import Adjacency
-from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.shortest import shortest_path
-from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.browse.structure.adjacency import Adjacency
+from labelgrove.ontology.browse.structure.order import Order
+from labelgrove.ontology.browse.structure.shortest import shortest_path
+from labelgrove.ontology.browse.structure.walk import Walk
 from labelgrove.ontology.errors import ArtifactError, InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.unit.browse.browse_cases import hierarchies

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from labelgrove.ontology.browse import nametable
 from labelgrove.ontology.browse.labelindex import LabelIndex
-from labelgrove.ontology.browse.search import MATCHES, Search
-from labelgrove.ontology.browse.suggestions import did_you_mean
+from labelgrove.ontology.browse.names import nametable
+from labelgrove.ontology.browse.names.search import MATCHES, Search
+from labelgrove.ontology.browse.names.suggestions import did_you_mean
 from labelgrove.ontology.readers import read
 
 FIRST, AMONG_FIVE = 0.97, 1.0
@@ -110,11 +110,11 @@ def test_without_an_order_between_two_ways_to_match_answers_are_worse(match, ind
 
 def test_without_matches_inside_words_answers_are_worse(index, monkeypatch):
     before = missed(index, 1)
-    monkeypatch.setattr("labelgrove.ontology.browse.search.MATCHES", MATCHES[:-1])
+    monkeypatch.setattr("labelgrove.ontology.browse.names.search.MATCHES", MATCHES[:-1])
     assert {"noceros", "tosynth"} <= {*missed(index, 1)} - {*before}
 
 
 def test_without_folding_answers_are_worse(index, monkeypatch):
     before = missed(index, 1)
-    monkeypatch.setattr("labelgrove.ontology.browse.search.fold", str.lower)
+    monkeypatch.setattr("labelgrove.ontology.browse.names.search.fold", str.lower)
     assert {"são paulo", "Ångström", "façade"} <= {*missed(index, 1)} - {*before}

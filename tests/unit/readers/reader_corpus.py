@@ -496,8 +496,9 @@ def _export_cases() -> list[Case]:
         case("json-name", 1, "layout", head='"layout": 7'),
         case("json-name", 2, "key", labels='{"key": 7}'),
         case("json-name", 2, "name", labels='{"key": "a", "name": 7}'),
-        case("json-node", 1, "label", labels='"a", {"key": "b"}'),
-        case("json-node", 1, "edge", edges="7"),
+        Case("export", "json-node", 1, b" " * 70_000 + b"[1]", note="array behind blanks"),
+        case("json-node", 2, "label", labels='"a", {"key": "b"}'),
+        case("json-node", 5, "edge", edges="7"),
         Case(
             "export",
             "json-children",

@@ -15,7 +15,8 @@ from hypothesis import given
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.readers import assemble as assemble_module
 from labelgrove.ontology.readers import read, structure
-from labelgrove.ontology.readers.formats import edgelist, lshtc
+from labelgrove.ontology.readers.formats import lshtc
+from labelgrove.ontology.readers.formats.tables import edgelist
 from labelgrove.ontology.readers.structure import Edges
 from labelgrove.ontology.readers.text.cells import MARKS
 

@@ -11,8 +11,8 @@ import pytest
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, formats, read
-from labelgrove.ontology.readers.formats import edgelist as edgelist_module
-from labelgrove.ontology.readers.formats.tableheader import Layout
+from labelgrove.ontology.readers.formats.tables import edgelist as edgelist_module
+from labelgrove.ontology.readers.formats.tables.tableheader import Layout
 from labelgrove.ontology.readers.text.cells import MARKS
 from tests.unit.readers.reader_corpus import LABELS, NOUNS, SOUND, wordnet
 from tests.unit.readers.reading import read_text

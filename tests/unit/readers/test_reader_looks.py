@@ -30,7 +30,7 @@ from labelgrove.ontology.readers import formats, read
 from labelgrove.ontology.readers.detection import looks
 from labelgrove.ontology.readers.detection.looks import LOOKS, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
-from labelgrove.ontology.readers.formats import jsonshapes
+from labelgrove.ontology.readers.formats.records import jsonshapes
 from labelgrove.ontology.readers.text.cells import MARKS
 from labelgrove.ontology.readers.text.head import Head, head
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS

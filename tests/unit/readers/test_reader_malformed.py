@@ -39,6 +39,9 @@ def test_the_corpus_breaks_over_a_hundred_rules():
     rules = {(case.format, case.code) for case in CASES}
     assert len(rules) >= 100
     assert len(CASES) >= 200
+    of_new_formats = [*TAXDUMP_CASES]
+    of_new_formats += [case for case in CASES if case.format in ("export", "icd", "obo", "paths", "rdf", "records")]
+    assert len({case.id for case in of_new_formats}) >= 500
     twice = [name for name, n in Counter(case.id for case in CASES).items() if n > 1]
     assert not twice
 

@@ -12,10 +12,10 @@ from collections.abc import Container, Iterable, Sequence
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options, parse_rank, parse_weight
-from labelgrove.ontology.readers.formats.pathlabels import PathLabels
-from labelgrove.ontology.readers.formats.recordcolumns import SYNONYM_ROLES, Columns
-from labelgrove.ontology.readers.formats.recordlifting import lift_children
-from labelgrove.ontology.readers.formats.relations import Relations
+from labelgrove.ontology.readers.formats.records.pathlabels import PathLabels
+from labelgrove.ontology.readers.formats.records.recordcolumns import SYNONYM_ROLES, Columns
+from labelgrove.ontology.readers.formats.records.recordlifting import lift_children
+from labelgrove.ontology.readers.formats.tables.relations import Relations
 from labelgrove.ontology.readers.formerids import settle_former_ids
 from labelgrove.ontology.readers.text.cellvalues import (
     Cell,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.annotations import NOTE_KINDS, Annotations
-from labelgrove.ontology.browse.ranges import joined_ranges
+from labelgrove.ontology.browse.structure.ranges import joined_ranges
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["MOST_REPLACEMENTS", "MOST_STEPS", "notes_of_kind", "replaced_by"]

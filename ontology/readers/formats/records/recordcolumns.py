@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.readers.collect import Collector
-from labelgrove.ontology.readers.formats.tableheader import word_role
+from labelgrove.ontology.readers.formats.tables.tableheader import word_role
 from labelgrove.ontology.readers.text.cells import MARKS, split_cells
 
 __all__ = [

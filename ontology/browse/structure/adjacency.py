@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.ranges import joined_ranges
+from labelgrove.ontology.browse.structure.ranges import joined_ranges
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["Adjacency"]

@@ -1,7 +1,7 @@
 """The names of labels, folded and sorted: which names begin with a text, or contain a word that does.
 
-A label has one row for each of its names, as `ontology.browse.namerows.NameRows` says. A *form* is a distinct
-folded name; a *word* is a distinct word of these.
+A label has one row for each of its names, as `ontology.browse.names.namerows.NameRows` says. A *form* is a
+distinct folded name; a *word* is a distinct word of these.
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.browse.folding import words
-from labelgrove.ontology.browse.namerows import KINDS, NameRows
-from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.ranges import joined_ranges, sorted_by, stored_indices, stored_offsets
-from labelgrove.ontology.browse.texttables import (
+from labelgrove.ontology.browse.names.namerows import KINDS, NameRows
+from labelgrove.ontology.browse.names.texttables import (
     code_points,
     distinct_texts,
     folded_table,
     n_characters,
     split_table,
+)
+from labelgrove.ontology.browse.structure.order import Order
+from labelgrove.ontology.browse.structure.ranges import (
+    joined_ranges,
+    sorted_by,
+    stored_indices,
+    stored_offsets,
 )
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.keys import Texts, stored_texts

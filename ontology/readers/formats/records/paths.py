@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options
-from labelgrove.ontology.readers.formats.pathlabels import PathLabels, path_of
-from labelgrove.ontology.readers.formats.recordcolumns import level_columns, record_role
-from labelgrove.ontology.readers.formats.recordtable import TableLines, TableRows
+from labelgrove.ontology.readers.formats.records.pathlabels import PathLabels, path_of
+from labelgrove.ontology.readers.formats.records.recordcolumns import level_columns, record_role
+from labelgrove.ontology.readers.formats.records.recordtable import TableLines, TableRows
 from labelgrove.ontology.readers.text.cells import MARKS, split_cells
 from labelgrove.ontology.readers.text.head import head
 

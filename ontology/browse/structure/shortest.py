@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.adjacency import Adjacency
-from labelgrove.ontology.browse.ranges import distinct
+from labelgrove.ontology.browse.structure.adjacency import Adjacency
+from labelgrove.ontology.browse.structure.ranges import distinct
 
 __all__ = ["shortest_path"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.browse.structure.walk import Walk
 
 __all__ = ["Outline"]
 
@@ -30,8 +30,8 @@ class Outline:
 
     Examples
     --------
-    >>> from labelgrove.ontology.browse.adjacency import Adjacency
-    >>> from labelgrove.ontology.browse.order import Order
+    >>> from labelgrove.ontology.browse.structure.adjacency import Adjacency
+    >>> from labelgrove.ontology.browse.structure.order import Order
     >>> from labelgrove.ontology.labelgraph import LabelGraph
     >>> graph = LabelGraph.from_edges([("dog", "canine"), ("dog", "pet"), ("puppy", "dog")])
     >>> graph.keys.take([0, 1, 2, 3])

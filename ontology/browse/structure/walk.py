@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.adjacency import Adjacency
-from labelgrove.ontology.browse.order import Order
-from labelgrove.ontology.browse.ranges import distinct
-from labelgrove.ontology.browse.shortest import shortest_path
+from labelgrove.ontology.browse.structure.adjacency import Adjacency
+from labelgrove.ontology.browse.structure.order import Order
+from labelgrove.ontology.browse.structure.ranges import distinct
+from labelgrove.ontology.browse.structure.shortest import shortest_path
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["Walk"]

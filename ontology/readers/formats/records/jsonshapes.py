@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from labelgrove.ontology.readers.formats.recordcolumns import names_records, record_role
+from labelgrove.ontology.readers.formats.records.recordcolumns import names_records, record_role
 
 __all__ = ["MEMBERS", "NAMING", "SHAPES", "Shape", "by_networkx", "foreign_shape", "record_objects"]
 

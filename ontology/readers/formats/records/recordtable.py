@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.formats.recordcolumns import (
+from labelgrove.ontology.readers.formats.records.recordcolumns import (
     has_record_header,
     match_columns,
     record_role,
 )
-from labelgrove.ontology.readers.formats.recordlabels import Records
-from labelgrove.ontology.readers.formats.tableheader import number_text
+from labelgrove.ontology.readers.formats.records.recordlabels import Records
+from labelgrove.ontology.readers.formats.tables.tableheader import number_text
 from labelgrove.ontology.readers.text.cells import LONGEST_CELL, MARKS, sample_delimiter, split_cells
 from labelgrove.ontology.readers.text.tablelines import is_parquet, table_blocks
 

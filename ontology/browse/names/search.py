@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.folding import chunks, fold, words
-from labelgrove.ontology.browse.namerows import KINDS
-from labelgrove.ontology.browse.nametable import NameTable
+from labelgrove.ontology.browse.names.namerows import KINDS
+from labelgrove.ontology.browse.names.nametable import NameTable
 from labelgrove.ontology.browse.pages import cursor, position
-from labelgrove.ontology.browse.walk import Walk
+from labelgrove.ontology.browse.structure.walk import Walk
 from labelgrove.ontology.errors import InputError, counted, first_few
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ class Search:
 
     Examples
     --------
-    >>> from labelgrove.ontology.browse.adjacency import Adjacency
-    >>> from labelgrove.ontology.browse.order import Order
+    >>> from labelgrove.ontology.browse.structure.adjacency import Adjacency
+    >>> from labelgrove.ontology.browse.structure.order import Order
     >>> graph = LabelGraph.from_edges([("oak", "tree"), ("cork oak", "oak"), ("elm", "tree")])
     >>> search = Search(NameTable.of(graph), Walk(Order.of(graph), Adjacency.of(graph)))
     >>> [(hit.text, hit.match) for hit in search.find("Oak").items]
@@ -261,8 +261,8 @@ class Search:
         -----
         A text that is a key means the label with this key. Otherwise, the labels with this preferred name
         count before those with this synonym (of kind ``exact``), and these before those with this former key
-        or name (`ontology.browse.namerows.KINDS`). Of these kinds, names that equal the text letter by letter
-        count before names that fold to the same. Narrower, broader and related names mean no label.
+        or name (`ontology.browse.names.namerows.KINDS`). Of these kinds, names that equal the text letter by
+        letter count before names that fold to the same. Narrower, broader and related names mean no label.
         Deprecated labels are returned only if there are no others. The most important label comes first.
         """
         if (label := self._graph.keys.find(text)) >= 0:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.browse.folding import chunks, fold, words
-from labelgrove.ontology.browse.nametable import NameTable, letter_bits
-from labelgrove.ontology.browse.search import LONGEST_QUERY, Search
-from labelgrove.ontology.browse.texttables import code_points
+from labelgrove.ontology.browse.names.nametable import NameTable, letter_bits
+from labelgrove.ontology.browse.names.search import LONGEST_QUERY, Search
+from labelgrove.ontology.browse.names.texttables import code_points
 
 __all__ = ["close_words_of", "did_you_mean", "edits"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.order import Order
+from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["Marks"]

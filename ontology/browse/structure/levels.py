@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.ontology.browse.order import Order
+from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.errors import InputError
 
 __all__ = ["Levels", "Row"]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.ontology.annotations import NAME_KINDS, Annotations
-from labelgrove.ontology.browse.ranges import joined_ranges
-from labelgrove.ontology.browse.replaced import notes_of_kind, replaced_by
-from labelgrove.ontology.browse.texttables import equal_entries, joined_tables
+from labelgrove.ontology.browse.names.replaced import notes_of_kind, replaced_by
+from labelgrove.ontology.browse.names.texttables import equal_entries, joined_tables
+from labelgrove.ontology.browse.structure.ranges import joined_ranges
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 

@@ -4,8 +4,8 @@ The cells of a line are separated by blanks, tabs, commas or semicolons.
 
 Lines that start with ``#`` are comments. Without a header, the first two columns are the ends of the edge,
 and a third column is its weight. A header names the columns in any order
-(`ontology.readers.formats.tableheader`): ``parent`` and ``child``, or ``parent`` and ``key`` if each record
-is a label; and also ``weight``, ``rank``, ``name``, ``definition`` and ``relation``. Other columns are
+(`ontology.readers.formats.tables.tableheader`): ``parent`` and ``child``, or ``parent`` and ``key`` if each
+record is a label; and also ``weight``, ``rank``, ``name``, ``definition`` and ``relation``. Other columns are
 reported and left out. Cells may be quoted unless the delimiter is blanks.
 """
 
@@ -15,8 +15,8 @@ import itertools
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options, parse_rank, parse_weight
-from labelgrove.ontology.readers.formats.relations import Relations
-from labelgrove.ontology.readers.formats.tableheader import (
+from labelgrove.ontology.readers.formats.tables.relations import Relations
+from labelgrove.ontology.readers.formats.tables.tableheader import (
     UNKNOWN_WORDS,
     Layout,
     has_header,

@@ -1,0 +1,6 @@
+"""Read records, of which each describes one label, and label paths: from tables, JSON and plain lines.
+
+`records` reads records and `paths` label paths. `recordcolumns` says what each column is, `recordtable` and
+`recordjson` find records, and `recordlabels` turns them into labels. `jsonshapes` tells JSON documents of
+records from trees and from others.
+"""
