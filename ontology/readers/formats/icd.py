@@ -1,17 +1,17 @@
-"""Read ICD-10 in XML: the tabular list of ICD-10-CM, and trees of items such as those made of the WHO edition.
+"""Read ICD-10 in XML: the tabular list of ICD-10-CM, and trees of items such as those of the WHO edition.
 
-In the tabular list, the labels are the elements ``chapter``, ``section`` and ``diag``, each inside its parent::
+In the tabular list, the elements ``chapter``, ``section`` and ``diag`` are labels, each inside its parent::
 
     <chapter><name>1</name><desc>Infectious diseases</desc>
       <section id="A00-A09"><desc>Intestinal infectious diseases</desc>
         <diag><name>A00</name><desc>Cholera</desc></diag></section></chapter>
 
 In a tree of items, each label is an ``item`` with a ``name`` and a ``description``. The key of a label is its
-code: the number of a chapter, the range of a section, or the code of a disease, as the file writes it. A section
-that holds the only code of its range has that code as its id; both are one label.
+code as the file writes it: the number of a chapter, the range of a section, or the code of a disease. A
+section that contains a single code has this code as its id; both are one label.
 
-``inclusionTerm`` gives synonyms, ``includes`` narrower names, and ``notes`` the definition. What `PASSED` lists
-tells coders which code to choose or to add, and is not read.
+``inclusionTerm`` gives synonyms, ``includes`` narrower names, and ``notes`` the definition. The elements in
+`PASSED` tell coders which code to choose or to add, and are not read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PARENTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """The elements of labels, and the elements in which each may be."""
 
-_TITLES = frozenset({"desc", "description"})
+_TEXTS = frozenset({"name", "desc", "description"})
 _LISTS = frozenset({"includes", "inclusionTerm", "notes"})
 
 PASSED = frozenset(
@@ -68,7 +68,7 @@ PASSED = frozenset(
 _OTHER = re.compile(r"other\b", re.IGNORECASE)
 
 
-def read_icd(path: Path, into: Collector, options: Options) -> None:
+def read_icd(path: Path, into: Collector, _options: Options) -> None:
     """Read ICD-10 in XML into a collector."""
     classification = _Classification(into)
     parser = classification.parser
@@ -162,9 +162,7 @@ class _Classification:
             opened.passed = True
             if name == "sevenChrDef":
                 self._into.defect("seventh-character", line, f"of codes below {self._shown()}")
-        elif inside in _PARENTS and (name in _TITLES or name == "name"):
-            opened.text = []
-        elif inside in _LISTS and name == "note":
+        elif (inside in _PARENTS and name in _TEXTS) or (inside in _LISTS and name == "note"):
             opened.text = []
         elif not (inside in _PARENTS and name in _LISTS):
             opened.passed = True

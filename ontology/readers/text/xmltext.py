@@ -1,6 +1,6 @@
 """Parse XML line by line, and refuse what would harm a reader.
 
-No other file is loaded. External entities, deep nesting and endless tags are refused before they cost anything.
+No other file is loaded. External entities, deep nesting and endless tags are refused before they cost much.
 """
 
 from __future__ import annotations
