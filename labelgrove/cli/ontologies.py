@@ -157,7 +157,7 @@ def export(
 def _export_format(out: Path | None, asked: str | None) -> str:
     """Return the format given by ``--format`` or by the ending of ``--out``, else ``"json"``.
 
-    Raise `InputError` if the two contradict each other.
+    Raise `InputError` if the two contradict each other, or if the ending is unknown and no format is given.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
@@ -167,6 +167,11 @@ def _export_format(out: Path | None, asked: str | None) -> str:
     if None not in (asked, told) and asked != told:
         raise InputError(
             f"--out {out}: the ending {out and out.suffix} contradicts --format {asked}; change one of them"
+        )
+    if asked is None and told is None and out is not None and out.suffix:
+        endings = ", ".join(f"{ending} ({format_})" for ending, format_ in by_ending.items())
+        raise InputError(
+            f"--out {out}: {out.suffix} is not the ending of a format: {endings}; change it, or give --format"
         )
     return asked or told or "json"
 

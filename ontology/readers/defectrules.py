@@ -82,7 +82,7 @@ _TABLE = (
     Rule("line-too-long", _ERROR_FIX, "a line is longer than 1 MiB", _LINE_OUT,
          "check the line endings of the file"),
     Rule("encoding", _ERROR_FIX, "bytes that are not UTF-8", _LINE_OUT,
-         "convert the file, for example `iconv -f LATIN1 -t UTF-8`"),
+         "convert the file, for example `iconv -f WINDOWS-1252 -t UTF-8 FILE > labels.txt`"),
     Rule("nul", _ERROR_FIX, "a NUL character in a line or key",
          "the line, or the edges of the key, are left out",
          "convert the file to UTF-8 text; NULs often mean UTF-16"),
