@@ -18,6 +18,7 @@ from labelgrove.ontology.readers.defects import printable
 from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
 from labelgrove.ontology.readers.formats.exported import read_export
+from labelgrove.ontology.readers.formats.icd import read_icd
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.obo import read_obo
@@ -36,7 +37,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 9
+READER_VERSION = 11
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -98,6 +99,7 @@ FORMATS = {
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
             ("delimiter", "relation", "columns", "separator", "levels", "labels"),
+            policies={"roots": "virtual"},
         ),
         Format(
             "paths",
@@ -129,6 +131,12 @@ FORMATS = {
             "OBO 1.0 to 1.4",
             read_obo,
             ("relation", "namespace"),
+            policies={"roots": "virtual"},
+        ),
+        Format(
+            "icd",
+            "ICD-10 in XML: the tabular list of ICD-10-CM, or a tree of items",
+            read_icd,
             policies={"roots": "virtual"},
         ),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
