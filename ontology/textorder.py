@@ -10,14 +10,16 @@ from labelgrove.ontology.keys import Texts, Words
 __all__ = ["sorted_within"]
 
 
-def sorted_within(texts: Texts, group: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def sorted_within(
+    texts: Texts, group: NDArray[np.integer] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Sort entries by their group, and within a group by their bytes.
 
     Parameters
     ----------
     texts : Texts, length n
-    group : ndarray of shape (n,), dtype=int
-        Group of each entry.
+    group : ndarray of shape (n,), dtype=int, optional
+        Group of each entry; by default, all entries are one group.
 
     Returns
     -------
@@ -38,9 +40,13 @@ def sorted_within(texts: Texts, group: NDArray[np.integer]) -> tuple[NDArray[np.
     ([1, 0, 2, 3], [True, True, False, True])
     """
     n = len(texts)
-    order = np.argsort(group, kind="stable").astype(np.int64)
     first = np.ones(n, dtype=bool)
-    first[1:] = group[order[1:]] != group[order[:-1]]
+    if group is None:
+        order = np.arange(n)
+        first[1:] = False
+    else:
+        order = np.argsort(group, kind="stable").astype(np.int64)
+        first[1:] = group[order[1:]] != group[order[:-1]]
     words, done, active = Words(texts), 0, _undecided(first)
     while len(active):
         _split(order, first, active, words.of(order[active], done))
@@ -63,7 +69,7 @@ def _split(
     `active` contains ascending positions in `order`, and runs as a whole; `by` is the value of the entry at
     each of them.
     """
-    run = np.cumsum(first[active])
+    run = np.cumsum(first[active], dtype=np.int32)
     is_one_run = not first[active[1:]].any()
     sorted_ = np.argsort(by, kind="stable") if is_one_run else np.lexsort((by, run))
     order[active] = order[active[sorted_]]

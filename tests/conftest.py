@@ -262,7 +262,7 @@ def s3_url(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def wipe_neo4j(url: str) -> None:
     """Delete all nodes, constraints and indexes, in batches that fit a small heap."""
-    with _running(url) as run:
+    with running_neo4j(url) as run:
         _delete(run, "MATCH (n)")
         for name in [row["name"] for row in run("SHOW CONSTRAINTS YIELD name")]:
             run(f"DROP CONSTRAINT `{name.replace('`', '``')}` IF EXISTS")
@@ -276,7 +276,7 @@ def clear_neo4j(url: str) -> None:
     from labelgrove.ontology.graph import GraphStore
     from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 
-    with _running(url) as run:
+    with running_neo4j(url) as run:
         _delete(run, "MATCH (n) WHERE NOT n:_Migration")
         run("CALL db.clearQueryCaches()")  # plans for the data of an earlier test
         if _schema(run) != _schemas.get(url):
@@ -291,7 +291,7 @@ _schemas: dict[str, list[tuple[str, ...]]] = {}
 
 
 @contextlib.contextmanager
-def _running(url: str) -> Iterator[Callable[..., list[Any]]]:
+def running_neo4j(url: str) -> Iterator[Callable[..., list[Any]]]:
     import neo4j
 
     parts = urlsplit(url)

@@ -95,6 +95,11 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
     is_flag=True,
     help="Leave out what the format cannot hold, and list it on stderr, instead of refusing the export.",
 )
+@click.option(
+    "--namespace",
+    metavar="IRI",
+    help="SKOS: the start of the IRIs of keys that are not IRIs, such as http://example.org/pets/.",
+)
 @safe_option
 @with_workspace
 def export(
@@ -104,6 +109,7 @@ def export(
     format_: str | None,
     under: str | None,
     leave_out: bool,
+    namespace: str | None,
     safe: bool,
 ) -> None:
     """Write NAME, or its version NAME@VERSION, in a format that other programs read.
@@ -122,7 +128,13 @@ def export(
         opened = OpenVersion(workspace, name)
         under = opened.answers.index.graph.keys[opened.label(under)]
     exported = export_ontology(
-        workspace, ontology_, format=chosen.name, version=version, under=under, leave_out=leave_out
+        workspace,
+        ontology_,
+        format=chosen.name,
+        version=version,
+        under=under,
+        leave_out=leave_out,
+        namespace=namespace,
     )
     parts: Iterable[str] = exported
     if safe and chosen.delimiter is not None:
@@ -135,7 +147,7 @@ def export(
 def _export_format(out: Path | None, asked: str | None) -> str:
     """Return the format given by ``--format`` or by the ending of ``--out``, else ``"json"``.
 
-    Raise `InputError` if the two contradict each other.
+    Raise `InputError` if the two contradict each other, or if the ending is unknown and no format is given.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
@@ -145,6 +157,11 @@ def _export_format(out: Path | None, asked: str | None) -> str:
     if None not in (asked, told) and asked != told:
         raise InputError(
             f"--out {out}: the ending {out and out.suffix} contradicts --format {asked}; change one of them"
+        )
+    if asked is None and told is None and out is not None and out.suffix:
+        endings = ", ".join(f"{ending} ({format_})" for ending, format_ in by_ending.items())
+        raise InputError(
+            f"--out {out}: {out.suffix} is not the ending of a format: {endings}; change it, or give --format"
         )
     return asked or told or "json"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from labelgrove.ontology.annotations import Annotations
 from labelgrove.ontology.errors import InputError
@@ -16,7 +17,7 @@ from labelgrove.ontology.exports.jsondocument import json_lines
 from labelgrove.ontology.exports.labeltable import RECORDS, record_lines
 from labelgrove.ontology.exports.oboterms import OBO, obo_lines
 from labelgrove.ontology.exports.subjects import Content, Subject
-from labelgrove.ontology.exports.turtle import SKOS, skos_lines, with_one_name
+from labelgrove.ontology.exports.turtle import SKOS, skos_in, skos_lines, with_one_name
 from labelgrove.ontology.labelgraph import LabelGraph
 
 __all__ = ["EXPORT_FORMATS", "Export", "ExportFormat", "export_graph"]
@@ -113,6 +114,7 @@ def export_graph(
     format: str = "json",
     under: str | None = None,
     leave_out: bool = False,
+    namespace: str | None = None,
 ) -> Export:
     r"""Return a label graph and its annotations as text.
 
@@ -131,13 +133,16 @@ def export_graph(
     leave_out : bool, default=False
         Whether to leave out what the format cannot hold, rather than to refuse the export.
         `Export.left_out` lists it.
+    namespace : str, optional
+        SKOS: the start of the IRIs of keys that are not IRIs. By default it is one whose IRIs are read back
+        as the keys; IRIs in another namespace are read back as they are.
 
     Raises
     ------
     InputError
-        For another format; for content that the format cannot hold, if `leave_out` is False; and, whatever
-        `leave_out` is, for a key or a structure that it cannot hold, such as undirected edges. All content
-        is checked before the first line is written.
+        For another format or namespace; for content that the format cannot hold, if `leave_out` is False;
+        and, whatever `leave_out` is, for a key or a structure that it cannot hold, such as undirected edges.
+        All content is checked before the first line is written.
     UnknownLabelError
         If `under` is not a label.
 
@@ -150,6 +155,13 @@ def export_graph(
     if format not in EXPORT_FORMATS:
         raise InputError(f"format: {format!r} is unknown; use one of: {', '.join(EXPORT_FORMATS)}")
     chosen = EXPORT_FORMATS[format]
+    if namespace is not None:
+        if format != "skos":
+            raise InputError(
+                f"namespace: the format {format!r} does not have this option; omit it, or use skos"
+            )
+        lines = partial(skos_lines, namespace=namespace)
+        chosen = replace(chosen, holds=skos_in(namespace), lines=lines)
     cut: tuple[str, ...] = ()
     if under is not None:
         branch = branch_below(graph, annotations, under)

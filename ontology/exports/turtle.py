@@ -28,11 +28,11 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.subjects import Content, Subject
 from labelgrove.ontology.readers.formats.rdf.guards import LONGEST_IRI
-from labelgrove.ontology.readers.text.labeliris import LABEL_NAMESPACE, iri_of_key
+from labelgrove.ontology.readers.text.labeliris import LABEL_NAMESPACE, iri_of_key, is_iri
 from labelgrove.ontology.readers.text.languages import language_distance, usual_language
 from labelgrove.ontology.readers.text.lines import LONGEST_LINE
 
-__all__ = ["SCHEME_NAMESPACE", "SKOS", "skos_lines", "with_one_name"]
+__all__ = ["SCHEME_NAMESPACE", "SKOS", "skos_in", "skos_lines", "with_one_name"]
 
 SCHEME_NAMESPACE = "urn:labelgrove:ontology:"
 """Namespace of the concept scheme, which has the name of the ontology."""
@@ -87,15 +87,19 @@ def _name_fault(name: str) -> str | None:
     return "has several lines" if "\n" in name else _text_fault(name)
 
 
-def _key_fault(key: str) -> str | None:
-    if len(iri_of_key(key)) > LONGEST_IRI:
+def _key_fault(key: str, namespace: str = LABEL_NAMESPACE) -> str | None:
+    if len(iri_of_key(key, namespace)) > LONGEST_IRI:
         return f"would be an IRI of more than {LONGEST_IRI:,} characters"
     return None
 
 
+def _note_fault(text: str, namespace: str = LABEL_NAMESPACE) -> str | None:
+    return _text_fault(text) or _key_fault(text, namespace)
+
+
 SKOS = Holds(
     key_fault=_key_fault,
-    note_fault=lambda text: _text_fault(text) or _key_fault(text),
+    note_fault=_note_fault,
     definition_fault=_text_fault,
     text_fault=_name_fault,
     language_fault=_tag_fault,
@@ -108,6 +112,31 @@ SKOS = Holds(
     notes=frozenset(NOTE_KINDS),
 )
 """What SKOS can hold."""
+
+
+def skos_in(namespace: str) -> Holds:
+    """Return what SKOS can hold if keys that are not IRIs are written in `namespace`.
+
+    Raises
+    ------
+    InputError
+        If `namespace` is not the start of an IRI.
+
+    Examples
+    --------
+    >>> skos_in("http://example.org/trees/").key_fault("oak") is None
+    True
+    """
+    if not is_iri(namespace) or len(namespace) > LONGEST_IRI:
+        raise InputError(
+            f"namespace: {namespace!r:.80} is not the start of an IRI; give one with a scheme, such as "
+            "'http://example.org/trees/'"
+        )
+    return replace(
+        SKOS,
+        key_fault=partial(_key_fault, namespace=namespace),
+        note_fault=partial(_note_fault, namespace=namespace),
+    )
 
 
 def with_one_name(content: Content) -> Callable[[Subject, Losses], Subject]:

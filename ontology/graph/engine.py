@@ -79,8 +79,11 @@ class Engine(abc.ABC):
         """Load batch `i` of `graph`; safe to repeat. `GraphStore.begin_version` must be called before."""
 
     @abc.abstractmethod
-    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
-        """Replace the annotations that a version shows; safe to repeat. See `GraphStore.annotate`."""
+    def annotate(self, shown: ShownAnnotations, progress: Progress, *, ready: bool = False) -> None:
+        """Replace the annotations that a version shows; safe to repeat. See `GraphStore.annotate`.
+
+        With `ready`, the last write also declares the version complete.
+        """
 
     @abc.abstractmethod
     def annotation_differences(self, shown: ShownAnnotations) -> list[str]:

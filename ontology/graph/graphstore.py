@@ -40,8 +40,9 @@ class GraphStore:
     """A graph of labels in versions that exist next to each other.
 
     A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
-    `annotate`, `mark_ready`, `publish`. A version is named by its digest, so ontologies with the same content
-    share it; the property ``ontology`` of its labels is the name under which it was loaded first.
+    `mark_ready` (which also shows annotations), `publish`. A version is named by its digest, so ontologies
+    with the same content share it; the property ``ontology`` of its labels is the name under which it was
+    loaded first.
 
     Parameters
     ----------
@@ -179,27 +180,51 @@ class GraphStore:
         self.engine.known_version(shown.graph.digest)
         return self.engine.annotation_differences(shown)
 
-    def mark_ready(self, digest: str) -> None:
-        """Declare a version complete.
+    def mark_ready(
+        self,
+        digest: str,
+        shown: ShownAnnotations | None = None,
+        progress: Progress | None = None,
+        *,
+        counts: tuple[int, int] | None = None,
+    ) -> None:
+        """Declare a version complete, and show its annotations; safe to repeat.
+
+        Parameters
+        ----------
+        digest : str
+            The version.
+        shown : ShownAnnotations, optional
+            The annotations of the version, as for `annotate`; by default those in the graph remain. They are
+            recorded in the same write that declares the version complete.
+        progress : callable, optional
+            As for `annotate`.
+        counts : (int, int), optional
+            What `counts` has just returned for the version; by default its labels and edges are counted.
 
         Raises
         ------
         NotFoundError
             If `begin_version` was not called for the version.
+        ConflictError
+            As for `annotate`.
         GraphDamagedError
             If the graph has other numbers of labels or edges than `begin_version` recorded.
         """
         version = self.engine.version(digest)
         if version is None:
             raise NotFoundError(f"version {digest[:12]} is not in the graph; load it first")
-        held, announced = self.counts(digest), (version["n_labels"], version["n_edges"])
+        held, announced = counts or self.counts(digest), (version["n_labels"], version["n_edges"])
         if held != announced:
             raise GraphDamagedError(
                 f"version {digest[:12]}: the graph contains {counted(held[0], 'label')} and "
                 f"{counted(held[1], 'edge')}, "
                 f"but it should contain {announced[0]:,} and {announced[1]:,}; load its batches again"
             )
-        if version["state"] != "ready":
+        ready = version["state"] == "ready"
+        if shown is not None and version["annotations"] != shown.sha256:
+            self.engine.annotate(shown, progress or _ignored, ready=not ready)
+        elif not ready:
             self.engine.transact(lambda run: run("mark_ready", version=digest))
 
     def publish(self, name: str, digest: str, fence: int) -> None:

@@ -18,6 +18,7 @@ from labelgrove.ontology.readers.defects import printable
 from labelgrove.ontology.readers.detection.looks import DOCUMENTS, Look, look_of
 from labelgrove.ontology.readers.detection.sniff import sniff
 from labelgrove.ontology.readers.formats.exported import read_export
+from labelgrove.ontology.readers.formats.icd import read_icd
 from labelgrove.ontology.readers.formats.jsontree import read_json
 from labelgrove.ontology.readers.formats.lshtc import read_lshtc
 from labelgrove.ontology.readers.formats.obo import read_obo
@@ -36,7 +37,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 7
+READER_VERSION = 11
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -97,7 +98,8 @@ FORMATS = {
             "records",
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
-            ("delimiter", "relation", "columns", "separator", "levels"),
+            ("delimiter", "relation", "columns", "separator", "levels", "labels"),
+            policies={"roots": "virtual"},
         ),
         Format(
             "paths",
@@ -129,6 +131,12 @@ FORMATS = {
             "OBO 1.0 to 1.4",
             read_obo,
             ("relation", "namespace"),
+            policies={"roots": "virtual"},
+        ),
+        Format(
+            "icd",
+            "ICD-10 in XML: the tabular list of ICD-10-CM, or a tree of items",
+            read_icd,
             policies={"roots": "virtual"},
         ),
         Format("json", 'nested tree of {"name": ..., "children": [...]}', read_json),
@@ -251,9 +259,10 @@ def ask(
     start = head(file)
     look = look_of(start)
     labels_look = None if options.labels is None else look_of(head(options.labels))
+    as_records = "columns" in given
     as_edges = not {"direction", "header"}.isdisjoint(given)
     asked = folder_format[0] if format is None and folder_format is not None else format
-    chosen = FORMATS[_format_name(file, start, look, asked, as_edges)]
+    chosen = FORMATS[_format_name(file, start, look, asked, as_edges, as_records)]
     foreign = sorted(given.keys() - {*chosen.options, "root"})
     if foreign:
         takes = ", ".join((*chosen.options, "root"))
@@ -269,17 +278,22 @@ def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, Sized) and not isinstance(value, str) and not len(value))
 
 
-def _format_name(file: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool) -> str:
+def _format_name(
+    file: Path, start: Head, look: Look | None, asked: str | None, as_edges: bool, as_records: bool
+) -> str:
     """Return the name of the format in which a file is read.
 
     `asked` is the requested format; if it is None, the format is recognized from the file. If the file is
     in the narrower format that `_NARROWER` gives for the requested one, the narrower format is returned.
     `as_edges` says whether an option was given that only edge lists have; a table of labels, which can be
-    read as an edge list too, is then read as one.
+    read as an edge list too, is then read as one. `as_records` says whether one was given that only records
+    have: a table whose header has no known word is then records.
     """
     if asked is None:
         if look is not None and "edges" in look.also and (as_edges or _is_parquet_of_edges(file, look)):
             return "edges"
+        if as_records and look is None:
+            return "records"
         return sniff(file, start, look)
     if asked not in FORMATS:
         raise InputError(f"format: {asked!r} is unknown; choose from: {', '.join(FORMATS)}")

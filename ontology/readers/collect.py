@@ -60,7 +60,7 @@ class Options:
     namespace : str or None
         In OBO, the only namespace whose terms are labels. If None, those of all namespaces are.
     labels : Path or None
-        File with the classes of a category hierarchy.
+        File with the classes of a category hierarchy, or with the names of Open Images.
     part : {"noun", "verb"}
         The part of a WordNet folder to read.
     root : str
@@ -271,11 +271,11 @@ class Collector:
     def report_undescribed(self) -> None:
         """Report parents for which `describe` was not called: no record of the source describes them.
 
-        The report names the label that has such a parent for its name, or labels that are written almost like
-        it; these are sought for the first 50 such parents.
+        The report names the label that has such a parent for its name, or keys and names that are written
+        almost like it; these are sought for the first 50 such parents.
         """
         key_of: dict[str, str] = {}
-        described = list(self.labels)
+        described = list(dict.fromkeys([*self.labels, *self.names.values()]))
         near: Callable[[str], str] | None = None
         left = _MOST_SOUGHT
         keys = list(self.numbers)

@@ -123,6 +123,7 @@ def read(
         OBO: the namespace whose terms are labels; by default all terms are.
     labels : path, optional
         Category hierarchies: the labels file, which names the categories of each document (the classes).
+        Open Images: the file with the name of each key, ``class-descriptions.csv``.
     part : {"noun", "verb"}, optional
         WordNet folders: the part to read; nouns by default.
     root : str, default="root"

@@ -256,7 +256,8 @@ class Catalog:
         near = close_words(name, self.names(), 1)
         meant = f"did you mean {near[0]}? If not, " if near else ""
         raise NotFoundError(
-            f"ontology {name!r} is not in the catalog (known: {names}); {meant}ingest it with: grove ingest"
+            f"ontology {name!r} is not in the catalog (known: {names}); {meant}ingest it with: "
+            f"grove ingest {name} FILE"
         )
 
     def read_before(self, name: str, fingerprint: str) -> tuple[Version, str, float] | None:

@@ -16,6 +16,7 @@ def export_ontology(
     version: str | None = None,
     under: str | None = None,
     leave_out: bool = False,
+    namespace: str | None = None,
 ) -> Export:
     """Return a version as text that `ontology.read` reads back with the same digest, if nothing is left out.
 
@@ -25,7 +26,7 @@ def export_ontology(
         The workspace with the ontology, and the name of the ontology.
     version : str, optional
         The beginning of a digest; the current version by default.
-    format, under, leave_out
+    format, under, leave_out, namespace
         As for `ontology.exports.exporting.export_graph`; GraphML is for other programs and is not read back.
 
     Raises
@@ -37,4 +38,12 @@ def export_ontology(
     """
     graph = workspace.label_graph(name, version)
     annotations = workspace.annotations(name, version)
-    return export_graph(graph, annotations, name=name, format=format, under=under, leave_out=leave_out)
+    return export_graph(
+        graph,
+        annotations,
+        name=name,
+        format=format,
+        under=under,
+        leave_out=leave_out,
+        namespace=namespace,
+    )

@@ -1,4 +1,4 @@
-"""Show the annotations of versions in the graph: their names, definitions and deprecated labels."""
+"""Find the annotations of versions that the graph must show: names, definitions and deprecated labels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from labelgrove.ontology.versions.stores import Stores
 
 if TYPE_CHECKING:
     from labelgrove.ontology.graph.annotationtables import ShownAnnotations
-    from labelgrove.ontology.graph.engine import Progress
     from labelgrove.ontology.sql.catalog import Version
 
-__all__ = ["annotate", "annotations_to_show", "shown_annotations"]
+__all__ = ["annotations_to_show", "readable_annotations", "shown_annotations"]
 
 _log = logging.getLogger(__name__)
 
@@ -49,20 +48,17 @@ def shown_annotations(stores: Stores, graph: LabelGraph, given: str | None = Non
     return ShownAnnotations(graph, annotations, sha256)
 
 
-def annotate(
-    stores: Stores, graph: LabelGraph, progress: Progress | None = None, *, given: str | None = None
-) -> None:
-    """Make the graph show the annotations of a version, unless it shows them already; safe to repeat.
+def readable_annotations(
+    stores: Stores, graph: LabelGraph, given: str | None = None
+) -> ShownAnnotations | None:
+    """Return `shown_annotations`; None, with a warning, if the artifact is damaged or missing.
 
-    `progress` and the errors of the graph are those of `GraphStore.annotate`; `given` is as for
-    `shown_annotations`. An artifact that is damaged or missing is a warning, because labels and edges can be
-    used without it.
+    Labels and edges can be used without it.
     """
     try:
-        shown = shown_annotations(stores, graph, given)
+        return shown_annotations(stores, graph, given)
     except (ArtifactError, NotFoundError) as error:
         _log.warning(
             "version %s is in the graph without its names and definitions: %s", graph.digest[:12], error
         )
-        return
-    stores.graph.annotate(shown, progress)
+        return None

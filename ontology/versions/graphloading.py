@@ -16,7 +16,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.versions.graphannotations import annotate
+from labelgrove.ontology.versions.graphannotations import readable_annotations
 from labelgrove.ontology.versions.indexfile import refresh_index
 from labelgrove.ontology.versions.snapshots import stored_graph
 from labelgrove.ontology.versions.stores import Stores
@@ -105,8 +105,7 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
             steps.report("annotations", done, total)
 
     with steps.step("annotations"):
-        annotate(stores, graph, before_batch)
-        store.mark_ready(version.digest)
+        store.mark_ready(version.digest, readable_annotations(stores, graph), before_batch, counts=found)
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
@@ -169,17 +168,19 @@ def complete(stores: Stores, graph: LabelGraph, annotations: str | None, check: 
     `annotations` is the artifact to show if the catalog has none for the version. `check` and the errors are
     those of `load_share`; `check` is also called before each batch of annotations.
     """
-    if stores.graph.counts(graph.digest) != (graph.n_labels, graph.n_edges):
+    found: tuple[int, int] | None = stores.graph.counts(graph.digest)
+    if found != (graph.n_labels, graph.n_edges):
         with _others_at_work(graph):  # dropped or edited while it was loaded
             drop_from_graph(stores, graph.digest)
         load_share(stores, graph, 0, 1, check)
+        found = None  # to be counted again
 
     def before_batch(_done: int, _total: int) -> None:
         check()
 
     with _others_at_work(graph):
-        annotate(stores, graph, before_batch, given=annotations)
-        stores.graph.mark_ready(graph.digest)
+        shown = readable_annotations(stores, graph, annotations)
+        stores.graph.mark_ready(graph.digest, shown, before_batch, counts=found)
 
 
 def holds(store: GraphStore, graph: LabelGraph) -> bool:

@@ -3,8 +3,9 @@
     python -m tests.benchmarks.bench_browse
 
 Times are processor time of one thread. The names of the synthetic graphs are words drawn from a vocabulary
-of WordNet's size; each graph has further names as well. Beside it, networkx walks the same graphs, and
-SQLite's full-text index (FTS5 with trigrams) finds the same names. Prints one JSON document.
+of WordNet's size; each graph has further names as well. Beside it, networkx walks the same graphs, SQLite's
+full-text index (FTS5 with trigrams) finds the same names, and pronto (of the extra ``oracles``) reads WordNet
+as an OBO file and walks it. Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from labelgrove.ontology.browse.names.suggestions import did_you_mean
 from labelgrove.ontology.browse.structure.levels import Levels
 from labelgrove.ontology.browse.structure.marks import Marks
 from labelgrove.ontology.browse.structure.shortest import shortest_path
+from labelgrove.ontology.exports.exporting import export_graph
 from labelgrove.ontology.keys import Texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.readers import find_wordnet, read
@@ -176,6 +178,37 @@ def beside_sqlite(graph: LabelGraph) -> dict[str, object]:
     return {"build_s": round(build, 2), "search, page of 50": quantiles(count_and_first, typed)}
 
 
+def beside_pronto(graph: LabelGraph) -> dict[str, Any]:
+    """Read the same graph as an OBO file into pronto, and walk it; each answer is compared with ours."""
+    import pronto  # of the extra `oracles`, which tests do without
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "nouns.obo"
+        exported = export_graph(graph, None, name="nouns", format="obo", leave_out=True)
+        path.write_text("".join(exported), encoding="utf-8")
+        taken, ontology = timed(lambda: pronto.Ontology(str(path), threads=1))
+        ours, _ = timed(lambda: read(path, policies={"roots": "virtual"}))
+    index, rng = LabelIndex.of(graph), np.random.default_rng(SEED)
+    keys = graph.keys.take(rng.integers(0, graph.n_labels, BESIDE).tolist())
+
+    def above(key: str) -> set[str]:
+        return {term.id for term in ontology[key].superclasses(with_self=False)}
+
+    def children(key: str) -> set[str]:
+        return {term.id for term in ontology[key].subclasses(distance=1, with_self=False)}
+
+    for key in keys:
+        label = graph.keys.index(key)
+        assert above(key) == set(graph.keys.take(index.walk.ancestors(label)[0].tolist()))
+        assert children(key) == set(graph.keys.take(index.walk.children(label).tolist()))
+    return {
+        "read_s": round(taken, 2),
+        "our_read_s": round(ours, 2),
+        "ancestors": quantiles(above, list(keys)),
+        "children": quantiles(children, list(keys)),
+    }
+
+
 def calls(index: LabelIndex, rng: np.random.Generator) -> dict[str, dict[str, float]]:
     """Quantiles of each question."""
     graph, answers = index.graph, Answers(index)
@@ -220,10 +253,15 @@ def main() -> None:
     rng = np.random.default_rng(SEED)
     folder = find_wordnet()
     of_wordnet = None if folder is None else read(folder).annotations
-    graphs = [measured(*noun_graph(), of_wordnet)]
+    name, nouns = noun_graph()
+    graphs = [measured(name, nouns, of_wordnet)]
     category = named(category_graph(seed=SEED), rng)
     graphs.append(measured("category_graph, LSHTC's size", category, None))
-    beside = {"networkx": beside_networkx(category), "sqlite": beside_sqlite(category)}
+    beside = {
+        "networkx": beside_networkx(category),
+        "sqlite": beside_sqlite(category),
+        "pronto": beside_pronto(nouns),
+    }
     for name, n_labels, n_names in (
         ("taxonomy_tree, MeSH's size", MESH_LABELS, MESH_NAMES),
         ("taxonomy_tree, NCBI's size", NCBI_LABELS, NCBI_NAMES),

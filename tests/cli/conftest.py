@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,3 +23,29 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
         return result
 
     return run
+
+
+@pytest.fixture(scope="session")
+def _kept_homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture
+def filled_home(
+    request: pytest.FixtureRequest, tmp_path: Path, _kept_homes: Path
+) -> Callable[[Callable[[], object]], None]:
+    """Return a function that fills the test's home by calling a function, once for each test file.
+
+    Later tests of the file get a copy of the home as it was then. So the function must always do the same,
+    and write nothing else that tests need.
+    """
+
+    def fill(make: Callable[[], object]) -> None:
+        home, kept = tmp_path / "home", _kept_homes / request.module.__name__
+        if kept.exists():
+            shutil.copytree(kept, home)
+        else:
+            make()
+            shutil.copytree(home, kept)
+
+    return fill

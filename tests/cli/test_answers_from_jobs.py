@@ -24,9 +24,9 @@ QUESTIONS = {
 
 
 @pytest.fixture
-def garden(call):
+def garden(call, filled_home):
     Path("garden.csv").write_text(EDGES)
-    call("ingest", "garden", "garden.csv")
+    filled_home(lambda: call("ingest", "garden", "garden.csv"))
     return call
 
 

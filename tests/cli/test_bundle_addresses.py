@@ -11,9 +11,9 @@ EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
 
 @pytest.fixture
-def call(call):
+def call(call, filled_home):
     Path("garden.csv").write_text(EDGES)
-    call("ingest", "garden", "garden.csv")
+    filled_home(lambda: call("ingest", "garden", "garden.csv"))
     return call
 
 

@@ -18,9 +18,9 @@ EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
 
 @pytest.fixture
-def garden(call):
+def garden(call, filled_home):
     Path("garden.csv").write_text(EDGES)
-    call("ingest", "garden", "garden.csv")
+    filled_home(lambda: call("ingest", "garden", "garden.csv"))
     return call
 
 

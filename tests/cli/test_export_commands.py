@@ -58,3 +58,17 @@ def test_what_a_format_cannot_hold_is_refused_or_left_out_and_listed(call):
     assert Path("pets.tsv").read_text().startswith("key\tparent\tname\tdefinition\n")
     safe = call("ontology", "export", "pets", "--format", "records", "--spreadsheet-safe").stdout
     assert safe == call("ontology", "export", "pets", "--format", "records").stdout
+
+
+@pytest.mark.parametrize("file", ["pets.xml", "pets.csv.gz"])
+def test_an_ending_of_no_format_is_refused(call, file):
+    Path("pets.csv").write_text(TABLE)
+    call("ingest", "pets", "pets.csv")
+    said = call("ontology", "export", "pets", "--out", file, code=2).stderr
+    assert (
+        f"--out {file}: {Path(file).suffix} is not the ending of a format: .json (json), .csv (records)"
+        in said
+    )
+    assert not Path(file).exists()
+    call("ontology", "export", "pets", "--out", file, "--format", "skos")
+    assert Path(file).read_text().startswith("@prefix")

@@ -14,9 +14,9 @@ EDGES = [("tree", "plant"), ("moss", "plant"), ("oak", "tree"), ("elm", "tree"),
 
 
 @pytest.fixture
-def call(call):
+def call(call, filled_home):
     Path("garden.csv").write_text("child,parent\n" + "".join(f"{c},{p}\n" for c, p in EDGES))
-    call("ingest", "garden", "garden.csv")
+    filled_home(lambda: call("ingest", "garden", "garden.csv"))
     return call
 
 

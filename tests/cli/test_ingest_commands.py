@@ -22,9 +22,9 @@ def digest(call, name: str = "garden") -> str:
 
 
 @pytest.fixture
-def garden(call):
+def garden(call, filled_home):
     Path("garden.csv").write_text(EDGES)
-    call("ingest", "garden", "garden.csv")
+    filled_home(lambda: call("ingest", "garden", "garden.csv"))
     return call
 
 
@@ -207,3 +207,34 @@ def test_an_export_is_ingested_as_the_same_version(call, format):
     assert digest(call, "copy") == digest(call, "pets")
     copies = [call("ontology", "export", name, "--format", format).stdout for name in ("pets", "copy")]
     assert copies[0].replace('"pets"', '"copy"') == copies[1]
+
+
+def test_a_sheet_with_unknown_words_is_read_with_columns_named(call):
+    Path("tiere.csv").write_bytes(
+        "\ufeffNummer;Bezeichnung;Oberbegriff;Quelle\r\n1;Tiere;;x\r\n2;Säugetiere;1;x\r\n".encode()
+    )
+    refused = call("ingest", "tiere", "tiere.csv", code=3).stderr
+    assert "use --column key=WORD --column parent=WORD" in refused
+    assert "--format paths --separator ';'\n" in refused
+    columns = ("key=Nummer", "name=Bezeichnung", "parent=Oberbegriff")
+    call("ingest", "tiere", "tiere.csv", *(word for one in columns for word in ("--column", one)))
+    assert "Säugetiere" in call("labels", "show", "tiere", "2").stdout
+
+
+def test_a_misspelt_parent_is_compared_with_names(call):
+    Path("tiere.csv").write_text("id;name;parent\n1;Tiere;\n2;Säugetiere;Tiere\n3;Hund;Saugetiere\n")
+    assert "Saugetiere; close to it: 'Säugetiere'" in call("ingest", "tiere", "tiere.csv", code=3).stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id":{"0":1,"1":2},"name":{"0":"a","1":"b"},"parent":{"0":null,"1":1.0}}',
+        '{"columns":["id","parent"],"index":[0,1],"data":[[1,null],[2,1]]}',
+    ],
+)
+def test_a_table_of_pandas_says_how_to_write_it(call, text):
+    Path("table.json").write_text(text)
+    said = call("ingest", "table", "table.json", code=3).stderr
+    assert "a table of columns" in said
+    assert "orient='records'" in said

@@ -41,10 +41,13 @@ ZOO = {
 
 
 @pytest.fixture
-def zoo(call):
+def zoo(call, filled_home):
+    def fill():
+        call("ingest", "zoo", "zoo.json")
+        call("bundle", "build", "zoo", "mine", "--observed", "n3,heron,machine")
+
     Path("zoo.json").write_text(json.dumps(ZOO))
-    call("ingest", "zoo", "zoo.json")
-    call("bundle", "build", "zoo", "mine", "--observed", "n3,heron,machine")
+    filled_home(fill)
     np.save("p.npy", np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
     return call
 

@@ -41,9 +41,9 @@ ZOO = {
 
 
 @pytest.fixture
-def zoo(call):
+def zoo(call, filled_home):
     Path("zoo.json").write_text(json.dumps(ZOO))
-    call("ingest", "zoo", "zoo.json")
+    filled_home(lambda: call("ingest", "zoo", "zoo.json"))
     return call
 
 
@@ -403,3 +403,25 @@ def test_an_index_is_built_by_the_ingest_and_goes_with_its_last_ontology(zoo):
         assert held("copy")
         zoo("ontology", "delete", "copy", "--yes")
         assert list((workspace.settings.home / "labelindex" / "sha256").rglob("?" * 64)) == []
+
+
+def test_a_list_without_labels_says_so(zoo):
+    found = zoo("labels", "children", "zoo", "n5")
+    assert (found.stdout, found.stderr) == ("", "no labels\n")
+    assert document(zoo, "children", "zoo", "n5")["items"] == []
+
+
+def test_a_related_name_leads_to_the_label_and_columns_that_say_nothing_are_left_out(call):
+    Path("cars.obo").write_text(
+        'format-version: 1.4\n\n[Term]\nid: T:1\nname: car\nsynonym: "motor" RELATED []\n'
+        'synonym: "auto" EXACT []\n'
+    )
+    call("ingest", "cars", "cars.obo")
+    said = call("labels", "show", "cars", "motor", code=4).stderr
+    assert "'motor' names no label of 'cars', but is a related name of 'T:1' (car); give a key" in said
+    shown = call("labels", "show", "cars", "car").stdout
+    assert "also called  kind\n" in shown
+
+
+def test_an_unknown_ontology_is_told_the_whole_command(call):
+    assert "ingest it with: grove ingest pets FILE" in call("labels", "show", "pets", "cat", code=4).stderr

@@ -14,10 +14,14 @@ NEW = OLD + "pear,pear,fruit\n"
 
 
 @pytest.fixture
-def call(call):
-    for text in (OLD, NEW):
-        Path("food.csv").write_text(text)
-        call("ingest", "food", "food.csv")
+def call(call, filled_home):
+    def fill():
+        for text in (OLD, NEW):
+            Path("food.csv").write_text(text)
+            call("ingest", "food", "food.csv")
+
+    filled_home(fill)
+    Path("food.csv").write_text(NEW)
     return call
 
 

@@ -24,11 +24,15 @@ GRAPH = LabelGraph.from_edges([(key, "root") for key in KEYS])
 
 
 @pytest.fixture
-def call(call):
+def call(call, filled_home):
     build_bundle(GRAPH, KEYS).save("b.safetensors")
     np.save("p.npy", np.eye(len(KEYS)))
-    with Workspace.open(Settings.from_env()) as workspace:
-        register(workspace, "hostile", GRAPH)
+
+    def fill():
+        with Workspace.open(Settings.from_env()) as workspace:
+            register(workspace, "hostile", GRAPH)
+
+    filled_home(fill)
     return call
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description, Name, Names
-from labelgrove.ontology.errors import ConflictError, NotFoundError
+from labelgrove.ontology.errors import ConflictError, GraphDamagedError, NotFoundError
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.annotationtables import FOLDED_CHARACTERS, NO_ANNOTATIONS, ShownAnnotations
 from labelgrove.ontology.graph.embedded.embeddedengine import EmbeddedEngine
@@ -111,6 +111,32 @@ class AnnotationsContract:
         assert animals.annotate(shown(FIRST))
         assert_shows(animals, FIRST)
         assert marked(animals) == shown(FIRST).sha256
+
+    def test_a_version_becomes_ready_in_the_write_that_records_its_annotations(
+        self, store: GraphStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.begin_version("animals", ANIMALS)
+        for i in range(store.batch_count(ANIMALS)):
+            store.load_batch(ANIMALS, i)
+        asked = store.counts(ANIMALS.digest)
+        monkeypatch.setattr(store, "counts", None)  # what was just counted is not counted again
+        states = []
+
+        def look(_done: int, _total: int) -> None:
+            states.extend(row["state"] for row in store.versions())
+
+        store.mark_ready(ANIMALS.digest, shown(FIRST), look, counts=asked)
+        assert set(states) == {"loading"}
+        assert [row["state"] for row in store.versions()] == ["ready"]
+        assert_shows(store, FIRST)
+        assert marked(store) == shown(FIRST).sha256
+        store.mark_ready(ANIMALS.digest, shown(SECOND), counts=asked)
+        assert_shows(store, SECOND)
+        monkeypatch.setattr(store.engine, "annotate", None)
+        monkeypatch.setattr(store.engine, "transact", None)
+        store.mark_ready(ANIMALS.digest, shown(SECOND), counts=asked)
+        with pytest.raises(GraphDamagedError, match="load its batches again"):
+            store.mark_ready(ANIMALS.digest, shown(SECOND), counts=(1, 0))
 
     def test_the_same_annotations_cost_nothing(
         self, animals: GraphStore, monkeypatch: pytest.MonkeyPatch

@@ -23,13 +23,17 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.graph import open_graph
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers.defects import Report
+from labelgrove.ontology.readers.reading import ReadResult
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.catalog import Catalog
 from labelgrove.ontology.sql.database import create_engine
 from labelgrove.ontology.store.artifacts import open_store, read_safetensors, write_safetensors
+from labelgrove.ontology.versions.graphannotations import shown_annotations
 from labelgrove.ontology.versions.ingest import STEPS, delete_ontology, register
 from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
@@ -91,6 +95,23 @@ def wordnet_graph(number: int) -> LabelGraph:
     )
 
 
+def annotated(graph: LabelGraph) -> ReadResult:
+    """Return a graph as if it was read from a source with names and definitions, which differ by version."""
+    texts = {
+        key: Description(
+            (
+                Name(f"{key}, also", "exact", "en"),
+                Name(f"{graph.n_labels} {key}", "narrow", "de"),
+            ),
+            f"what {key} means in a hierarchy of {graph.n_labels} labels",
+            deprecated=i % 5 == 0,
+        )
+        for i, key in enumerate(graph.keys)
+        if i % 3 == 0
+    }
+    return ReadResult(graph, Report("trial", "edges", (), {}), Annotations.of(graph, texts))
+
+
 # ---- the child that dies -------------------------------------------------------------------------------
 
 
@@ -105,7 +126,7 @@ def _ingest(settings: Settings, path: Path, die_at: tuple[str, str] | None, star
     with Workspace.open(settings) as workspace:
         assert workspace.graph.current(NAME) is not None
         started.send("ready")
-        register(workspace, NAME, graph, progress=progress)
+        register(workspace, NAME, annotated(graph), progress=progress)
 
 
 # ---- the reader ----------------------------------------------------------------------------------------
@@ -192,7 +213,7 @@ def run_trials(
             paths[-1].write_bytes(write_safetensors(*graph.to_arrays()))
         begin = time.monotonic()
         with Workspace.open(settings) as workspace:
-            register(workspace, NAME, graphs[0])
+            register(workspace, NAME, annotated(graphs[0]))
         usual_s = time.monotonic() - begin
         with _reader(settings, graphs, outcome):
             for i, point in enumerate(points, start=1):
@@ -243,7 +264,12 @@ def _complete(settings: Settings, graphs: Sequence[LabelGraph], i: int, outcome:
         says = {workspace.catalog.current(NAME), graph_says, index.get("version")}
         if len(says) != 1 or not says <= allowed.keys():
             outcome.problems.append(f"trial {i}: after opening, the parts say {says}")
-        result = register(workspace, NAME, graphs[i])
+        served = next((graph for graph in graphs if graph.digest == graph_says), None)
+        if served is not None:
+            shown = shown_annotations(workspace.stores, served)
+            differing = list(workspace.graph.annotation_differences(shown))
+            outcome.problems += [f"trial {i}: after opening, {found}" for found in differing]
+        result = register(workspace, NAME, annotated(graphs[i]))
         if (result.n_labels, result.n_edges) != workspace.graph.counts(result.digest):
             outcome.problems.append(f"trial {i}: counts differ after the second run")
         if {workspace.catalog.current(NAME), workspace.graph.current(NAME)} != {graphs[i].digest}:

@@ -99,7 +99,8 @@ def _lines(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     if action == 0:
         del lines[i]
     elif action == 1:
-        lines[i:i] = [lines[j]] * rng.choice((1, 1, 2, 3_000))
+        most = _LONGEST // (len(lines[j]) + 1)
+        lines[i:i] = [lines[j]] * min(rng.choice((1, 1, 2, 3_000)), most)
     elif action == 2:
         lines[i], lines[j] = lines[j], lines[i]
     elif action == 3:

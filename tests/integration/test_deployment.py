@@ -16,7 +16,7 @@ import yaml
 
 from tests.services import wait_until
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text(encoding="utf-8"))
 WORKER = COMPOSE["services"]["worker"]

@@ -95,10 +95,28 @@ class OpenVersion:
         if (retired := self.answers.retired(text)) is not None:
             return UnknownLabelError(f"{text!r} is not a label: {self._why_retired(retired)}")
         command = shlex.join(["grove", "labels", "search", self.given, text])
+        if meant := self._loosely_named(text):
+            return UnknownLabelError(
+                f"{text!r} names no label of {self.ontology!r}, but is {meant}; give a key, "
+                f"or see all: {command}"
+            )
         return UnknownLabelError(
             f"{text!r} is neither the key nor the name of a label of {self.ontology!r}"
             f"{listed_close(self.close_to(text))}; search for a part of it: {command}"
         )
+
+    def _loosely_named(self, text: str) -> str:
+        """Return which labels have `text` as a narrow, broad or related name; empty if none has."""
+        from labelgrove.adapter.columns.labelnames import key_and_name
+
+        graph = self.answers.index.graph
+        found = self.answers.search(text, limit=_SHOWN_CANDIDATES)["items"] if text.strip() else []
+        shown = [
+            f"a {hit['matched']['kind']} name of {key_and_name(hit['idx'], graph.keys, graph.names)}"
+            for hit in found
+            if hit["match"] == "exact"
+        ]
+        return first_few(shown) if shown else ""
 
     def _why_retired(self, retired: Mapping[str, Any]) -> str:
         said = ["the source retired it"]

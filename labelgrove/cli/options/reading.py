@@ -43,7 +43,10 @@ _options = option_group(
         "May be repeated.",
     ),
     click.option(
-        "--labels", metavar="FILE", shell_complete=files(), help="LSHTC: the file with names of classes."
+        "--labels",
+        metavar="FILE",
+        shell_complete=files(),
+        help="LSHTC: the file with names of classes. Open Images: class-descriptions.csv, with their names.",
     ),
     click.option("--part", type=click.Choice(["noun", "verb"]), help="WordNet: the part of speech to read."),
     click.option(

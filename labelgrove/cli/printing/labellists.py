@@ -48,6 +48,9 @@ def print_labels(
     deprecated = ("deprecated",) if any(item["deprecated"] for item in found["items"]) else ()
     columns = (*_COLUMNS, *more, *deprecated)
     rows = [[item[column] for column in columns] for item in found["items"]]
+    if not rows and not as_json:
+        note("no labels")
+        return
     emit({"ontology": ontology, **found}, as_json, text or (lambda: table(columns, rows)))
     if as_json:
         return
@@ -146,9 +149,9 @@ def label_page(document: Mapping[str, Any]) -> str:
         parents = [[parent[column] for column in columns] for parent in document["parents"]]
         parts.append(table(("parent", *columns[1:]), parents))
     if document["names"]:
-        columns = ("text", "kind", "language", "use")
-        names = [[name[column] for column in columns] for name in document["names"]]
-        parts.append(table(("also called", *columns[1:]), names))
+        told = [c for c in ("language", "use") if any(name[c] for name in document["names"])]
+        names = [[name[column] for column in ("text", "kind", *told)] for name in document["names"]]
+        parts.append(table(("also called", "kind", *told), names))
     return "\n\n".join(parts)
 
 

@@ -19,9 +19,10 @@ from labelgrove.ontology.browse.names.namerows import KINDS, NameRows
 from labelgrove.ontology.browse.names.texttables import (
     code_points,
     distinct_texts,
+    distinct_words,
     folded_table,
     n_characters,
-    split_table,
+    parts,
 )
 from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.browse.structure.ranges import (
@@ -214,22 +215,28 @@ def _by_importance(of: Mapping[str, NDArray[Any]], label: NDArray[np.int32]) -> 
 
 def _word_arrays(forms: Texts, form_rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
     """Return the arrays about words: in which rows each occurs, its letters and its length."""
-    every, form = split_table(forms)
-    table, word = distinct_texts(every)
+    table, word, form = distinct_words(forms)
     form = form[np.argsort(word, kind="stable")]  # the forms of each word, ascending
     bounds = np.concatenate([[0], np.cumsum(np.bincount(word, minlength=len(table)))])
     in_rows = np.concatenate([[0], np.cumsum(np.diff(form_rows)[form], dtype=np.int64)])
-    length = n_characters(table)
-    begin = np.cumsum(length, dtype=np.int64) - length
-    bits = letter_bits(code_points(table.blob))
     return {
         "words.blob": table.blob,
         "words.offsets": table.offsets,
         "words.rows": in_rows[bounds],
         "words.postings": joined_ranges(form_rows, form).astype(np.int32),
-        "words.letters": np.bitwise_or.reduceat(bits, begin) if len(begin) else bits,
-        "words.length": length,
+        "words.letters": _letters(table),
+        "words.length": n_characters(table),
     }
+
+
+def _letters(words: Texts) -> NDArray[np.uint64]:
+    """Return the `letter_bits` of each word; none is empty."""
+    found = [np.zeros(0, dtype=np.uint64)]
+    for _, part in parts(words):
+        characters, length = code_points(part.blob), n_characters(part)
+        of_character = letter_bits(np.arange(characters.max() + 1, dtype=np.uint32))
+        found.append(np.bitwise_or.reduceat(of_character[characters], np.cumsum(length) - length))
+    return np.concatenate(found)
 
 
 def letter_bits(characters: NDArray[np.uint32]) -> NDArray[np.uint64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -15,11 +16,12 @@ from labelgrove.ontology.textorder import sorted_within
 __all__ = [
     "code_points",
     "distinct_texts",
+    "distinct_words",
     "equal_entries",
     "folded_table",
     "joined_tables",
     "n_characters",
-    "split_table",
+    "parts",
 ]
 
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -91,26 +93,43 @@ def folded_table(texts: Texts) -> Texts:
     return both.subset(which)
 
 
-def split_table(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
-    """Return the words of all entries of a folded table, and for each of them the index of its entry.
+def distinct_words(folded: Texts) -> tuple[Texts, NDArray[np.int32], NDArray[np.int32]]:
+    """Return the distinct words of a folded table, and where they occur.
 
     `ontology.browse.folding.words` splits one entry in the same way.
 
+    Returns
+    -------
+    words : Texts, length n_words
+        In ascending order of their bytes.
+    word, entry : ndarray of shape (n_occurrences,), dtype=int32
+        The word and the entry of each occurrence, in the order of the table.
+
     Examples
     --------
-    >>> words, entry = split_table(Texts.from_strings(["holm oak", "", "c++"]))
-    >>> list(words), entry.tolist()
-    (['holm', 'oak', 'c', '+', '+'], [0, 0, 2, 2, 2])
+    >>> words, word, entry = distinct_words(Texts.from_strings(["holm oak", "", "oak (oak)"]))
+    >>> list(words), word.tolist(), entry.tolist()
+    (['(', ')', 'holm', 'oak'], [2, 3, 3, 0, 3, 1], [0, 0, 2, 2, 2, 2])
     """
-    bounds = np.searchsorted(folded.offsets, np.arange(0, len(folded.blob), _SPLIT_AT_ONCE), side="right") - 1
-    tables, entries = [Texts.from_strings([])], [np.zeros(0, dtype=np.int64)]
-    for first, last in pairwise([*dict.fromkeys(bounds.tolist()), len(folded)]):
-        offsets = folded.offsets[first : last + 1]
-        part = Texts(folded.blob[offsets[0] : offsets[-1]], offsets - offsets[0])
+    tables, found, entries = [Texts.from_strings([])], [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    n_words = 0  # of the parts so far; a word of several parts is counted in each
+    for first, part in parts(folded):
         words, entry = _split(part)
-        tables.append(words)
-        entries.append(entry + first)
-    return joined_tables(*tables), np.concatenate(entries)
+        few, which = distinct_texts(words)
+        tables.append(few)
+        found.append((which + n_words).astype(np.int32))
+        entries.append((entry + first).astype(np.int32))
+        n_words += len(few)
+    words, which = distinct_texts(joined_tables(*tables))
+    return words, which.astype(np.int32)[np.concatenate(found)], np.concatenate(entries)
+
+
+def parts(table: Texts) -> Iterator[tuple[int, Texts]]:
+    """Yield the number of entries before each part of a table, and the part: a table of a few megabytes."""
+    bounds = np.searchsorted(table.offsets, np.arange(0, len(table.blob), _SPLIT_AT_ONCE), side="right") - 1
+    for first, last in pairwise([*dict.fromkeys(bounds.tolist()), len(table)]):
+        offsets = table.offsets[first : last + 1]
+        yield first, Texts(table.blob[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
 def _split(folded: Texts) -> tuple[Texts, NDArray[np.int64]]:
@@ -143,7 +162,7 @@ def distinct_texts(texts: Texts) -> tuple[Texts, NDArray[np.int64]]:
     >>> list(found), which.tolist()
     (['elm', 'oak'], [1, 0, 1])
     """
-    order, first = sorted_within(texts, np.zeros(len(texts), dtype=np.int64))
+    order, first = sorted_within(texts)
     which = np.empty(len(texts), dtype=np.int64)
     which[order] = np.cumsum(first) - 1
     return texts.subset(order[first]), which

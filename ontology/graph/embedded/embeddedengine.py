@@ -137,7 +137,7 @@ class EmbeddedEngine(Engine):
                 if graph.n_edges:
                     fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
 
-    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+    def annotate(self, shown: ShownAnnotations, progress: Progress, *, ready: bool = False) -> None:
         """Replace the annotations that a version shows, all in one generation; see `Engine.annotate`."""
         progress(0, 1)
         digest, labels = shown.graph.digest, shown.described()
@@ -157,6 +157,8 @@ class EmbeddedEngine(Engine):
                     fetch(connection, _DESCRIBE.format(path_literal(described)))
                 if not run("set_annotations", version=digest, annotations=shown.sha256).rows[0][0]:
                     raise ConflictError(f"version {digest[:12]} was dropped meanwhile; load it again")
+                if ready:
+                    run("mark_ready", version=digest)
 
     # ---- running -----------------------------------------------------------------------------------
 

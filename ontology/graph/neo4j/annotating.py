@@ -43,6 +43,8 @@ def replace_annotations(
     table: Callable[[str, str], Any],
     shown: ShownAnnotations,
     progress: Progress,
+    *,
+    ready: bool = False,
 ) -> None:
     """Replace the annotations that a version shows; see `GraphStore.annotate`.
 
@@ -55,6 +57,8 @@ def replace_annotations(
     shown : ShownAnnotations
     progress : callable
         Called with (done, total) before each batch.
+    ready : bool
+        Whether the last transaction also declares the version complete.
 
     Notes
     -----
@@ -74,7 +78,14 @@ def replace_annotations(
         progress(done, len(batches))
         if run_once(batch.query, mark=mark, rows=batch.made(batch.numbers)) != len(batch.numbers):
             raise _interrupted(digest)
-    if not run_once("load_annotations", mark=mark, annotations=shown.sha256):
+
+    def finish(run: Run) -> Rows:
+        recorded = run("load_annotations", version=digest, mark=mark, annotations=shown.sha256)
+        if ready and recorded.rows[0][0]:
+            run("mark_ready", version=digest)
+        return recorded
+
+    if not transact(finish).rows[0][0]:
         raise _interrupted(digest)
 
 

@@ -141,9 +141,9 @@ class Neo4jEngine(Engine):
             rows = rows_of_columns(edge_columns(graph, start, start + EDGES_PER_BATCH))
             self.transact(lambda run: run("load_edges", rows=rows))
 
-    def annotate(self, shown: ShownAnnotations, progress: Progress) -> None:
+    def annotate(self, shown: ShownAnnotations, progress: Progress, *, ready: bool = False) -> None:
         """Replace the annotations that a version shows, in batches; see `Engine.annotate`."""
-        replace_annotations(self.transact, self._table, shown, progress)
+        replace_annotations(self.transact, self._table, shown, progress, ready=ready)
 
     def annotation_differences(self, shown: ShownAnnotations) -> list[str]:
         """Describe how the annotations in the graph differ; see `Engine.annotation_differences`."""

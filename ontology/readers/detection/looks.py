@@ -167,6 +167,7 @@ LOOKS: tuple[Look, ...] = (
     Look("GEXF", xml("gexf"), by_networkx("read_gexf('FILE')")),
     Look("a lexicon (WN-LMF)", xml("LexicalResource"), _AS_EDGES),
     Look("MeSH descriptors in XML", xml("DescriptorRecordSet"), _AS_EDGES),
+    Look("ICD-10 in XML", xml(r"ICD10CM\.tabular|icd_10\w*"), reader="icd"),
     Look("an outline in OPML", xml("opml"), "write it as an outline indented by blanks"),
     Look("a picture (SVG)", xml("svg"), "read a text file"),
     Look("a Pascal VOC annotation", xml("annotation"), "read a file with the hierarchy of the classes"),

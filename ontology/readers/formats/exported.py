@@ -9,6 +9,8 @@ Exports of format 1 have no other annotations than definitions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
     JsonNumber,
     JsonObject,
+    Taker,
     read_document,
     shown,
 )
@@ -35,38 +38,35 @@ _LARGEST = 2**31 - 1
 
 
 def read_export(path: Path, into: Collector, _options: Options) -> None:
-    """Read an export into a collector; the whole text is kept in memory."""
-    document = read_document(path, into)
+    """Read an export into a collector; of the text, one line at a time is kept in memory."""
+    read: dict[str, Callable[[JsonObject, Collector], None]]
+    read = {"labels": _label, "retired": partial(_label, retired=True), "edges": _edge}
+
+    def taker(member: str) -> Taker:
+        def take(one: Any, at: int) -> None:
+            if isinstance(one, JsonObject):
+                read[member](one, into)
+            else:
+                into.defect("json-node", at, f"in {member}: {shown(one)}")
+
+        return take
+
+    document = read_document(path, into, {member: taker(member) for member in read})
     if document is NO_DOCUMENT:
         return
     if not isinstance(document, JsonObject):
         into.defect("json-node", 1, shown(document))
         return
+    for member in read:
+        listed = document.get(member, [] if member == "retired" else None)
+        if not isinstance(listed, list):
+            into.defect("json-children", document.line, f"{member}: {shown(listed)}")
+    for key in into.annotations.retired.keys() & into.labels.keys():
+        del into.annotations.retired[key]
     into.layout = _text(document, "layout", into)
     into.digest = _text(document, "digest", into)
     into.directed = into.layout in (None, "hierarchy")
-    for label in _objects(document, "labels", into):
-        _label(label, into)
-    for label in _objects(document, "retired", into) if "retired" in document else ():
-        _label(label, into, retired=True)
-    for edge in _objects(document, "edges", into):
-        _edge(edge, into)
     into.report_undescribed()
-
-
-def _objects(document: JsonObject, member: str, into: Collector) -> list[JsonObject]:
-    """Return the objects in the array `member` of the document; report every other value in it."""
-    listed = document.get(member)
-    if not isinstance(listed, list):
-        into.defect("json-children", document.line, f"{member}: {shown(listed)}")
-        return []
-    found = []
-    for one in listed:
-        if isinstance(one, JsonObject):
-            found.append(one)
-        else:
-            into.defect("json-node", document.line, f"in {member}: {shown(one)}")
-    return found
 
 
 def _text(node: JsonObject, member: str, into: Collector) -> str | None:
@@ -87,7 +87,7 @@ def _label(node: JsonObject, into: Collector, *, retired: bool = False) -> None:
         into.defect("duplicate-id", at, f"{key} is also on line {before}")
     if not retired:
         into.describe(key, at)
-    elif key not in into.labels:
+    else:
         into.annotations.retired.setdefault(key, at)
     name, definition = _text(node, "name", into), _text(node, "definition", into)
     if name is not None and name != key:

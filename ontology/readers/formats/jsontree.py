@@ -26,10 +26,7 @@ __all__ = ["read_json"]
 
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
-    """Read a JSON tree into a collector.
-
-    The whole text is kept in memory; a line may have up to 256 MiB.
-    """
+    """Read a JSON tree into a collector; the whole tree is kept in memory."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return

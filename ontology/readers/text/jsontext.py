@@ -1,17 +1,18 @@
-"""Parse JSON text into values with the line of every object, without recursion.
+"""Parse JSON line by line into values with the line of every object, without recursion.
 
 The parser of the standard library does not suit hierarchies: it is recursive, which limits the depth, it
-gives no line numbers, and it drops repeated members without a message.
+needs the whole text in memory, it gives no line numbers, and it drops repeated members without a message.
+No token of JSON goes over the end of a line, so the parser holds one line at a time.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from labelgrove.ontology.errors import counted
@@ -25,6 +26,7 @@ __all__ = [
     "JsonNumber",
     "JsonObject",
     "JsonTextError",
+    "Taker",
     "decode",
     "read_document",
     "shown",
@@ -79,22 +81,37 @@ class JsonNumber(str):
     __slots__ = ()
 
 
-def read_document(path: Path, into: Collector) -> Any:
+Taker = Callable[[Any, int], None]
+"""Takes an element of an array, and a line of this element."""
+
+
+def read_document(path: Path, into: Collector, takers: Mapping[str, Taker] = MappingProxyType({})) -> Any:
     """Return the JSON document in a file; `NO_DOCUMENT` if the file is blank or is not valid JSON.
 
-    The whole text is kept in memory; a line may have up to 256 MiB.
+    Parameters
+    ----------
+    path : Path
+        A plain or gzip file. A line may have up to 256 MiB; the text is not kept in memory.
+    into : Collector
+        Records the defects.
+    takers : mapping of member to callable
+        Of these members of the document, the elements of an array are given to the callable, each as soon as
+        it was read, instead of being kept: the array stays empty.
     """
-    lines: list[str] = []
-    for _, block in Lines(path, into.recorder, longest=LONGEST_TEXT).blocks():
-        lines += block
-    text = "\n".join(lines)
-    if not text or text.isspace():
-        return NO_DOCUMENT
+    lines = _numbered(Lines(path, into.recorder, longest=LONGEST_TEXT))
+    parser = _Parser(lines, into.defect, takers)
     try:
-        return decode(text, into.defect)
+        return NO_DOCUMENT if parser.is_blank() else parser.document()
     except JsonTextError as error:
         into.defect(error.code, error.line, str(error))
+        for _ in lines:  # the rest of the text is checked as well
+            pass
         return NO_DOCUMENT
+
+
+def _numbered(lines: Lines) -> Iterator[tuple[int, str]]:
+    for first, block in lines.blocks():
+        yield from enumerate(block, first)
 
 
 def shown(value: Any) -> str:
@@ -136,28 +153,44 @@ def decode(text: str, note: Callable[[str, int, str], None]) -> Any:
     -----
     O(len(text)) time.
     """
-    return _Parser(text, note).document()
+    return _Parser(iter(enumerate(text.split("\n"), 1)), note).document()
 
 
 class _Parser:
-    def __init__(self, text: str, note: Callable[[str, int, str], None]) -> None:
-        self._text = text
+    """Read one value from numbered lines. Positions are in the current line, `_text`."""
+
+    def __init__(
+        self,
+        lines: Iterator[tuple[int, str]],
+        note: Callable[[str, int, str], None],
+        takers: Mapping[str, Taker] = MappingProxyType({}),
+    ) -> None:
+        self._lines = lines
         self._note = note
-        self._breaks = [m.start() for m in re.finditer("\n", text)]
+        self._takers = takers
+        self._line, self._text = 1, ""
+        self._given_away: list[Any] | None = None  # the array whose elements `_take` gets
+        self._take: Taker | None = None
+
+    def is_blank(self) -> bool:
+        """Return whether no text is left."""
+        return self._skip(0) == len(self._text)
 
     def document(self) -> Any:
-        text = self._text
         stack: list[JsonObject | list[Any]] = []
         at = self._skip(0)
         while True:
-            mark = text[at : at + 1]
+            line = self._line
+            mark = self._text[at : at + 1]
             value: Any
             if mark in ("{", "["):
                 if len(stack) == DEEPEST:
                     raise self._error("json-nesting", at, f"level {DEEPEST + 1:,}")
-                value = JsonObject(self._line(at)) if mark == "{" else []
+                value = JsonObject(line) if mark == "{" else []
                 at = self._skip(at + 1)
-                if text[at : at + 1] != ("}" if mark == "{" else "]"):
+                if self._text[at : at + 1] != ("}" if mark == "{" else "]"):
+                    if len(stack) == 1 and isinstance(value, list):
+                        self._give_away(value, stack[0])
                     stack.append(value)
                     at = self._member(value, at)
                     continue
@@ -168,8 +201,8 @@ class _Parser:
                 value, at = self._scalar(at)
             at = self._skip(at)
             while stack:  # hand over the value, and close finished containers
-                self._hand_over(value, stack[-1])
-                mark = text[at : at + 1]
+                self._hand_over(value, stack[-1], line)
+                mark = self._text[at : at + 1]
                 closer = "}" if isinstance(stack[-1], JsonObject) else "]"
                 if mark == ",":
                     at = self._member(stack[-1], self._skip(at + 1))
@@ -177,10 +210,11 @@ class _Parser:
                 if mark != closer:
                     raise self._error("json-syntax", at, f"expected ',' or {closer!r}")
                 value = stack.pop()
+                line = getattr(value, "line", line)
                 at = self._skip(at + 1)
             else:
-                if at < len(text):
-                    raise self._error("json-trailing", at, text[at : at + 40])
+                if at < len(self._text):
+                    raise self._error("json-trailing", at, self._text[at : at + 40])
                 return value
 
     def _member(self, container: JsonObject | list[Any], at: int) -> int:
@@ -194,17 +228,24 @@ class _Parser:
             raise self._error("json-syntax", at, "expected a member name in quotes")
         name, at = self._string(at)
         if name in container:
-            self._note("json-duplicate-member", self._line(at), name)
+            self._note("json-duplicate-member", self._line, name)
         container.pending = name
         at = self._skip(at)
         if self._text[at : at + 1] != ":":
             raise self._error("json-syntax", at, "expected ':'")
         return self._skip(at + 1)
 
-    @staticmethod
-    def _hand_over(value: Any, container: JsonObject | list[Any]) -> None:
+    def _give_away(self, array: list[Any], document: JsonObject | list[Any]) -> None:
+        """Give the elements of an array to the taker of its member; the first member of a name counts."""
+        if isinstance(document, JsonObject) and document.pending not in document:
+            self._take = self._takers.get(document.pending)
+            self._given_away = None if self._take is None else array
+
+    def _hand_over(self, value: Any, container: JsonObject | list[Any], line: int) -> None:
         if isinstance(container, JsonObject):
             container.setdefault(container.pending, value)
+        elif container is self._given_away and self._take is not None:
+            self._take(value, line)
         else:
             container.append(value)
 
@@ -216,7 +257,7 @@ class _Parser:
         try:
             value.encode()
         except UnicodeEncodeError:
-            self._note("json-surrogate", self._line(at), value)
+            self._note("json-surrogate", self._line, value)
             value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return value, end
 
@@ -230,14 +271,16 @@ class _Parser:
         raise self._error("json-syntax", at, "expected a value")
 
     def _skip(self, at: int) -> int:
-        match = _SPACE.match(self._text, at)
-        return match.end() if match else at
-
-    def _line(self, at: int) -> int:
-        return bisect_right(self._breaks, at - 1) + 1
+        """Return the position of the next token, which may be in a later line; the end if there is none."""
+        while True:
+            match = _SPACE.match(self._text, at)
+            at = match.end() if match else at
+            if at < len(self._text) or (following := next(self._lines, None)) is None:
+                return at
+            self._line, self._text = following
+            at = 0
 
     def _error(self, code: str, at: int, message: str) -> JsonTextError:
         at = min(at, len(self._text))
-        start = self._breaks[self._line(at) - 2] + 1 if self._line(at) > 1 else 0
-        shown = self._text[at : at + 40].split("\n")[0]
-        return JsonTextError(code, self._line(at), f"column {at - start + 1}: {message}; found {shown!a}")
+        shown = self._text[at : at + 40]
+        return JsonTextError(code, self._line, f"column {at + 1}: {message}; found {shown!a}")

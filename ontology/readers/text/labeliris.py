@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote_to_bytes
 
-__all__ = ["LABEL_NAMESPACE", "iri_of_key", "key_of_iri"]
+__all__ = ["LABEL_NAMESPACE", "iri_of_key", "is_iri", "key_of_iri"]
 
 LABEL_NAMESPACE = "urn:labelgrove:label:"
 """Namespace of keys that are not IRIs, unless another one is chosen."""
@@ -21,13 +21,22 @@ _IRI = re.compile(
 _ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
+def is_iri(text: str) -> bool:
+    """Return whether a text can be written as an IRI as it is; the IRI begins with ``urn:`` or has ``//``.
+
+    >>> is_iri("http://example.org/oak"), is_iri("oak"), is_iri("http://example.org/red oak")
+    (True, False, False)
+    """
+    return _IRI.fullmatch(text) is not None and not _ESCAPE.search(text)
+
+
 def iri_of_key(key: str, namespace: str = LABEL_NAMESPACE) -> str:
     """Return the IRI of the label `key`.
 
     >>> iri_of_key("http://example.org/oak"), iri_of_key("red oak")
     ('http://example.org/oak', 'urn:labelgrove:label:red%20oak')
     """
-    if _IRI.fullmatch(key) and not key.startswith((LABEL_NAMESPACE, namespace)) and not _ESCAPE.search(key):
+    if is_iri(key) and not key.startswith((LABEL_NAMESPACE, namespace)):
         return key
     return namespace + quote(key, safe=":")
 

@@ -61,8 +61,8 @@ _ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
 some parts again: {parts}. {machine}. Every benchmark checks its answers before it measures times, and
 ratios are measured inside one run. Each part names its seeds, its threads, and how busy other processes
-kept the machine, which has two cores. Times are processor time, except for ingest, ledger, overhead, lshtc
-and first calls. A factor is the measured figure divided by the wanted figure."""
+kept the machine, which has two cores. Times are processor time, except for ingest, scale, ledger, overhead,
+lshtc and first calls. A factor is the measured figure divided by the wanted figure."""
 
 
 def file_of(part: str) -> Path:

@@ -25,7 +25,8 @@ beginnings of names. Memory is that of a process that opens a version and search
 Goals at NCBI's size are twice the others. Beside it, on the category graph, networkx walks (each answer is
 compared), which returns numbers where our ancestors are whole documents; and SQLite's FTS5 with trigrams
 searches the same keys and names for beginnings of three to six letters, without ranking by importance or
-counting facets, where our beginnings have one letter or more. Both are called 20 times only."""
+counting facets, where our beginnings have one letter or more. pronto walks the nouns of WordNet, which it has
+read from an OBO file; each answer is compared. These tools are called 20 times only."""
 
 PROFILE = """\
 queries of one letter match hundreds of thousands of names: at MeSH's size, three fifths of such a search
@@ -59,6 +60,7 @@ def section(runs: list[Run]) -> Section:
         ),
         *map(graph_line, graphs),
         _beside(document["beside"], graphs[1]["ms"]),
+        _pronto(document["beside"]["pronto"], graphs[0]["ms"]),
     ]
     return Section(
         "Browsing", runs, ABOUT, [goal for graph in graphs for goal in _goals(graph)], body, PROFILE
@@ -93,6 +95,15 @@ def _beside(beside: dict[str, Any], ours: dict[str, Any]) -> str:
         ]
     )
     return table(["category graph, p50 / p99, ms", "other tool", "labelgrove"], rows)
+
+
+def _pronto(pronto: dict[str, Any], ours: dict[str, Any]) -> str:
+    rows = [
+        [f"{what}, p50 / p99, ms", _quantiles(pronto[what]), _quantiles(ours[what])]
+        for what in ("ancestors", "children")
+    ]
+    rows.append(["read the OBO file, s", number(pronto["read_s"]), number(pronto["our_read_s"])])
+    return table(["nouns of WordNet", "pronto", "labelgrove"], rows)
 
 
 def _quantiles(found: dict[str, float]) -> str:

@@ -25,7 +25,7 @@ def section(runs: list[Run]) -> Section:
 def _goals(document: dict[str, Any]) -> list[Goal]:
     name = document["graph"]["graph"]
     return [
-        Goal(f"ingest of a {name}", SECONDS, document["seconds"]["together"], "s"),
+        Goal(f"ingest of a {name}", SECONDS, round(document["seconds"]["together"], 1), "s"),
         Goal(f"memory for a {name}", MEMORY_MB, document["peak_memory_mb"]["after registering"], "MB"),
     ]
 

@@ -24,7 +24,7 @@ from labelgrove.ontology.geometry.scoring.compilation import Compilation
 from labelgrove.ontology.geometry.ties import TIE_RELATIVE, TOTALS
 from labelgrove.ontology.labelgraph import LabelGraph
 
-pytestmark = pytest.mark.usefixtures("compiled_scoring")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("compiled_scoring")]
 
 N_LABELS, N_OBSERVED = 120, 24
 MOST, LEAST = sys.float_info.max, 5e-324

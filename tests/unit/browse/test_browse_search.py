@@ -17,10 +17,11 @@ from labelgrove.ontology.browse.names.search import MATCHES
 from labelgrove.ontology.browse.names.suggestions import close_words_of, did_you_mean, edits
 from labelgrove.ontology.browse.names.texttables import (
     distinct_texts,
+    distinct_words,
     folded_table,
     joined_tables,
     n_characters,
-    split_table,
+    parts,
 )
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.keys import Texts
@@ -417,9 +418,10 @@ ANY_TEXTS = st.lists(
 def test_whole_tables_are_folded_split_and_sorted_as_their_entries_are(texts):
     folded = folded_table(Texts.from_strings(texts))
     assert list(folded) == [fold(text) for text in texts]
-    found, entry = split_table(folded)
+    found, word, entry = distinct_words(folded)
     wanted = [(word, i) for i, text in enumerate(texts) for word in words(fold(text))]
-    assert list(zip(found, entry.tolist(), strict=True)) == wanted
+    assert list(found) == sorted({word for word, _ in wanted})
+    assert [(found[w], i) for w, i in zip(word.tolist(), entry.tolist(), strict=True)] == wanted
     for table in (Texts.from_strings(texts), folded, found):
         distinct, which = distinct_texts(table)
         assert list(distinct) == sorted(set(table))
@@ -427,3 +429,15 @@ def test_whole_tables_are_folded_split_and_sorted_as_their_entries_are(texts):
         assert n_characters(table).tolist() == [len(text) for text in table]
     joined = joined_tables(folded, found, folded)
     assert list(joined) == [*folded, *found, *folded]
+
+
+def test_words_of_a_table_of_several_parts_are_those_of_its_entries():
+    draw = np.random.default_rng(7)
+    texts = [" ".join(draw.choice(["oak", "elm", "日本", "c++", "x" * 5_000], 3)) for _ in range(2_000)]
+    table = Texts.from_strings(["", *texts])
+    assert len(list(parts(table))) > 1
+    assert [text for _, part in parts(table) for text in part] == texts
+    found, word, entry = distinct_words(table)
+    assert list(found) == sorted({one for text in texts for one in words(text)})
+    wanted = [(one, i) for i, text in enumerate(texts, 1) for one in words(text)]
+    assert [(found[w], i) for w, i in zip(word.tolist(), entry.tolist(), strict=True)] == wanted

@@ -40,6 +40,9 @@ def judged(answered_by: str) -> list[Judged]:
 QUERIES, MISSPELLED = judged("search"), judged("did you mean")
 
 
+pytestmark = pytest.mark.xdist_group("search WordNet")  # one process reads and indexes it, once
+
+
 @pytest.fixture(scope="module")
 def wordnet(wordnet_dir):
     found = read(wordnet_dir)

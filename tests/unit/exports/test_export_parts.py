@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from labelgrove.cli.ontologies import _FORMATS
@@ -159,3 +161,41 @@ def test_exports_of_format_1_are_read():
     )
     graph = LabelGraph.from_edges([("a", "r")], names={"a": "A"})
     assert_same(read_back(text), graph, Annotations.of(graph, {"a": Description(definition="first")}))
+
+
+def test_skos_in_another_namespace_names_the_keys_by_it():
+    graph = LabelGraph.from_edges([("red oak", "tree"), ("http://e.org/x", "tree")])
+    text = str(export_graph(graph, format="skos", namespace="http://example.org/trees/"))
+    assert "<http://example.org/trees/red%20oak>" in text
+    assert "<http://e.org/x>" in text
+    assert set(read_back(text, format="rdf").graph.keys) == {
+        "http://e.org/x", "http://example.org/trees/red%20oak", "http://example.org/trees/tree",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("format", "namespace", "says"),
+    [
+        ("skos", "trees", "'trees' is not the start of an IRI; give one with a scheme"),
+        ("skos", "http://e.org/a b", "is not the start of an IRI"),
+        ("skos", "http://e.org/" + "x" * 4_000, "is not the start of an IRI"),
+        ("skos", "http://e.org/" + "x" * 3_986, "would be an IRI of more than 4,000 characters"),
+        ("obo", "http://e.org/", "the format 'obo' does not have this option"),
+    ],
+)
+def test_a_namespace_is_refused_that_makes_no_iris(format, namespace, says):
+    with pytest.raises(InputError, match=says):
+        export_graph(PETS, format=format, namespace=namespace)
+
+
+def test_an_export_among_many_blank_lines_is_read_without_keeping_them():
+    graph = LabelGraph.from_edges([(f"child {i}", "root") for i in range(5_000)])
+    known = Annotations.of(graph, {f"child {i}": Description(definition="x" * 200) for i in range(5_000)})
+    text = str(export_graph(graph, known))
+    read_back(text)  # what is loaded on first use does not count
+    tracemalloc.start()
+    result = read_back(text.replace("\n", "\n" + (" " * 199 + "\n") * 200_000, 1))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert_same(result, graph, known)
+    assert most < 300 << 20

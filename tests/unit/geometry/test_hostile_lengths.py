@@ -34,6 +34,8 @@ from tests import oracles
 from tests.hostile_trees import FAMILIES, HostileTree, hostile_tree
 from tests.oracles_locus import locus_by_tie_rule, locus_of_rows
 
+pytestmark = pytest.mark.long
+
 CASES = [(family, number) for family in FAMILIES for number in range(40)]
 SMALL = [(family, number) for family in FAMILIES for number in range(12)]
 

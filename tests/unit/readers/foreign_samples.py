@@ -196,6 +196,10 @@ JSON_DOCUMENTS: dict[str, list[Any]] = {
         {"label": "animal", "children": [{"label": "dog"}]},
         {"children": []},
     ],
+    "a table of columns": [
+        {"id": {"0": 1, "1": 2}, "name": {"0": "a", "1": "b"}, "parent": {"0": None, "1": 1.0}},
+        {"columns": ["id", "parent"], "index": [0, 1], "data": [[1, None], [2, 1]]},
+    ],
     "nested objects": [{"animal": {"dog": {}, "cat": {}}}],
     "a table of members and values": [
         {"hello": 1},

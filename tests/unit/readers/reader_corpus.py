@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.unit.readers.cases import Case
 from tests.unit.readers.foreign_samples import FOREIGN, JSON_DOCUMENTS
+from tests.unit.readers.icd_cases import ICD_CASES, ICD_SOUND
 from tests.unit.readers.obo_cases import OBO
 from tests.unit.readers.rdf_corpus import RDF_CASES, RDF_SOUND
 from tests.unit.readers.table_corpus import TABLE_CASES
@@ -55,6 +56,7 @@ SOUND: dict[str, bytes] = {
     "obo": b"format-version: 1.4\ndata-version: 1\n\n[Term]\nid: X:1\nname: animal\n\n"
     b'[Term]\nid: X:2\nname: dog\ndef: "It barks." [PMID:1]\nsynonym: "domestic dog" EXACT []\n'
     b"is_a: X:1 ! animal\n",
+    "icd": ICD_SOUND,
     "json": b'{"name": "animal", "children": [\n {"name": "dog", "children": [\n  {"name": "rex"}]},\n'
     b' {"name": "cat"}]}\n',
     "rdf": RDF_SOUND,
@@ -67,6 +69,7 @@ SOUND: dict[str, bytes] = {
 EMPTY = {
     "wordnet": HEADER.encode(),
     "obo": b"format-version: 1.4\n",
+    "icd": b"<ICD10CM.tabular/>",
     "json": b"[]",
     "export": b'{"format": "labelgrove/export/1", "labels": [], "edges": []}',
 }
@@ -493,8 +496,9 @@ def _export_cases() -> list[Case]:
         case("json-name", 1, "layout", head='"layout": 7'),
         case("json-name", 2, "key", labels='{"key": 7}'),
         case("json-name", 2, "name", labels='{"key": "a", "name": 7}'),
-        case("json-node", 1, "label", labels='"a", {"key": "b"}'),
-        case("json-node", 1, "edge", edges="7"),
+        Case("export", "json-node", 1, b" " * 70_000 + b"[1]", note="array behind blanks"),
+        case("json-node", 2, "label", labels='"a", {"key": "b"}'),
+        case("json-node", 5, "edge", edges="7"),
         Case(
             "export",
             "json-children",
@@ -544,6 +548,7 @@ CASES: list[Case] = [
     *_outline_cases(),
     *_json_cases(),
     *_export_cases(),
+    *ICD_CASES,
     *RDF_CASES,
     *TABLE_CASES,
     *(Case("obo", code, line, text.encode(), options, note=note) for code, note, line, text, options in OBO),

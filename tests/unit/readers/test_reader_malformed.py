@@ -11,7 +11,9 @@ import pytest
 
 from labelgrove.ontology.errors import DefectsError, InputError, NotFoundError
 from labelgrove.ontology.readers import RULES, ReadResult, formats, read, structure
+from labelgrove.ontology.readers.formats import icd
 from labelgrove.ontology.readers.text import lines as lines_module
+from tests.unit.readers.icd_cases import tabular
 from tests.unit.readers.reader_corpus import CASES, LABELS, SOUND, Case, as_json, nested
 from tests.unit.readers.taxdump_corpus import TAXDUMP_CASES
 
@@ -39,12 +41,17 @@ def test_the_corpus_breaks_over_a_hundred_rules():
     rules = {(case.format, case.code) for case in CASES}
     assert len(rules) >= 100
     assert len(CASES) >= 200
+    of_new_formats = [*TAXDUMP_CASES]
+    of_new_formats += [
+        case for case in CASES if case.format in ("export", "icd", "obo", "paths", "rdf", "records")
+    ]
+    assert len({case.id for case in of_new_formats}) >= 500
     twice = [name for name, n in Counter(case.id for case in CASES).items() if n > 1]
     assert not twice
 
 
 def test_every_rule_of_the_table_is_broken_by_some_case():
-    elsewhere = {"unreadable", "gzip-bomb", "transitive-unchecked"}  # by tests of their own below
+    elsewhere = {"unreadable", "gzip-bomb", "transitive-unchecked", "xml-size"}  # by tests of their own below
     assert set(RULES) - {case.code for case in [*CASES, *TAXDUMP_CASES]} == elsewhere
 
 
@@ -134,6 +141,15 @@ def test_a_stream_that_unpacks_beyond_measure_is_refused(tmp_path, monkeypatch):
         result = read(source, format=name, strict=False)
         assert [d.code for d in result.report.errors] == ["gzip-bomb"]
         assert result.report.errors[0].places[0][1] > 1
+
+
+def test_a_file_with_endless_elements_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(icd, "MOST_ELEMENTS", 1000)
+    source = tmp_path / "endless.xml"
+    source.write_bytes(tabular("<notes/>\n" * 2000))
+    report = read(source, strict=False).report
+    assert [(d.code, d.places[0][1]) for d in report.errors] == [("xml-size", 996)]
+    assert "more than 1,000 elements" in report.render()
 
 
 def test_the_limit_in_bytes_holds_whatever_the_ratio(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology.annotations import Description, Name
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import DefectsError, InputError
 from labelgrove.ontology.readers import ReadResult, fingerprint, read
 from labelgrove.ontology.readers.formats.rdf import triples
 from labelgrove.ontology.readers.formats.rdf.labels import chosen_iri
@@ -354,3 +354,24 @@ def test_without_its_package_the_error_names_the_extra(tmp_path):
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "reading RDF needs the package 'pyoxigraph' of the extra 'rdf'; install it with: " in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "context", ['[{}, "http://e.org/c"]', '{"@version": 1.1, "@import": "http://e.org/c"}']
+)
+def test_no_context_is_loaded_wherever_it_is_named(context, tmp_path):
+    text = f'{{"@context": {context}, "@graph": []}}'
+    with pytest.raises(DefectsError, match="remote-context"):
+        read_text(tmp_path, text, "source.jsonld", format="rdf")
+
+
+def test_children_of_an_obsolete_class_go_below_the_class_that_replaces_it(tmp_path):
+    text = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix dct: <http://purl.org/dc/terms/> .
+<x:a> a owl:Class . <x:b> a owl:Class ; rdfs:subClassOf <x:a> .
+<x:old> a owl:Class ; owl:deprecated true ; dct:isReplacedBy <x:b> .
+<x:c> rdfs:subClassOf <x:old> .
+"""
+    result = read_text(tmp_path, text, "source.ttl", policies={"obsolete-parent": "fix"})
+    assert edges(result) == {("x:b", "x:a"), ("x:c", "x:b")}

@@ -123,6 +123,26 @@ class TestSources:
         ],
     }
 
+    @pytest.mark.parametrize("header", ["", "LabelName,DisplayName\n"])
+    def test_the_names_of_open_images_are_in_a_second_file(self, header, tmp_path):
+        listed = tmp_path / "class-descriptions.csv"
+        listed.write_text(header + '/m/01g317,Person\n/m/0k4j,"Car, or automobile"\n/m/0xyz,Elsewhere\n')
+        result = read_text(
+            tmp_path, json.dumps(self.IMAGES), labels=listed, policies={"several-relations": "warn"}
+        )
+        assert names(result)["/m/01g317"] == "Person"
+        assert names(result)["/m/0k4j"] == "Car, or automobile"
+        assert names(result)["/m/0dzct"] == "/m/0dzct"
+        assert "/m/0xyz" not in names(result)
+        assert "missing-name" in codes(result)
+
+    def test_other_records_have_their_names_in_them(self, tmp_path):
+        listed = tmp_path / "names.csv"
+        listed.write_text("a,A\n")
+        for text in ("id,parent\na,\n", '[{"id": "a", "parent": null}]', '{"id": "a"}\n{"id": "b"}\n'):
+            with pytest.raises(InputError, match=r"labels: .* is not a hierarchy of Open Images"):
+                read_text(tmp_path, text, format="records", labels=listed)
+
     def test_the_hierarchy_of_open_images(self, tmp_path):
         text = json.dumps(self.IMAGES)
         refused = read_text(tmp_path, text, "bbox_labels_600_hierarchy.json", strict=False)

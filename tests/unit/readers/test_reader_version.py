@@ -9,6 +9,8 @@ import pytest
 from labelgrove.ontology.readers import READER_VERSION
 from tests.unit.readers import golden
 
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("readings")]  # one process makes them, once
+
 
 @pytest.fixture(scope="module")
 def now() -> dict[str, str]:

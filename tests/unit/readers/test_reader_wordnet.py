@@ -12,6 +12,8 @@ import pytest
 
 from labelgrove.ontology.readers import ReadResult, read
 
+pytestmark = pytest.mark.xdist_group("read WordNet")  # one process reads it, once
+
 
 @pytest.fixture(scope="session")
 def folder(wordnet_dir: Path) -> Path:

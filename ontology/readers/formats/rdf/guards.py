@@ -9,20 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Protocol
-from xml.parsers import expat
 
 from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.text.xmltext import DEEPEST, LONGEST_ENTITY, XmlParser
 
 __all__ = ["Guard", "JsonGuard", "QuotedGuard", "XmlGuard"]
-
-DEEPEST = 256
-"""Levels of elements in RDF/XML, and of brackets in JSON-LD, that are read."""
 
 MOST_QUOTED = 1000
 """Number of ``<<`` in a file that is read: each may open a triple inside a triple."""
 
-LONGEST_IRI = 4000
-"""Length in characters of the longest namespace or entity that is expanded."""
+LONGEST_IRI = LONGEST_ENTITY
+"""Length in characters of the longest namespace that is expanded."""
 
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _JSON_LONG = re.compile(rf'"[^"\s]{{{LONGEST_IRI + 1},}}')
@@ -119,73 +116,12 @@ class XmlGuard:
     """
 
     def __init__(self, into: Collector) -> None:
-        self._into = into
-        self._depth = 0
-        self._at = 1
-        self._refused = False
-        self._parser = parser = expat.ParserCreate("UTF-8")
-        parser.XmlDeclHandler = self._declaration
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
+        self._parser = XmlParser(into.defect, broken="rdf-document", nested="rdf-nesting", entities=True)
 
     def allows(self, line: str, at: int) -> bool:
         """Return whether the text up to this line is well formed and without forbidden declarations."""
-        self._at = at
-        self._feed(line.encode() + b"\n", False)
-        return not self._refused
+        return self._parser.feed(line, at)
 
     def close(self, at: int) -> None:
         """Report XML that is cut off."""
-        self._at = at
-        self._feed(b"", True)
-
-    def _feed(self, data: bytes, last: bool) -> None:
-        if self._refused:
-            return
-        try:
-            self._parser.Parse(data, last)
-        except expat.ExpatError as error:
-            if not self._refused:
-                self._refuse("rdf-document", f"column {error.offset + 1}: {expat.ErrorString(error.code)}")
-
-    def _refuse(self, code: str, text: str) -> None:
-        if not self._refused:
-            self._into.defect(code, self._at, text)
-        self._refused = True
-
-    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        if encoding and encoding.lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-            self._refuse("rdf-document", f"the file states the encoding {encoding}; convert it to UTF-8")
-
-    def _doctype(self, _name: str, system: str | None, public: str | None, _internal: bool) -> None:
-        if system is not None or public is not None:
-            self._refuse("xml-external", f"a document type at {system or public}")
-
-    def _entity(
-        self,
-        name: str,
-        is_parameter: bool,
-        value: str | None,
-        _base: str | None,
-        system: str | None,
-        _public: str | None,
-        _notation: str | None,
-    ) -> None:
-        if value is None:
-            self._refuse("xml-external", f"the entity {name} at {system}")
-        elif is_parameter:
-            self._refuse("xml-entity", f"{name} is a parameter entity")
-        elif "&" in value or "<" in value:
-            self._refuse("xml-entity", f"{name} contains {value}")
-        elif len(value) > LONGEST_IRI:
-            self._refuse("xml-entity", f"{name} has {len(value):,} characters")
-
-    def _start(self, _name: str, _attributes: object) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            self._refuse("rdf-nesting", f"level {DEEPEST + 1} of elements")
-
-    def _end(self, _name: str) -> None:
-        self._depth -= 1
+        self._parser.close(at)

@@ -11,6 +11,7 @@ from labelgrove.ontology.readers.formats.rdf.statements import Statements
 from labelgrove.ontology.readers.formats.rdf.terms import is_blank
 from labelgrove.ontology.readers.formats.rdf.texts import Describer
 from labelgrove.ontology.readers.formats.rdf.vocabularies import find_labels
+from labelgrove.ontology.readers.formerids import settle_former_ids
 
 __all__ = ["read_rdf"]
 
@@ -43,6 +44,7 @@ def read_rdf(path: Path, into: Collector, options: Options) -> None:
     describer = Describer(statements, labels, options.language, keys.key, into)
     for iri in labels:
         describer.describe(iri, aliases.get(iri, ()))
+    settle_former_ids(into)
     into.report_unnamed()
     into.report_undescribed()
 

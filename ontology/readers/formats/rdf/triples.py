@@ -8,7 +8,13 @@ from pathlib import Path
 
 from labelgrove.ontology.errors import MissingExtraError
 from labelgrove.ontology.readers.collect import Collector
-from labelgrove.ontology.readers.formats.rdf.guards import Guard, JsonGuard, QuotedGuard, XmlGuard
+from labelgrove.ontology.readers.formats.rdf.guards import (
+    LONGEST_IRI,
+    Guard,
+    JsonGuard,
+    QuotedGuard,
+    XmlGuard,
+)
 from labelgrove.ontology.readers.formats.rdf.syntax import is_json, is_quads, is_turtle, is_xml
 from labelgrove.ontology.readers.formats.rdf.terms import Statement, Text, without_blank_names
 from labelgrove.ontology.readers.text.head import head
@@ -21,9 +27,6 @@ except ImportError as error:
     raise MissingExtraError.of("pyoxigraph", "rdf", "reading RDF") from error
 
 __all__ = ["Triples"]
-
-LONGEST_IRI = 4000
-"""Length in characters of the longest IRI that is read."""
 
 MOST_TRIPLES = 50_000_000
 """Number of triples that are read from one file."""

@@ -31,6 +31,7 @@ def by_networkx(graph: str) -> str:
 
 
 _AS_TREE = 'write it as {"name": ..., "children": [...]}'
+_AS_PANDAS_RECORDS = "write it as records: table.to_json('FILE', orient='records')"
 _AS_TABLE = "write it as CSV with the columns key, name, parent"
 
 
@@ -179,6 +180,20 @@ def _is_array(document: Any, _: Any) -> bool:
     return isinstance(document, list)
 
 
+def _is_pandas(document: Any, _: Any) -> bool:
+    """Test whether the document is a table by columns or in parts, as `DataFrame.to_json` writes it."""
+    if not isinstance(document, dict):
+        return False
+    if document.keys() == {"columns", "index", "data"}:
+        return all(isinstance(part, list) for part in document.values())
+    columns = list(document.values())
+    return (
+        len(columns) > 1
+        and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns)
+        and list(columns[0]) == [str(i) for i in range(len(columns[0]))] != []
+    )
+
+
 _GEOMETRIES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon",
                "GeometryCollection", "Feature", "FeatureCollection")  # fmt: skip
 
@@ -206,6 +221,7 @@ SHAPES: tuple[Shape, ...] = (
           "name the members that hold the key and the parent with the option columns of the format records"),
     Shape("a list of strings or numbers", _is_array, _AS_TREE),
     Shape("a tree whose nodes have neither name nor id ({})", _has("children"), _AS_TREE),
+    Shape("a table of columns ({})", _is_pandas, _AS_PANDAS_RECORDS),
     Shape("nested objects ({})", _values(dict), _AS_TREE),
     Shape("a table of members and values ({})", _values(str, list, bool, type(None)), _AS_TREE),
     Shape("a JSON object ({})", lambda document, _: isinstance(document, dict), _AS_TREE),

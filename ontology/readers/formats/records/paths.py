@@ -88,7 +88,7 @@ def _array(path: Path, into: Collector) -> Iterator[_Entry]:
             warnings.simplefilter("error", UserWarning)  # a header that only a guess makes readable
             rows: Any = np.load(path, mmap_mode="r", allow_pickle=False)
     except _DAMAGED as error:
-        into.defect("array", 0, f"{' '.join(str(error).split())}: save it as an array of texts (dtype str)")
+        into.defect("array", 0, " ".join(str(error).split()).rstrip("."))
         return
     if rows.ndim != 2 or rows.dtype.kind not in "UiuS":
         into.defect("array", 0, f"shape {rows.shape} and dtype {rows.dtype}")

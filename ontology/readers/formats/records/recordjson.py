@@ -12,6 +12,7 @@ from typing import Any
 
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.formats.records.jsonshapes import foreign_shape, record_objects
+from labelgrove.ontology.readers.formats.records.keynames import read_names, refuse_names
 from labelgrove.ontology.readers.formats.records.recordcolumns import (
     SYNONYM_ROLES,
     level_columns,
@@ -37,13 +38,14 @@ _LONGEST_LINE = 1 << 24
 
 
 def read_json_records(path: Path, into: Collector, options: Options) -> None:
-    """Read the records in a JSON document; the whole text is kept in memory."""
+    """Read the records in a JSON document; all of its values are kept in memory."""
     document = read_document(path, into)
     if document is NO_DOCUMENT:
         return
     if isinstance(document, JsonObject) and _NODE in document:
         _open_images(document, into, options)
         return
+    refuse_names(options, into)
     records = record_objects(document, placed=False)
     if records is None:
         into.defect("foreign-file", 1, foreign_shape(document) or _NO_RECORDS)
@@ -157,3 +159,5 @@ def _open_images(document: JsonObject, into: Collector, options: Options) -> Non
     for member, line in sorted(extra.items()):
         into.defect("extra-column", line, f"{member}: its values are left out")
     found.close()
+    if options.labels is not None:
+        read_names(options.labels, into)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.formats.records.keynames import refuse_names
 from labelgrove.ontology.readers.formats.records.recordjson import read_json_lines, read_json_records
 from labelgrove.ontology.readers.formats.records.recordtable import read_record_table
 from labelgrove.ontology.readers.text.head import head
 from labelgrove.ontology.readers.text.jsonhead import is_json, is_json_lines
-from labelgrove.ontology.readers.text.tablelines import is_parquet
 
 __all__ = ["read_records"]
 
@@ -21,11 +21,11 @@ __all__ = ["read_records"]
 def read_records(path: Path, into: Collector, options: Options) -> None:
     """Read records into a collector; the form of the file is recognized from its start."""
     start = head(path)
-    if is_parquet(path):
-        read_record_table(path, into, options)
-    elif is_json_lines(start):
-        read_json_lines(path, into, options)
-    elif is_json(start):
+    if is_json(start) and not is_json_lines(start):
         read_json_records(path, into, options)
+        return
+    refuse_names(options, into)
+    if is_json_lines(start):
+        read_json_lines(path, into, options)
     else:
         read_record_table(path, into, options)

@@ -203,9 +203,9 @@ def sampled_layout(lines: Sequence[str], delimiter: str, options: Options) -> La
     if common > 3 or (common == 3 and (is_headed or n_weights < len(alike) / 2)):
         shown = ", ".join(cell.strip() for cell in alike[0][:_SHOWN]) + (", ..." if common > _SHOWN else "")
         return (
-            f"a table of {common} columns ({shown}) without a header: if each line is a path from the top "
-            f"(food, fruit, apple), choose the format paths with the separator {MARKS[delimiter]!r}; "
-            "otherwise add a header with parent and child, or key and parent"
+            f"a table of {common} columns ({shown}) without a known header: write key and parent in it, "
+            "or use --column key=WORD --column parent=WORD; for paths, "
+            f"--format paths --separator {MARKS[delimiter]!r}"
         )
     return layout
 
