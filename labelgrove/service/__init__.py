@@ -4,6 +4,8 @@ import importlib.util
 
 from labelgrove.ontology.errors import MissingExtraError
 
+__all__: list[str] = []
+
 for _package in ("fastapi", "jinja2", "limits", "uvicorn"):
     try:
         if importlib.util.find_spec(_package) is None:  # not imported, because the worker beside needs none

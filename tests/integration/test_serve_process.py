@@ -122,12 +122,24 @@ class Serving:
             assert answer.status == 202
             return str(json.load(answer)["job"])
 
-    def wait_for(self, job: str) -> None:
+    def wait_for(self, job: str, name: str, *, versions: int = 1) -> None:
+        """Wait until a job is done, and then until the ontology `name` has so many versions."""
+
         def ended() -> bool:
             return self.get(f"/v1/jobs/{job}")["state"] not in ("pending", "running")
 
+        def current() -> bool:
+            try:
+                return bool(self.get(f"/v1/ontologies/{name}/versions")["total"] == versions)
+            except urllib.error.HTTPError as error:
+                with error:
+                    if error.code != 404:
+                        raise
+                return False
+
         wait_until(ended, deadline_s=120, what="the job")
         assert self.get(f"/v1/jobs/{job}")["state"] == "done"
+        wait_until(current, deadline_s=120, what=f"{versions} versions of {name}")
 
     def end(self, number: signal.Signals) -> int:
         """Send a signal and return the exit status."""
@@ -180,7 +192,7 @@ def test_several_processes_answer_and_end_together(home):
 def test_an_upload_becomes_the_current_version_and_survives_a_killed_server(home):
     with Serving(home) as serving:
         serving.sign_in()
-        serving.wait_for(serving.upload("garden", GARDEN))
+        serving.wait_for(serving.upload("garden", GARDEN), "garden")
         assert serving.get("/v1/ontologies/garden/label?key=oak")["name"] == "Oak"
         worker = serving.worker()
         session = serving.session
@@ -189,8 +201,7 @@ def test_an_upload_becomes_the_current_version_and_survives_a_killed_server(home
     with Serving(home) as again:
         assert {one["ontology"] for one in again.get("/v1/ontologies")["items"]} == {"old", "garden"}
         again.session = session
-        again.wait_for(again.upload("garden", GARDEN + "elm;Elm;tree\n"))
-        assert len(again.get("/v1/ontologies/garden")["versions"]) == 2
+        again.wait_for(again.upload("garden", GARDEN + "elm;Elm;tree\n"), "garden", versions=2)
         assert again.get("/v1/ontologies/garden/children?key=tree")["total"] == 2
         assert again.end(signal.SIGTERM) == 0
     assert "Traceback" not in again.said
@@ -207,7 +218,7 @@ def test_a_killed_worker_is_started_again_and_ends_the_job(home):
             deadline_s=60,
             what="another worker",
         )
-        serving.wait_for(job)
+        serving.wait_for(job, "garden")
         assert serving.end(signal.SIGTERM) == 0
     assert "the worker ended with status -9 and is started again" in serving.said
 
@@ -220,16 +231,16 @@ def test_a_job_waits_for_a_worker(home):
         assert serving.get(f"/v1/jobs/{job}")["state"] == "pending"
         assert serving.end(signal.SIGTERM) == 0
     with Serving(home) as again:
-        again.wait_for(job)
+        again.wait_for(job, "garden")
 
 
 def test_two_servers_on_one_home_answer_alike_and_share_sessions(home):
     with Serving(home) as one, Serving(home) as two:
         one.sign_in()
         two.session = one.session
-        jobs = [one.upload("garden", GARDEN), two.upload("meadow", GARDEN)]
-        for job, other in zip(jobs, (two, one), strict=True):
-            other.wait_for(job)
+        jobs = {"garden": one.upload("garden", GARDEN), "meadow": two.upload("meadow", GARDEN)}
+        for (name, job), other in zip(jobs.items(), (two, one), strict=True):
+            other.wait_for(job, name)
         shown = [serving.get("/v1/ontologies") for serving in (one, two)]
         assert shown[0] == shown[1]
         assert shown[0]["total"] == 3
