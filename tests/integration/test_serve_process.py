@@ -122,15 +122,15 @@ class Serving:
             assert answer.status == 202
             return str(json.load(answer)["job"])
 
-    def wait_for(self, job: str, name: str, *, versions: int = 1) -> None:
-        """Wait until a job is done, and then until the ontology `name` has so many versions."""
+    def wait_for(self, job: str, name: str, *, n_labels: int = 3) -> None:
+        """Wait until a job is done, and then until the current version of `name` has so many labels."""
 
         def ended() -> bool:
             return self.get(f"/v1/jobs/{job}")["state"] not in ("pending", "running")
 
         def current() -> bool:
             try:
-                return bool(self.get(f"/v1/ontologies/{name}/versions")["total"] == versions)
+                return bool(self.get(f"/v1/ontologies/{name}")["n_labels"] == n_labels)
             except urllib.error.HTTPError as error:
                 with error:
                     if error.code != 404:
@@ -139,7 +139,7 @@ class Serving:
 
         wait_until(ended, deadline_s=120, what="the job")
         assert self.get(f"/v1/jobs/{job}")["state"] == "done"
-        wait_until(current, deadline_s=120, what=f"{versions} versions of {name}")
+        wait_until(current, deadline_s=120, what=f"{name} with {n_labels} labels")
 
     def end(self, number: signal.Signals) -> int:
         """Send a signal and return the exit status."""
@@ -201,7 +201,7 @@ def test_an_upload_becomes_the_current_version_and_survives_a_killed_server(home
     with Serving(home) as again:
         assert {one["ontology"] for one in again.get("/v1/ontologies")["items"]} == {"old", "garden"}
         again.session = session
-        again.wait_for(again.upload("garden", GARDEN + "elm;Elm;tree\n"), "garden", versions=2)
+        again.wait_for(again.upload("garden", GARDEN + "elm;Elm;tree\n"), "garden", n_labels=4)
         assert again.get("/v1/ontologies/garden/children?key=tree")["total"] == 2
         assert again.end(signal.SIGTERM) == 0
     assert "Traceback" not in again.said

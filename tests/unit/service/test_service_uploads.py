@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import tempfile
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import UploadFile
 
+from labelgrove.ontology.errors import InputError
 from labelgrove.service.limits import Limits
+from labelgrove.service.routes.uploads import _saved
 from tests.unit.service.service_cases import client_of, sign_in
 
 SOUND = b"id;name;parent\na;A;\nb;B;a\n"
@@ -152,3 +156,11 @@ def test_a_file_over_the_limit_is_refused(tmp_path):
         sign_in(client)
         assert send(client, SOUND).status_code == 200
         assert send(client, SOUND + b"c;C;a\n" * 400).status_code == 413
+
+
+def test_an_error_about_a_saved_file_keeps_its_name_alone(folder):
+    upload = UploadFile(io.BytesIO(SOUND), filename="../garden.csv")
+    with pytest.raises(InputError, match=r"^garden\.csv: wrong$"), _saved(upload) as path:  # noqa: PT012
+        assert path.read_bytes() == SOUND
+        assert path.is_relative_to(folder)
+        raise InputError(f"{path}: wrong")
