@@ -513,7 +513,7 @@ def test_a_recipe_fills_the_console_and_runs(visit):
     page.locator(".recipe", has_text="Find one label by its key").click()
     page.locator("[name=parameters]").fill('{"key": "tea"}')
     page.get_by_role("button", name="Run").click()
-    expect(page.locator("#outcome td").nth(1)).to_have_text("tea rose")
+    expect(page.locator("#outcome td").nth(1)).to_have_text("tea rose", timeout=60_000)  # opens the graph
     page.locator("[name=parameters]").fill("tea")
     page.get_by_role("button", name="Run").click()
     expect(page.locator("#outcome")).to_contain_text("write an object such as")
