@@ -37,7 +37,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 10
+READER_VERSION = 11
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 
@@ -99,6 +99,7 @@ FORMATS = {
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
             ("delimiter", "relation", "columns", "separator", "levels", "labels"),
+            policies={"roots": "virtual"},
         ),
         Format(
             "paths",

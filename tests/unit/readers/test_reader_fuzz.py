@@ -20,7 +20,7 @@ from tests.unit.readers.reader_corpus import SOUND
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
 
-LIMITS = Limits(seconds=1, memory=256 << 20, waiting=20)
+LIMITS = Limits(seconds=1, memory=256 << 20, waiting=60)
 HELD = [Source("one", "a.txt", b"parent,child\na,b\n", "edges")]
 
 
