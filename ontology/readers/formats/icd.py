@@ -150,7 +150,7 @@ class _Classification:
         around = self._open[-1]
         inside = around.name if len(self._open) > 1 else _ROOT
         if name in _PARENTS:
-            if around.passed or inside not in _PARENTS[name]:
+            if inside not in _PARENTS[name]:
                 self._into.defect("misplaced-label", line, f"<{name}> in <{around.name}>")
             code = attributes.get("id", "").strip() if name == "section" else ""
             self._labels.append(_Label(name, line, {code} - {""}))

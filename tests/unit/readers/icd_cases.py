@@ -77,11 +77,7 @@ ICD_CASES = [
     _file("xml-syntax", "text after the end", 7, LIST + "the end"),
     _before("xml-syntax", "another encoding", '<?xml version="1.0" encoding="ISO-8859-1"?>'),
     # XML that would harm its reader.
-    _before("xml-entity", "plain", '<!DOCTYPE ICD10CM.tabular [<!ENTITY a "b">]>'),
-    _before("xml-entity", "nested", '<!DOCTYPE ICD10CM.tabular [<!ENTITY b "&a;&a;">]>'),
-    _before("xml-entity", "with elements", "<!DOCTYPE ICD10CM.tabular [<!ENTITY b '<a/>'>]>"),
-    _before("xml-entity", "long", f'<!DOCTYPE ICD10CM.tabular [<!ENTITY a "{"b" * 4001}">]>'),
-    _before("xml-entity", "parameter", '<!DOCTYPE ICD10CM.tabular [<!ENTITY % a "b">]>'),
+    _before("xml-entity", "", '<!DOCTYPE ICD10CM.tabular [<!ENTITY a "b">]>'),
     _before("xml-external", "entity", '<!DOCTYPE ICD10CM.tabular [<!ENTITY a SYSTEM "file:///etc/passwd">]>'),
     _before("xml-external", "document type", '<!DOCTYPE ICD10CM.tabular SYSTEM "http://e.org/a.dtd">'),
     _part("xml-nesting", "labels", "<diag>" * 300),

@@ -149,6 +149,12 @@ def test_comments_instructions_and_cdata_are_read_as_xml_has_them(tmp_path):
     assert result.definitions == {"A00": "a <b> &&c"}
 
 
+def test_a_file_whose_root_is_called_like_a_label_has_no_labels(tmp_path):
+    text = f"<!-- {'a' * 70_000} -->\n<diag><name>A00</name></diag>\n"  # the root is beyond what is sniffed
+    report = read_text(tmp_path, text, format="icd", strict=False).report
+    assert {defect.code for defect in report.defects} == {"no-records", "unknown-element"}
+
+
 def test_a_compressed_file_is_the_same(tmp_path):
     plain = read(EXTRACT)
     packed = read_text(tmp_path, gzip.compress(EXTRACT.read_bytes()), name="icd.xml.gz")
