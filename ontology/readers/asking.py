@@ -99,7 +99,6 @@ FORMATS = {
             "one record a label, with its key, name, parents and texts: table, JSON, JSON Lines, Parquet",
             read_records,
             ("delimiter", "relation", "columns", "separator", "levels", "labels"),
-            policies={"roots": "virtual"},
         ),
         Format(
             "paths",
