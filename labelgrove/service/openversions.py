@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+import labelgrove
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.structure.levels import Levels
 
@@ -37,7 +38,8 @@ class Opened:
     @property
     def tag(self) -> str:
         """Text that differs whenever an answer about the version may differ."""
-        return f"{self.version.digest[:16]}-{(self.version.annotations_sha256 or 'none')[:16]}"
+        content = f"{self.version.digest[:16]}-{(self.version.annotations_sha256 or 'none')[:16]}"
+        return f"{content}-{labelgrove.__version__}"
 
     def label(self, key: str) -> int:
         """Return the label of a key.
