@@ -186,7 +186,7 @@ def test_more_requests_than_allowed_are_told_when_to_come_again(filled):
         "/enter?code=used",
         "/nowhere",
         "/static/nothing.js",
-        "/static/.gitkeep",
+        "/static/explorer.css",
     ],
 )
 def test_every_answer_has_the_headers_that_guard_a_browser(reader, url):
