@@ -25,6 +25,7 @@ from tests.benchmarks.pages import (
     scale,
     scoring,
     selection,
+    service,
     summary,
 )
 from tests.benchmarks.pages.section import Run, Section, paragraph, table
@@ -52,6 +53,7 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "ingest": ingest.section,
     "browse": browse.section,
     "scale": scale.section,
+    "service": service.section,
     "ledger": ledger.slopes,
     "overhead": ledger.overhead,
     "lshtc": lshtc.section,
@@ -61,8 +63,8 @@ _ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
 some parts again: {parts}. {machine}. Every benchmark checks its answers before it measures times, and
 ratios are measured inside one run. Each part names its seeds, its threads, and how busy other processes
-kept the machine, which has two cores. Times are processor time, except for ingest, scale, ledger, overhead,
-lshtc and first calls. A factor is the measured figure divided by the wanted figure."""
+kept the machine, which has two cores. Times are processor time, except for ingest, scale, service, ledger,
+overhead, lshtc and first calls. A factor is the measured figure divided by the wanted figure."""
 
 
 def file_of(part: str) -> Path:
