@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 import labelgrove
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.structure.levels import Levels
+from labelgrove.ontology.browse.structure.window import DrawnTree
 
 if TYPE_CHECKING:
     from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.versions.workspace import Workspace
 
 __all__ = ["OpenVersions", "Opened"]
+
+
+_TREES_KEPT = 8
 
 
 class Opened:
@@ -27,6 +31,9 @@ class Opened:
         What the catalog knew about it when it was opened.
     answers : Answers
     levels : Levels
+    tree : callable
+        The arguments `opened` and `inverted` of a `DrawnTree` -> that tree; the last ones are kept, because
+        whoever scrolls asks for the same tree again and again.
     """
 
     def __init__(self, workspace: Workspace, version: Version) -> None:
@@ -34,6 +41,10 @@ class Opened:
         annotations = functools.cache(lambda: workspace.annotations(version.ontology, version.digest))
         self.answers = Answers(workspace.label_index_of(version), annotations)
         self.levels = Levels(self.answers.index.order)
+        self.tree = functools.lru_cache(_TREES_KEPT)(self._tree)
+
+    def _tree(self, opened: frozenset[int], inverted: bool) -> DrawnTree:
+        return DrawnTree(self.answers.index.walk, opened, inverted=inverted)
 
     @property
     def tag(self) -> str:

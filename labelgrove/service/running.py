@@ -60,7 +60,8 @@ def listening(host: str, port: int) -> socket.socket:
         )
     bare = host.strip("[]")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # Only with the protocol named does asyncio send answers at once, and not 40 ms later (TCP_NODELAY).
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((bare, port))

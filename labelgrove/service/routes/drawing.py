@@ -25,19 +25,18 @@ _NAMED_FROM = 18.0  # pixels: narrower cells have no room for a letter
 
 
 def _drawn_tree(opened: Opened, open_: str, closed: str | None) -> DrawnTree:
-    walk = opened.answers.index.walk
     if closed is not None:
-        return DrawnTree(walk, _indices("closed", closed), inverted=True)
-    return DrawnTree(walk, _indices("open", open_))
+        return opened.tree(_indices("closed", closed), True)
+    return opened.tree(_indices("open", open_), False)
 
 
-def _indices(name: str, text: str) -> set[int]:
+def _indices(name: str, text: str) -> frozenset[int]:
     parts = [part for part in text.split(",") if part]
     if len(parts) > _MOST_OPENED:
         raise InputError(f"{name}: {len(parts):,} labels given; give at most {_MOST_OPENED:,}")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise InputError(f"{name}: {text!r:.80} given; give indices of labels (`idx`), separated by commas")
-    return {int(part) for part in parts}
+    return frozenset(int(part) for part in parts)
 
 
 @router.get("/window", responses=schemas.ok(schemas.Window))
@@ -77,16 +76,15 @@ def window(
     if to is not None:
         document["position"] = tree.position(label)
         at = max(0, document["position"] - rows // 3)
-    n_parents = np.diff(answers.index.adjacency.up)
-    size = answers.index.order
+    up, end = answers.index.adjacency.up, answers.index.order.end
     items = [
         answers.item(row.label)
         | {
             "level": row.level,
             "reference": row.reference,
             "opened": row.opened,
-            "n_parents": int(n_parents[row.label]),
-            "n_below": int(size.end[row.label]) - row.label - 1,
+            "n_parents": int(up[row.label + 1] - up[row.label]),
+            "n_below": int(end[row.label]) - row.label - 1,
         }
         for row in tree.rows(at, rows)
     ]

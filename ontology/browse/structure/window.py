@@ -61,8 +61,8 @@ class DrawnTree:
 
     Notes
     -----
-    Preparation takes O(opened * log opened), or O(n_labels) if `inverted` is set. A window takes O(its rows),
-    and O(children) for each label that is open above its first row.
+    Preparation takes O(opened * log opened) or, if `inverted` is set, O(n_labels) in vector operations. A
+    window takes O(its rows), and O(children) for each label that is open above its first row.
 
     Examples
     --------
@@ -82,22 +82,27 @@ class DrawnTree:
         if len(given) and not (given[0] >= 0 and given[-1] < n):
             bad = given[0] if given[0] < 0 else given[-1]
             raise InputError(f"opened: {int(bad)} is not the index of a label; give 0 to {n - 1}")
-        if inverted:
-            given = np.setdiff1d(np.arange(n), given, assume_unique=True)
-        self._open = self._seen(given[walk.adjacency.n_children(given) > 0])
+        seen = self._outside(given) if inverted else self._reached(given)
+        self._open = seen[walk.adjacency.n_children(seen) > 0]
         counts = walk.adjacency.n_children(self._open)
         self._before = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
-    def _seen(self, opened: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _outside(self, closed: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the labels outside the branches of the closed labels."""
+        steps = np.zeros(
+            len(self._order) + 1, dtype=np.int32
+        )  # +1 where a closed branch begins, -1 at its end
+        np.add.at(steps, closed, 1)
+        np.add.at(steps, self._order.end[closed], -1)
+        return np.flatnonzero(np.cumsum(steps[:-1]) == 0)
+
+    def _reached(self, opened: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those opened labels of which all primary ancestors are opened too."""
-        kept: list[int] = []
-        seen = np.zeros(len(self._order) + 1, dtype=bool)
-        seen[-1] = True  # the parent of a root
+        seen = {-1}  # the parent of a root
         for label, above in zip(opened.tolist(), self._order.parent[opened].tolist(), strict=True):
-            if seen[above]:  # a parent comes before its children
-                seen[label] = True
-                kept.append(label)
-        return np.array(kept, dtype=np.int64)
+            if above in seen:  # a parent comes before its children
+                seen.add(label)
+        return np.array(sorted(seen)[1:], dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self._roots) + int(self._before[-1])

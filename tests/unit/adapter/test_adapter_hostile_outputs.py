@@ -21,7 +21,7 @@ from labelgrove.datasets.ownfiles import read_features
 from labelgrove.ontology.errors import ArtifactError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import read_safetensors, write_safetensors
-from tests.unit.adapter.limits import refused
+from tests.unit.adapter.adapter_limits import refused
 
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
 P = np.random.default_rng(0).random((3, 3))

@@ -16,7 +16,7 @@ from labelgrove.ontology.errors import ArtifactError, BindingError, BundleError,
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store
 from labelgrove.ontology.store.safetensors_file import write_safetensors
-from tests.unit.adapter.limits import refused
+from tests.unit.adapter.adapter_limits import refused
 
 ROOT = Path(__file__).parents[3]
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")])

@@ -25,7 +25,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.artifacts import open_store
-from tests.unit.adapter.limits import limited, refused
+from tests.unit.adapter.adapter_limits import limited, refused
 
 PAIRS = [("oak", "tree"), ("elm", "tree"), ("moss", "plant"), ("tree", "plant")]
 GRAPH = LabelGraph.from_edges(PAIRS)
