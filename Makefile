@@ -6,7 +6,7 @@ FAULTS = tests/faults tests/stateful tests/integration/test_workers_contention.p
 test: ## what does not need long; servers that are missing are skipped
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup
 
-test-long: ## the rest of what continuous integration runs: a quarter of an hour
+test-long: ## the rest of what continuous integration runs: twenty minutes
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup \
 		-m "(long or faults) and not (slow or bench or torch or jax or lingua or browser or data)"
 

@@ -29,6 +29,8 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from tests.decisions import answers_of
 from tests.hostile_trees import FAMILIES, hostile_tree
 
+pytestmark = pytest.mark.long
+
 N_SPACES, N_ROWS = 100, 100
 KINDS = ("tree", "leaves", "weighted tree", "graph", "complete")
 SINGLE_BAND = 2.0**-22

@@ -25,6 +25,8 @@ from labelgrove.ontology.geometry.selections.selection import select_classes
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.oracles_locus import ExactSpace
 
+pytestmark = pytest.mark.long
+
 CASES_PER_FAMILY = 12
 """Where all covers of a space are searched; what a cover is takes `PER_FAMILY`, 2,000 in all."""
 

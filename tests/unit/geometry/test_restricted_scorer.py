@@ -27,6 +27,8 @@ from labelgrove.ontology.keys import Keys
 from tests import oracles
 from tests.decisions import answers_of
 
+pytestmark = pytest.mark.long
+
 SEED = 20_250_703
 TREES = ("tree", "undirected tree", "weighted tree", "polytree", "primary tree")
 

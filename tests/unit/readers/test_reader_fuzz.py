@@ -18,7 +18,10 @@ from tests.fuzz.pool import Limits, case, fuzz
 from tests.fuzz.sources import Source, sources
 from tests.unit.readers.reader_corpus import SOUND
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits memory as Linux does"),
+]
 
 LIMITS = Limits(seconds=1, memory=256 << 20, waiting=60)
 HELD = [Source("one", "a.txt", b"parent,child\na,b\n", "edges")]

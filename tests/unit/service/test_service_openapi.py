@@ -25,6 +25,8 @@ from labelgrove.service.limits import Limits
 from labelgrove.service.problems import PROBLEMS
 from tests.unit.service.service_cases import GARDEN, URL, client_of, settings_of, sign_in
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
 
 EXAMPLES = 6
