@@ -61,7 +61,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory, admin_url: str) -> Iter
 
 def test_every_command_is_in_the_table():
     walked = {" ".join(path[1:]) for path, command in walk(grove) if not hasattr(command, "commands")}
-    assert walked == {*COMMANDS, "warm", "worker"}
+    assert walked == {*COMMANDS, "serve", "warm", "worker"}
 
 
 @pytest.mark.parametrize("name", WAYS)

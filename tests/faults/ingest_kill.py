@@ -107,7 +107,7 @@ def annotated(graph: LabelGraph) -> ReadResult:
             deprecated=i % 5 == 0,
         )
         for i, key in enumerate(graph.keys)
-        if i % 3 == 0
+        if i % 20 == 0
     }
     return ReadResult(graph, Report("trial", "edges", (), {}), Annotations.of(graph, texts))
 
