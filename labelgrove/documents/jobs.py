@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from labelgrove.workers.kinds import Description, JobResult
     from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["describe_jobs", "describe_result", "describe_units"]
+__all__ = ["describe_jobs", "describe_result", "describe_units", "done_result"]
 
 
 def describe_jobs(workspace: Workspace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
@@ -43,11 +43,13 @@ def describe_units(units: Sequence[Unit]) -> list[dict[str, Any]]:
     return described
 
 
-def describe_result(workspace: Workspace, job: str) -> tuple[dict[str, Any], JobResult, Description]:
-    """Return the document of the result of a done job, the result, and how its kind describes it.
+def done_result(workspace: Workspace, job: str) -> JobResult:
+    """Return the result of a done job; nothing of it is read.
 
     Raises
     ------
+    NotFoundError
+        For an unknown job.
     ConflictError
         If the job has no result.
     """
@@ -64,7 +66,17 @@ def describe_result(workspace: Workspace, job: str) -> tuple[dict[str, Any], Job
             f"job {found.id[:12]} is {found.state}{why}; it has no result; see: "
             f"grove jobs {ended} {found.id[:12]}"
         )
-    read = JobResult(found.id, found.kind, found.parameters, found.result_sha256, workspace.artifacts)
+    return JobResult(found.id, found.kind, found.parameters, found.result_sha256, workspace.artifacts)
+
+
+def describe_result(workspace: Workspace, job: str) -> tuple[dict[str, Any], JobResult, Description]:
+    """Return the document of the result of a done job, the result, and how its kind describes it.
+
+    Errors are those of `done_result`.
+    """
+    from labelgrove.workers import client
+
+    read = done_result(workspace, job)
     shown = client.describe(workspace, read)
-    document = {"job": found.id, "kind": found.kind, "sha256": found.result_sha256} | {**shown.document}
+    document = {"job": read.job_id, "kind": read.kind, "sha256": read.sha256} | {**shown.document}
     return document, read, shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelgrove.documents.jobs import describe_result
+from labelgrove.documents.jobs import done_result
 from labelgrove.ontology.browse.structure.marks import Marks
 from labelgrove.ontology.errors import ConflictError, InputError
 from labelgrove.workers import client
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkedResult", "MarkedResults"]
 
-_MOST_KEPT = 8
 _NEWEST = 20
+_MOST_KEPT = 2 * _NEWEST  # a page of a label opens the newest: with fewer, none would still be kept
 
 
 @dataclass(frozen=True)
 class MarkedResult:
-    """The labels of a result, by how the graph relates them to it, such as ``OBSERVES`` and ``REACHES``.
+    """The labels that a result is related to in the graph, by relation, such as ``OBSERVES`` and ``REACHES``.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class MarkedResult:
         return {relation: marks.count(labels).tolist() for relation, marks in self.marks.items()}
 
     def about(self, label: int) -> list[dict[str, Any]]:
-        """Return how the result speaks of a label: a document for each relation, with its properties."""
+        """Return the relations of the result to a label, each as a document with its properties."""
         found = []
         for links in self.links:
             for place in np.flatnonzero(links.index == label).tolist():
@@ -66,7 +67,7 @@ class MarkedResult:
 
 
 class MarkedResults:
-    """Opens the labels of results, and keeps those that were used last.
+    """Opens the labels of results and keeps the last ones; safe to use from several threads.
 
     Parameters
     ----------
@@ -76,6 +77,7 @@ class MarkedResults:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._kept: OrderedDict[str, MarkedResult] = OrderedDict()
+        self._lock = threading.Lock()
 
     def open(self, job: str, digest: str, order: Order) -> MarkedResult:
         """Return the labels of the result of a job about the version `digest`.
@@ -89,9 +91,11 @@ class MarkedResults:
         InputError
             For a result that marks no labels of this version.
         """
-        _, result, _ = describe_result(self._workspace, job)
-        if (kept := self._kept.get(result.job_id)) is not None and kept.order is order:
-            return kept
+        result = done_result(self._workspace, job)
+        with self._lock:
+            if (kept := self._kept.get(result.job_id)) is not None and kept.order is order:
+                self._kept.move_to_end(result.job_id)
+                return kept
         kind = kind_named(result.kind)
         if kind.show is None or result.parameters.get("ontology") != digest:
             raise InputError(
@@ -99,9 +103,10 @@ class MarkedResults:
                 "kind such as locus, cover or selection about this version"
             )
         marked = MarkedResult(result.job_id, result.kind, order, tuple(kind.show(result).links))
-        self._kept[result.job_id] = marked
-        while len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+        with self._lock:
+            self._kept[result.job_id] = marked
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
         return marked
 
     def about(self, label: int, digest: str, order: Order) -> list[dict[str, Any]]:

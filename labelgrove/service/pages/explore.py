@@ -131,7 +131,7 @@ def _about(opened: Opened) -> dict[str, Any]:
 
 
 def _marked(shared: State, opened: Opened, job: str) -> dict[str, str]:
-    """Return which result marks labels on the map."""
+    """Return the job whose result marks labels on the map, and its kind."""
     found = shared.results.open(job, opened.version.digest, opened.answers.index.order)
     return {"job": found.job, "kind": found.kind}
 
