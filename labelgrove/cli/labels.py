@@ -123,7 +123,7 @@ def search(
     if elsewhere := version.answers.search(text, limit=1)["total"]:  # then the text is spelled right
         note(f"nothing found; {counted(elsewhere, 'label')} without {', '.join(_FILTERS)}")
     else:
-        close = version.close_to(text)
+        close = version.answers.close_to(text)
         note("nothing found" + (f"; close to it: {', '.join(close)}" if close else ""))
     raise SystemExit(4)
 

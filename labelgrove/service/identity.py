@@ -19,11 +19,13 @@ from fastapi import Request
 from labelgrove.ontology.errors import ArtifactError, counted
 from labelgrove.service.problems import Problem
 
-__all__ = ["COOKIE", "Owner", "is_owner", "require_owner"]
+__all__ = ["COOKIE", "SESSION_S", "Owner", "is_owner", "require_owner"]
 
 COOKIE = "grove-session"
 
-_SESSION_S = 30 * 24 * 3600
+SESSION_S = 30 * 24 * 3600
+"""Seconds for which a session lasts."""
+
 _LINK_S = 24 * 3600
 _KEY_BYTES = 32
 
@@ -59,7 +61,7 @@ class Owner:
             path.unlink()  # of two that use it at once, one fails
         except FileNotFoundError:
             return None
-        return self._session(int(time.time()) + _SESSION_S) if time.time() - made <= _LINK_S else None
+        return self._session(int(time.time()) + SESSION_S) if time.time() - made <= _LINK_S else None
 
     def accepts(self, session: str) -> bool:
         """Return whether a session was made by `use` and has not expired."""

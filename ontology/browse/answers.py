@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from labelgrove.ontology.annotations import NOTE_KINDS, Annotations, Description
 from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.browse.names.search import Found
+from labelgrove.ontology.browse.names.suggestions import did_you_mean
 from labelgrove.ontology.browse.pages import cut
 from labelgrove.ontology.browse.structure.outline import Outline
 
@@ -147,6 +148,10 @@ class Answers:
                 "branches": [self.item(label, count=n) for label, n in found.facets.branches],
             }
         return document
+
+    def close_to(self, text: str) -> list[str]:
+        """Return names that a misspelled `text` may mean."""
+        return did_you_mean(self.index.search, self.index.names, text)
 
     def children(self, label: int, *, limit: int = 100, after: str | None = None) -> Document:
         """Return the children of a label, each with ``weight`` and ``rank`` of its edge."""

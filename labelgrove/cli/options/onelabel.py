@@ -81,13 +81,6 @@ class OpenVersion:
         elif self.answers.retired(text) is not None:
             note(f"{text!r} is retired; it is replaced by {shown}")
 
-    def close_to(self, text: str) -> list[str]:
-        """Return names that a misspelled `text` may mean."""
-        from labelgrove.ontology.browse.names.suggestions import did_you_mean
-
-        index = self.answers.index
-        return did_you_mean(index.search, index.names, text)
-
     def _unknown(self, text: str) -> Exception:
         from labelgrove.ontology.errors import UnknownLabelError
         from labelgrove.ontology.spelling import listed_close
@@ -102,7 +95,7 @@ class OpenVersion:
             )
         return UnknownLabelError(
             f"{text!r} is neither the key nor the name of a label of {self.ontology!r}"
-            f"{listed_close(self.close_to(text))}; search for a part of it: {command}"
+            f"{listed_close(self.answers.close_to(text))}; search for a part of it: {command}"
         )
 
     def _loosely_named(self, text: str) -> str:

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
-from labelgrove.ontology.browse.names.suggestions import did_you_mean
 from labelgrove.service.openversions import Opened
 from labelgrove.service.pages.nested import nested_rows
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
@@ -112,7 +111,7 @@ def search(
         cli=command(*typed),
         found=found,
         under=None if under is None else opened.answers.item(opened.label(under)),
-        close=[] if found["total"] or not q.strip() else did_you_mean(index.search, index.names, q),
+        close=[] if found["total"] or not q.strip() else opened.answers.close_to(q),
         **_about(opened),
     )
 

@@ -46,8 +46,6 @@ def search(
 
     If nothing is found, `close` lists names that are spelled like the text.
     """
-    from labelgrove.ontology.browse.names.suggestions import did_you_mean
-
     found = opened.answers.search(
         q,
         under=None if under is None else opened.label(under),
@@ -60,8 +58,7 @@ def search(
         after=after,
     )
     if not found["total"]:
-        index = opened.answers.index
-        found["close"] = did_you_mean(index.search, index.names, q)
+        found["close"] = opened.answers.close_to(q)
     return _told(request, opened, found)
 
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 import labelgrove
 from labelgrove.ontology.errors import GroveError
 from labelgrove.service import schemas
-from labelgrove.service.identity import COOKIE, Owner
+from labelgrove.service.identity import COOKIE, SESSION_S, Owner
 from labelgrove.service.problems import Problem
 from labelgrove.service.state import Shared
 
@@ -59,5 +59,5 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
         problem.headers |= _NOT_KEPT
         raise problem
     answer = RedirectResponse("/", status_code=303, headers=_NOT_KEPT)
-    answer.set_cookie(COOKIE, session, max_age=30 * 24 * 3600, httponly=True, samesite="strict")
+    answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict")
     return answer

@@ -26,7 +26,7 @@ _ENCODINGS = ("utf-8", "utf8", "us-ascii", "ascii")
 
 
 class _RefusedError(Exception):
-    """Leave the parser at the first thing that is refused, which has been reported."""
+    """Stop parsing, because something was refused and has been reported."""
 
 
 class XmlParser:
