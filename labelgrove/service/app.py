@@ -24,6 +24,7 @@ from labelgrove.service.openversions import OpenVersions
 from labelgrove.service.pages import cypher, explore, home, ingest, reference
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
+from labelgrove.service.reading import UploadReader
 from labelgrove.service.routes import drawing, jobs, labels, ontologies, queries, service, uploads
 from labelgrove.service.state import State
 
@@ -62,7 +63,11 @@ def make_app(
         lifespan=lifespan,
     )
     app.state.shared = State(
-        workspace, OpenVersions(workspace, limits.open_versions), limits, MarkedResults(workspace)
+        workspace,
+        OpenVersions(workspace, limits.open_versions),
+        limits,
+        MarkedResults(workspace),
+        UploadReader(workspace.settings, limits),
     )
     app.state.owner = Owner(workspace.settings.home)
     for routes in (service, ontologies, labels, drawing, jobs, queries, uploads):

@@ -6,21 +6,25 @@ import os
 import signal
 import threading
 
-__all__: list[str] = []
+__all__ = ["end_with_parent"]
 
 
-def _end_with_parent() -> None:
-    """Stop this process when its stdin is closed, which happens even if its parent is killed."""
-    while os.read(0, 1):  # not through sys.stdin, whose lock would be held when the interpreter ends
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
+def end_with_parent() -> None:
+    """Stop this process as soon as its stdin is closed, which happens even if its parent is killed."""
+
+    def watch() -> None:
+        while os.read(0, 1):  # not through sys.stdin, whose lock would be held when the interpreter ends
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _main() -> None:
     from labelgrove.ontology.settings import Settings
     from labelgrove.workers.app import run_worker
 
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     run_worker(Settings.from_env(), log_level="WARNING")
 
 

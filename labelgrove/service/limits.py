@@ -15,6 +15,10 @@ class Limits:
     ----------
     body_bytes, upload_bytes : int
         Largest body of a request, and of an upload of a hierarchy.
+    uploads : int
+        Most uploads that one process of the service reads at once.
+    upload_s : float
+        Longest time for reading an upload.
     requests_per_second : int
         Most requests of one client in a second; 0 for no limit.
     open_versions : int
@@ -25,6 +29,8 @@ class Limits:
 
     body_bytes: int = 1 << 20
     upload_bytes: int = 1 << 30
+    uploads: int = 2
+    upload_s: float = 900.0
     requests_per_second: int = 200
     open_versions: int = 8
     cypher_s: float = 30.0

@@ -26,7 +26,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.settings import masked
 
-__all__ = ["PROBLEMS", "Problem", "problem_of", "problem_response"]
+__all__ = ["PROBLEMS", "Problem", "problem_for", "problem_of", "problem_response"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -63,13 +63,18 @@ class Problem(HTTPException):
         self.status, self.type, self.exit_code = status, type_, exit_code
 
 
+def problem_for(kind: type[GroveError], message: str) -> Problem:
+    """Return the problem that tells a client of an error of a kind."""
+    _, name, status, code = next(row for row in PROBLEMS if issubclass(kind, row[0]))
+    return Problem(status, name, masked(message), exit_code=code)
+
+
 def problem_of(error: Exception) -> Problem:
     """Return the problem that tells a client of `error`."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, GroveError):
-        _, name, status, code = next(row for row in PROBLEMS if isinstance(error, row[0]))
-        return Problem(status, name, masked(str(error)), exit_code=code)
+        return problem_for(type(error), str(error))
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "request"

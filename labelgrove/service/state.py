@@ -13,6 +13,7 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
+from labelgrove.service.reading import UploadReader
 
 __all__ = [
     "After",
@@ -34,6 +35,7 @@ class State:
     versions: OpenVersions
     limits: Limits
     results: MarkedResults
+    uploads: UploadReader
 
 
 def _state(request: Request) -> State:

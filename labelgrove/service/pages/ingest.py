@@ -12,7 +12,7 @@ from labelgrove.ontology.readers.asking import FORMATS
 from labelgrove.ontology.readers.defectrules import RULES
 from labelgrove.service.identity import is_owner, require_owner
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
-from labelgrove.service.problems import problem_document, problem_of
+from labelgrove.service.problems import Problem, problem_document, problem_of
 from labelgrove.service.routes import uploads
 from labelgrove.service.state import Shared
 
@@ -45,11 +45,11 @@ def send(
     outcome: dict[str, Any] = {"action": action, "file": file.filename or "FILE"}
     try:
         if action == "validate":
-            outcome["report"] = document_of(uploads.validate(ontology, file, reading))
+            outcome["report"] = document_of(uploads.validate(shared, ontology, file, reading))
         else:
             answered = document_of(uploads.ingest(shared, ontology, file, reading, shrink))
             outcome |= {"report": answered} if "accepted" in answered else answered
-    except GroveError as error:
+    except (GroveError, Problem) as error:
         outcome["problem"] = problem_document(problem_of(error))
     return _page(request, given, outcome)
 

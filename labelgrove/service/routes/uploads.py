@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.responses import JSONResponse, Response
 
-from labelgrove.ontology.errors import GroveError, InputError
+from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
 from labelgrove.service.identity import require_owner
@@ -68,26 +68,7 @@ def _saved(upload: UploadFile) -> Iterator[Path]:
         path = Path(folder) / name
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)
-        try:
-            yield path
-        except GroveError as error:  # its message may name the path on this machine
-            error.args = tuple(_relative(list(error.args), f"{folder}/"))
-            raise
-
-
-def _report(report: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return a report in which the path on this machine is the name of the file alone."""
-    return {name: _relative(value, str(path.parent) + "/") for name, value in report.items()}
-
-
-def _relative(value: Any, folder: str) -> Any:
-    if isinstance(value, str):
-        return value.replace(folder, "")
-    if isinstance(value, dict):
-        return {name: _relative(one, folder) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_relative(one, folder) for one in value]
-    return value
+        yield path
 
 
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -103,22 +84,19 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]
 
 
-@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401, 501))
-def validate(ontology: OntologyName, file: Upload, reading: Annotated[Reading, Depends()]) -> Response:
+@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401, 501, 503))
+def validate(
+    shared: Shared, ontology: OntologyName, file: Upload, reading: Annotated[Reading, Depends()]
+) -> Response:
     """Report every defect of a hierarchy, and register nothing."""
-    from labelgrove.ontology.readers.reading import read
-
     check_name(ontology)
     with _saved(file) as path:
-        result = read(path, strict=False, **reading.options)
-        document = _report(result.report.to_dict(), path) | {"accepted": result.graph is not None}
-    if result.graph is not None:
-        document |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}
-    return JSONResponse(document)
+        found = shared.uploads.read(path, reading.options)
+    return JSONResponse(found.pop("report") | found)
 
 
 @router.post(
-    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, status=202) | _REFUSED
+    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, 503, status=202) | _REFUSED
 )
 def ingest(
     shared: Shared,
@@ -131,18 +109,12 @@ def ingest(
 
     A hierarchy with defects is refused with status 422 and the report.
     """
-    from labelgrove.ontology.readers.reading import read
-    from labelgrove.workers import client
-
     check_name(ontology)
     with _saved(file) as path:
-        result = read(path, strict=False, **reading.options)
-        report = _report(result.report.to_dict(), path) | {"accepted": result.graph is not None}
-        if result.graph is None:
-            return JSONResponse(report, status_code=422)
-        job = client.submit_ingest(
-            shared.workspace, ontology, result, source=path.name, shrink=shrink, wait=False
-        )
-    location = f"/v1/jobs/{job.id}"
-    document = {"job": job.id, "state": str(job.state), "location": location, "report": report}
+        found = shared.uploads.read(path, reading.options, ontology=ontology, shrink=shrink)
+    report = found["report"]
+    if not report["accepted"]:
+        return JSONResponse(report, status_code=422)
+    location = f"/v1/jobs/{found['job']}"
+    document = {"job": found["job"], "state": found["state"], "location": location, "report": report}
     return JSONResponse(document, status_code=202, headers={"Location": location})

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import io
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from starlette.datastructures import UploadFile
 
-from labelgrove.ontology.errors import InputError
 from labelgrove.service.limits import Limits
-from labelgrove.service.routes.uploads import _saved
 from tests.unit.service.service_cases import client_of, sign_in
 
 SOUND = b"id;name;parent\na;A;\nb;B;a\n"
@@ -158,9 +155,29 @@ def test_a_file_over_the_limit_is_refused(tmp_path):
         assert send(client, SOUND + b"c;C;a\n" * 400).status_code == 413
 
 
-def test_an_error_about_a_saved_file_keeps_its_name_alone(folder):
-    upload = UploadFile(io.BytesIO(SOUND), filename="../garden.csv")
-    with pytest.raises(InputError, match=r"^garden\.csv: wrong$"), _saved(upload) as path:  # noqa: PT012
-        assert path.read_bytes() == SOUND
-        assert path.is_relative_to(folder)
-        raise InputError(f"{path}: wrong")
+def test_more_uploads_than_are_read_at_once_are_asked_to_come_again(tmp_path):
+    with client_of(tmp_path / "home", Limits(uploads=0, requests_per_second=0)) as client:
+        sign_in(client)
+        answer = send(client, SOUND)
+        assert (answer.status_code, answer.json()["exit_code"]) == (503, 5)
+        assert int(answer.headers["retry-after"]) > 0
+
+
+def test_an_upload_that_takes_too_long_is_stopped(tmp_path):
+    with client_of(tmp_path / "home", Limits(upload_s=0.01, requests_per_second=0)) as client:
+        sign_in(client)
+        answer = send(client, SOUND)
+        assert answer.status_code == 422
+        assert "took more than 0.01 s" in answer.json()["detail"]
+
+
+def test_a_reader_that_crashes_ends_alone_and_its_end_is_told(owner, tmp_path, monkeypatch):
+    crashing = tmp_path / "crashing"
+    crashing.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    crashing.chmod(0o700)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(crashing))
+        answer = send(owner, SOUND, route="ingest")
+    assert answer.status_code == 422
+    assert "ended with status -11" in answer.json()["detail"]
+    assert send(owner, SOUND, route="ingest").status_code == 202
