@@ -105,6 +105,12 @@ def measure(part: str) -> list[dict[str, Any]]:
             return [measured("bench_scale", "taxdump"), measured("bench_scale", "thesaurus")]
         case "scoring_curves" | "callers" | "numpy_alone":
             return [measured(f"bench_{part}", pinned=False)]
+        case "service":
+            return [
+                measured("bench_service"),
+                measured("bench_service", "--largest"),
+                measured("bench_explorer"),
+            ]
         case "locus":
             return [measured("bench_locus_pairs"), measured("bench_locus")]
         case "tree_scoring":

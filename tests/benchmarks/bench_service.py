@@ -1,16 +1,19 @@
 """The HTTP service: one client after the other, then 16 at once, on a real server on the loopback address.
 
-    python -m tests.benchmarks.bench_service [--seconds 60]
+    python -m tests.benchmarks.bench_service [--largest] [--seconds 60]
 
 Times are wall-clock milliseconds from the request to the whole answer, as a client in another process sees
 them. First a single client sends each kind of request; then 16 clients send a mix of them for a minute, as
-fast as they get answers. Every answer must have status 200. Prints one JSON document.
+fast as they get answers. On the larger graph, both are measured again while somebody uploads a hierarchy of
+the same size and the worker beside the service ingests it. Every answer must have status 200. Prints one JSON
+document.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
+import os
 import random
 import subprocess
 import sys
@@ -22,21 +25,28 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import numpy as np
 import psutil
 
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.readers import ReadResult, read
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.identity import Owner
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
+from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
 
 SEED = 0
 CLIENTS = 16
 CALLS = 200
 MIX = {"suggest": 25, "window of 60 rows": 25, "label": 20, "map, 1,200 pixels, 12 levels": 20, "search": 10}
 """How many of 100 requests of the load test are of each kind."""
+
+AT_A_TIME = 32
+"""Requests of each kind that a single client sends between two looks at the ingest."""
 
 SERVER = """
 import sys
@@ -120,55 +130,120 @@ def quantiles(taken: list[float]) -> dict[str, float]:
     }
 
 
-def one_after_the_other(port: int, graph: LabelGraph) -> dict[str, Any]:
+def one_after_the_other(port: int, graph: LabelGraph, calls: int = CALLS) -> dict[str, Any]:
     """Send each kind of request from one client."""
     found: dict[str, Any] = {}
     for kind in KINDS:
         requests, connection = Requests(graph, SEED), http.client.HTTPConnection("127.0.0.1", port)
-        answers = [ask(connection, requests.path(kind)) for _ in range(CALLS)]
+        answers = [ask(connection, requests.path(kind)) for _ in range(calls)]
         assert {status for _, status, _ in answers} == {200}, kind
-        found[kind] = quantiles([taken for taken, _, _ in answers])
-        found[kind]["kb"] = round(max(size for _, _, size in answers) / 1_000, 1)
+        found[kind] = {
+            "all_ms": [taken for taken, _, _ in answers],
+            "kb": round(max(size for _, _, size in answers) / 1_000, 1),
+        }
         connection.close()
     return found
 
 
-def at_once(port: int, graph: LabelGraph, seconds: float) -> dict[str, Any]:
+def at_once(port: int, graph: LabelGraph, going: Callable[[], bool]) -> dict[str, Any]:
     """Send a mix of requests from many clients."""
     taken: dict[str, list[float]] = {kind: [] for kind in MIX}
     statuses: list[int] = []
-    end = time.perf_counter() + seconds
 
     def client(number: int) -> None:
         requests, connection = Requests(graph, number), http.client.HTTPConnection("127.0.0.1", port)
-        while time.perf_counter() < end:
+        while going():
             kind = requests.mixed()
             milliseconds, status, _ = ask(connection, requests.path(kind))
             taken[kind].append(milliseconds)
             statuses.append(status)
         connection.close()
 
+    begin = time.perf_counter()
     threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    seconds = time.perf_counter() - begin
     assert set(statuses) == {200}, sorted(set(statuses))
     everything = [one for times in taken.values() for one in times]
     return {
-        "seconds": seconds,
+        "seconds": round(seconds, 1),
         "requests_per_second": round(len(everything) / seconds),
         "all": quantiles(everything),
         "kinds": {kind: quantiles(times) for kind, times in taken.items()},
     }
 
 
-def measured(named: Callable[[], tuple[str, LabelGraph]], seconds: float) -> dict[str, Any]:
-    """Return everything about one graph."""
-    name, graph = named()
+def for_seconds(seconds: float) -> Callable[[], bool]:
+    """Return a function that tells whether the time is not over."""
+    end = time.perf_counter() + seconds
+    return lambda: time.perf_counter() < end
+
+
+class Ingest:
+    """An upload of a hierarchy of the graph's size, which a worker beside the service ingests."""
+
+    def __init__(self, port: int, home: Path, graph: LabelGraph, seed: int) -> None:
+        self._done = threading.Event()
+        other = category_graph(graph.n_labels, graph.n_edges, seed=seed)
+        ends = zip(other.edge_child.tolist(), other.edge_parent.tolist(), strict=True)
+        table = "child,parent\n" + "".join(f"{other.keys[c]},{other.keys[p]}\n" for c, p in ends)
+        self._thread = threading.Thread(target=self._run, args=(port, home, table.encode(), f"other{seed}"))
+        self.job: dict[str, Any] = {}
+
+    def __enter__(self) -> Callable[[], bool]:
+        """Begin, and return a function that tells whether the ingest is going on."""
+        self._thread.start()
+        return lambda: not self._done.is_set()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        assert self.job.get("state") == "done", self.job
+
+    def _run(self, port: int, home: Path, table: bytes, name: str) -> None:
+        try:
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
+                client.get("/enter", params={"code": Owner(home).new_link_code()})
+                files = {"file": ("other.csv", table)}
+                sent = client.post(f"/v1/ontologies/{name}/ingest", files=files).raise_for_status()
+                while self.job.get("state") not in ("done", "failed"):
+                    time.sleep(0.25)
+                    self.job = client.get(sent.json()["location"]).raise_for_status().json()
+        finally:
+            self._done.set()
+
+
+def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
+    """Measure one client, and many, each while an ingest goes on."""
+    environment = os.environ | {"GROVE_HOME": str(home)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "labelgrove.service.child"], stdin=subprocess.PIPE, env=environment
+    ) as worker:
+        try:
+            with Ingest(port, home, graph, seed=1) as going:
+                taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
+                while going():
+                    for kind, answered in one_after_the_other(port, graph, AT_A_TIME).items():
+                        taken[kind] += answered["all_ms"]
+                alone = {kind: quantiles(times) for kind, times in taken.items()}
+            with Ingest(port, home, graph, seed=2) as going:
+                together = at_once(port, graph, going)
+        finally:
+            worker.terminate()
+    return {"one_client_ms": alone, "load": together}
+
+
+def measured(
+    title: str, held: ReadResult | LabelGraph, seconds: float, *, ingesting: bool = False
+) -> dict[str, Any]:
+    """Return everything about one hierarchy."""
+    graph = held if isinstance(held, LabelGraph) else held.graph
+    assert graph is not None
     with tempfile.TemporaryDirectory() as folder:
         with Workspace.open(Settings.from_env({"GROVE_HOME": folder})) as workspace:
-            register(workspace, "bench", graph)
+            register(workspace, "bench", held)
         server = subprocess.Popen(
             [sys.executable, "-c", SERVER, folder], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
         )
@@ -183,32 +258,49 @@ def measured(named: Callable[[], tuple[str, LabelGraph]], seconds: float) -> dic
             first, status, _ = ask(connection, f"/v1/ontologies/bench/label?key={root}")
             assert status == 200
             connection.close()
-            alone = one_after_the_other(port, graph)
-            together = at_once(port, graph, seconds)
+            alone = {
+                kind: quantiles(found["all_ms"]) | {"kb": found["kb"]}
+                for kind, found in one_after_the_other(port, graph).items()
+            }
+            together = at_once(port, graph, for_seconds(seconds))
+            busy = while_ingesting(port, Path(folder), graph) if ingesting else None
             private = process.memory_full_info().uss
         finally:
             server.terminate()
             server.wait()
-    return describe(name, graph) | {
+    return describe(title, graph) | {
         "idle_mb": round(idle / 1e6, 1),
         "cold_open_ms": round(first, 1),
         "private_after_load_mb": round(private / 1e6, 1),
         "one_client_ms": alone,
-        "clients": CLIENTS,
         "load": together,
+        "while_ingesting": busy,
     }
+
+
+def largest(seconds: float) -> dict[str, Any]:
+    """Measure a generated taxonomy of the size of NCBI's."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_taxdump(Path(folder), NCBI_LABELS, SEED)
+        found = read(folder)
+    return measured("taxonomy dump, NCBI's size", found, seconds)
 
 
 def main() -> None:
     """Measure everything and print the document."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the load test")
+    parser.add_argument("--largest", action="store_true", help="measure the largest hierarchy instead")
     options = parser.parse_args()
-    graphs = [
-        measured(noun_graph, options.seconds),
-        measured(lambda: ("category_graph, LSHTC's size", category_graph(seed=SEED)), options.seconds),
-    ]
-    print_document("service", SEED, graphs=graphs, mix=MIX)
+    if options.largest:
+        graphs = [largest(options.seconds)]
+    else:
+        large = "category_graph, LSHTC's size", category_graph(seed=SEED)
+        graphs = [measured(*noun_graph(), options.seconds)]
+        graphs.append(measured(*large, options.seconds, ingesting=True))
+    print_document("service", SEED, graphs=graphs, mix=MIX, clients=CLIENTS)
 
 
 if __name__ == "__main__":
