@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from labelgrove.ontology.readers.chains import chain_ends
 from labelgrove.ontology.readers.collect import Collector
 
 __all__ = ["settle_former_ids"]
@@ -30,13 +31,13 @@ def settle_former_ids(into: Collector) -> None:
     if not current and not into.annotations.deprecated:
         return
     retired = (into.annotations.deprecated & into.labels.keys()) - into.children()
+    ends = _ends(retired, replaced, current, into)
     keys = list(into.numbers)
     keeps = into.recorder.policy("obsolete-parent") == "warn"
     for i, number in enumerate(into.parent):
         key = keys[number]
         if key in retired:
-            end = _end(key, replaced, retired, current)
-            end = end if end in into.labels else None
+            end = ends.get(key)
             says = f"; {end} replaces it" if end else "; nothing else replaces it"
             into.defect("obsolete-parent", into.line[i], f"{keys[into.child[i]]} under {key}{says}")
             if end and not keeps:
@@ -94,16 +95,14 @@ def _report_loops(into: Collector, replaced: Mapping[str, str]) -> None:
             into.defect("replacement-loop", into.labels.get(min(loop), 0), " > ".join([*loop[:8], key]))
 
 
-def _end(key: str, replaced: Mapping[str, str], retired: set[str], current: Mapping[str, str]) -> str | None:
-    """Return the label at the end of the chain of replacements of an obsolete key; None if there is none."""
-    seen = set()
-    while key not in seen:
-        seen.add(key)
-        after = replaced.get(key) or current.get(key)
-        if after is None:
-            return None
-        after = current.get(after, after)
-        if after not in retired:
-            return after
-        key = after
-    return None
+def _ends(
+    retired: set[str], replaced: Mapping[str, str], current: Mapping[str, str], into: Collector
+) -> dict[str, str]:
+    """Return the label at the end of the chain of replacements of each obsolete key that leads to one."""
+    after = {}
+    for key in retired:
+        other = replaced.get(key) or current.get(key)
+        if other is not None:
+            after[key] = current.get(other, other)
+    living = into.labels.keys() - retired
+    return {key: end for key, end in chain_ends(after).items() if end is not None and end in living}

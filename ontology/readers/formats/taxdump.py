@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from labelgrove.ontology.readers.chains import chain_ends, kept_ancestors
 from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.text.integers import integer_key, is_plain_integer
 from labelgrove.ontology.readers.text.lines import Lines
@@ -169,22 +170,15 @@ class _Taxa:
     def _link_levels(self) -> None:
         """Add an edge from each label to the closest labels above it."""
         into = self._into
-        above: dict[str, list[str]] = {}
+        parents: dict[str, list[str]] = {key: [] for key in self._left_out}
         for child, parent in zip(self._child, self._parent, strict=True):
-            if child in self._left_out:
-                above.setdefault(child, []).append(parent)
+            if child in parents:
+                parents[child].append(parent)
+        above = kept_ancestors(parents)
         for child, parent, at in zip(self._child, self._parent, self._line, strict=True):
-            if child in self._left_out:
-                continue
-            seen, stack = {parent}, [parent]
-            while stack:
-                key = stack.pop()
-                if key not in self._left_out:
-                    into.edge(child, key, at)
-                    continue
-                fresh = [one for one in above.get(key, ()) if one not in seen]
-                seen.update(fresh)
-                stack += fresh
+            if child not in parents:
+                for label in above(parent):
+                    into.edge(child, label, at)
 
 
 def _nodes(path: Path, into: Collector) -> Iterator[tuple[tuple[str, str], str, int]]:
@@ -280,13 +274,9 @@ def _former(
         else:
             chosen[old] = new
     former = {}
-    for old, new in chosen.items():
-        passed = {old}
-        while new not in taxa and new not in passed and new in chosen:
-            passed.add(new)
-            new = chosen[new]
-        if new in taxa:
-            former[old] = new
+    for old, end in chain_ends(chosen).items():
+        if end is not None and end in taxa:
+            former[old] = end
         else:
             file, at = merged[old, chosen[old]]
             into.recorder.add("unknown-taxon", file, at, f"{old} is merged into {chosen[old]}")

@@ -478,6 +478,19 @@ def test_the_order_of_records_never_matters(form, tmp_path):
         assert content(read_text(tmp_path, FORMS[form](shuffled))) == expected
 
 
+def test_the_order_of_synonyms_of_a_synonym_does_not_matter(tmp_path):
+    header = "taxonID,scientificName,parentNameUsageID,acceptedNameUsageID\n"
+    rows = ["r,r,,\n", "a,a,r,\n", "b,b,r,\n", "s,s,,m\n", "m,m,,b\n", "m,m,,a\n"]
+    results = [read_text(tmp_path, header + "".join(order)) for order in (rows, rows[::-1])]
+    assert all(described(result)["a"].alternative_id == ("m", "s") for result in results)
+
+
+def test_children_that_move_up_keep_the_weight_of_their_edges(tmp_path):
+    text = "id,parent,level,weight\nr,,keep,1\na,r,keep,1\nb,r,keep,1\nx,a|b,drop,1\nc,x,keep,3\n"
+    result = read_text(tmp_path, text, levels=["keep"])
+    assert {edge[:3] for edge in result.graph.edges() if edge[0] == "c"} == {("c", "a", 3.0), ("c", "b", 3.0)}
+
+
 texts = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zs")), min_size=1, max_size=12)
 
 

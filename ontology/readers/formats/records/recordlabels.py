@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 
 from labelgrove.ontology.errors import InputError, counted
+from labelgrove.ontology.readers.chains import chain_ends
 from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options, parse_rank, parse_weight
 from labelgrove.ontology.readers.formats.records.pathlabels import PathLabels
 from labelgrove.ontology.readers.formats.records.recordcolumns import SYNONYM_ROLES, Columns
@@ -313,13 +314,11 @@ class Records:
     def _add_synonyms(self) -> None:
         """Add the records that are names of other labels; their keys are former ids of these labels."""
         into = self._into
-        target = {key: accepted for accepted, key, _, _ in self._synonyms}
+        ordered = sorted(self._synonyms, reverse=True)  # of several records of a key, the smallest counts
+        ends = chain_ends({key: accepted for accepted, key, _, _ in ordered if key not in into.labels})
         for accepted, key, name, at in self._synonyms:
-            label, seen = accepted, {key}
-            while label not in into.labels and label in target and label not in seen:
-                seen.add(label)
-                label = target[label]
-            if label in into.labels:
+            label = ends.get(accepted, accepted)
+            if label is not None and label in into.labels:
                 into.annotations.note(label, "alternative_id", key)
                 if name:
                     into.annotations.name(label, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from labelgrove.ontology.readers.chains import kept_ancestors
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.text.cellvalues import Cell, separator_of, split_values
 
@@ -23,38 +24,27 @@ def lift_children(into: Collector, left_out: Mapping[str, Sequence[Cell]], separ
     """
     shared = separator_of(cell for cells in left_out.values() for cell in cells)
     mark = shared if separator is None else separator
-    above = {
-        key: [parent for cell in cells for parent in split_values(cell, mark, left_out)]
-        for key, cells in left_out.items()
-    }
+    above = kept_ancestors(
+        {
+            key: [parent for cell in cells for parent in split_values(cell, mark, left_out)]
+            for key, cells in left_out.items()
+        }
+    )
     first: dict[str, str] = {}
     more: dict[str, list[str]] = {}
     gone: set[str] = set()
     keys = list(into.numbers)
     for key in {keys[number] for number in set(into.parent)} & left_out.keys():
-        found = _labels_above(key, above)
+        found = above(key)
         if found:
             first[key], more[key] = found[0], found[1:]
         else:
             gone.add(key)
     for i, number in enumerate(list(into.parent)):
         for parent in more.get(keys[number], ()):
-            into.edge(keys[into.child[i]], parent, into.line[i], into.rank.get(i, 0))
+            rank, weight = into.rank.get(i, 0), into.weight.get(i, 1.0)
+            into.edge(keys[into.child[i]], parent, into.line[i], rank, weight)
     into.move_children(first)
     if gone:
         keys = list(into.numbers)
         into.keep([i for i, number in enumerate(into.parent) if keys[number] not in gone])
-
-
-def _labels_above(key: str, above: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the nearest ancestors of a record that were not left out, sorted."""
-    found: set[str] = set()
-    waiting, seen = [key], {key}
-    while waiting:
-        for parent in above[waiting.pop()]:
-            if parent not in above:
-                found.add(parent)
-            elif parent not in seen:
-                seen.add(parent)
-                waiting.append(parent)
-    return sorted(found)

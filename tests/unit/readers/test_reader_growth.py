@@ -1,0 +1,106 @@
+"""Reading takes time in proportion to the size of a file, also of a file that was made to be slow.
+
+Each source below took minutes where a rule of its reader was applied to the whole file once for each record.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from labelgrove.ontology.readers import read
+from labelgrove.ontology.readers.chains import chain_ends, kept_ancestors
+
+N = 20_000
+PATIENT_S = 10
+
+
+def _obsolete_chain() -> str:
+    terms = [
+        f"[Term]\nid: OLD:{i}\nname: old {i}\nis_obsolete: true\nreplaced_by: OLD:{i + 1}\n\n"
+        f"[Term]\nid: C:{i}\nname: child {i}\nis_a: OLD:{i}\n\n"
+        for i in range(N)
+    ]
+    return f"format-version: 1.2\n\n{''.join(terms)}[Term]\nid: OLD:{N}\nname: new\nis_a: OLD:0\n"
+
+
+def _synonyms_of_synonyms() -> str:
+    rows = "".join(f"A{i},name {i},,A{i + 1}\n" for i in range(N))
+    return (
+        f"taxonID,scientificName,parentNameUsageID,acceptedNameUsageID\nroot,all,,\nA{N},name,root,\n{rows}"
+    )
+
+
+def _deep_records() -> str:
+    rows = "".join(
+        f"G{i},genus {i},{f'G{i + 1}' if i < N - 1 else 'root'},genus\nS{i},species {i},G{i},species\n"
+        for i in range(N)
+    )
+    return f"id,name,parent,taxonRank\nroot,all,,species\n{rows}"
+
+
+def _deep_taxa() -> str:
+    rows = "".join(
+        f"{i + 2}\t|\t{i + 3 if i < N - 1 else 1}\t|\tgenus\t|\n{i + 10**6}\t|\t{i + 2}\t|\tspecies\t|\n"
+        for i in range(N)
+    )
+    return f"1\t|\t1\t|\tno rank\t|\n{rows}"
+
+
+SLOW = {
+    "obsolete.obo": (_obsolete_chain, {}),
+    "synonyms.csv": (_synonyms_of_synonyms, {}),
+    "levels.csv": (_deep_records, {"levels": ["species"]}),
+    "nodes.dmp": (_deep_taxa, {"levels": ["species"]}),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_time_does_not_grow_with_the_square_of_a_file(name, tmp_path):
+    write, options = SLOW[name]
+    (tmp_path / name).write_text(write())
+    begin = time.monotonic()
+    read(tmp_path / name, strict=False, **options)
+    assert time.monotonic() - begin < PATIENT_S
+
+
+def test_ids_that_were_merged_one_into_the_other(tmp_path: Path):
+    (tmp_path / "nodes.dmp").write_text("1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tno rank\t|\n")
+    merged = "".join(f"{i + 3}\t|\t{i + 4 if i < N - 1 else 2}\t|\n" for i in range(N))
+    (tmp_path / "merged.dmp").write_text(merged)
+    begin = time.monotonic()
+    result = read(tmp_path / "nodes.dmp", strict=False)
+    assert time.monotonic() - begin < PATIENT_S
+    held = result.annotations.describe(result.graph.keys.index("2"))
+    assert len(held.alternative_id) == N
+
+
+def test_chains_end_where_following_them_step_by_step_ends():
+    after = {"a": "b", "b": "c", "d": "b", "x": "y", "y": "z", "z": "y", "w": "x", "s": "s"}
+
+    def followed(key: str) -> str | None:
+        passed = set()
+        while key in after:
+            if key in passed:
+                return None
+            passed.add(key)
+            key = after[key]
+        return key
+
+    assert chain_ends(after) == {key: followed(key) for key in after}
+
+
+def test_kept_ancestors_are_found_over_loops_and_several_parents():
+    left_out = {
+        "a": ["b", "c"],
+        "b": ["d"],
+        "c": ["d", "k"],
+        "d": ["a", "l"],
+        "x": ["y"],
+        "y": ["x"],
+        "t": [],
+    }
+    above = kept_ancestors(left_out)
+    assert [above(key) for key in ("a", "b", "x", "t", "k")] == [["k", "l"], ["k", "l"], [], [], ["k"]]
