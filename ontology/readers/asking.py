@@ -37,7 +37,7 @@ from labelgrove.ontology.store.filedigest import sha256_of
 
 __all__ = ["FORMATS", "READER_VERSION", "Format", "Request", "ask"]
 
-READER_VERSION = 12
+READER_VERSION = 13
 """Version of the readers, increased when a reader may give another result; files are then read again."""
 
 

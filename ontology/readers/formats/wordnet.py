@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.collect import Collector, Options, parse_rank
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = ["WORD_COUNTS", "data_file", "find_data", "find_wordnet", "looks_like_wordnet", "read_wordnet"]
@@ -230,8 +230,9 @@ def _uses(path: Path, into: Collector) -> dict[str, int]:
     for number, lines in Lines(path, into.recorder).blocks():
         for at, line in enumerate(lines, number):
             cells = line.split(" ")
-            if len(cells) == 3 and cells[2].isdecimal():
-                uses[cells[0]] = int(cells[2])
+            count = parse_rank(cells[2]) if len(cells) == 3 else None
+            if count is not None:
+                uses[cells[0]] = count
             elif line:
                 into.recorder.add("word-uses", str(path), at, line)
     return uses
@@ -239,4 +240,5 @@ def _uses(path: Path, into: Collector) -> dict[str, int]:
 
 def _frames_match(cells: list[str]) -> bool:
     """Return whether the cells after a verb's pointers are a number n and then n triples ``+ frame word``."""
-    return bool(cells) and cells[0].isdecimal() and len(cells) == 1 + 3 * int(cells[0])
+    n_frames = parse_rank(cells[0]) if cells else None
+    return n_frames is not None and len(cells) == 1 + 3 * n_frames

@@ -29,10 +29,13 @@ class Head:
         The first bytes, at most 64 KiB.
     whole : bool
         Whether `start` contains the whole file.
+    packed : bool
+        Whether the file is gzip.
     """
 
     start: bytes
     whole: bool = True
+    packed: bool = False
 
     @cached_property
     def text(self) -> str:
@@ -71,4 +74,4 @@ def head(path: Path) -> Head:
         unpacked = stream.decompress(start, _HEAD)
     except (OSError, zlib.error):
         return Head(b"")
-    return Head(unpacked, stream.eof and not stream.unused_data)
+    return Head(unpacked, stream.eof and not stream.unused_data, packed=True)

@@ -40,8 +40,12 @@ def table_blocks(path: Path, recorder: Recorder) -> Iterator[tuple[int, list[str
     MissingExtraError
         For a Parquet file if pyarrow is not installed.
     """
-    if not is_parquet(path):
+    start = head(path)
+    if not start.start.startswith(PARQUET):
         yield from Lines(path, recorder).blocks()
+        return
+    if start.packed:
+        recorder.add("parquet-damaged", str(path), 0, "it is packed with gzip: unpack it with gunzip")
         return
     number = 1
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from typing import Any
 
@@ -249,9 +250,12 @@ def _numbered_paths(text: str = "{0} - a > b{0}\n") -> str:
 
 def _array_cases() -> list[Case]:
     def array(note: str, value: Any) -> Case:
-        held = io.BytesIO()
-        np.save(held, value)
-        return Case("paths", "array", 0, held.getvalue(), name="source.npy", note=note)
+        return Case("paths", "array", 0, _saved(value), name="source.npy", note=note)
+
+    packed = gzip.compress(_saved(np.array([["a"]])), mtime=0)
+
+    def codes(code: int) -> Any:
+        return np.array([[65, 66], [65, code]], dtype=np.uint32).view("U1")
 
     return [
         array("objects", np.array([["a", "b"]], dtype=object)),
@@ -262,7 +266,16 @@ def _array_cases() -> list[Case]:
             "paths", "array", 0, b"\x93NUMPY\x01\x00\x0b\x00{'shape': (", name="source.npy", note="no token"
         ),
         Case("paths", "array", 0, b"\x93NUMPY\x09\x00", name="source.npy", note="unknown version"),
+        Case("paths", "array", 0, packed, name="source.npy", note="packed"),
+        Case("paths", "array", 2, _saved(codes(0x110000)), name="source.npy", note="beyond Unicode"),
+        Case("paths", "array", 2, _saved(codes(0xD800)), name="source.npy", note="half a character"),
     ]
+
+
+def _saved(value: Any) -> bytes:
+    held = io.BytesIO()
+    np.save(held, value)
+    return held.getvalue()
 
 
 def parquet(columns: dict[str, list[Any]]) -> bytes:
@@ -282,6 +295,7 @@ def _many_rows() -> bytes:
 
 def _parquet_cases() -> list[Case]:
     sound = parquet({"key": ["a", "b"], "parent": [None, "a"]})
+    packed = gzip.compress(sound, mtime=0)
     damaged = bytearray(sound)
     damaged[20:40] = b"\xff" * 20
 
@@ -291,6 +305,7 @@ def _parquet_cases() -> list[Case]:
     return [
         Case("records", "parquet-damaged", 0, b"PAR1\x15\x04", name="source.parquet", note="no end"),
         Case("records", "parquet-damaged", 0, sound[:-20], name="source.parquet", note="cut off"),
+        Case("records", "parquet-damaged", 0, packed, name="source.parquet", note="packed"),
         Case("records", "parquet-bomb", 0, _many_rows(), name="source.parquet"),
         Case("edges", "parquet-damaged", 0, b"PAR1" + sound[-30:], name="source.parquet", note="no rows"),
         table("records", "placeholder-parent", 2, {"key": ["a"], "parent": ["None"]}, "Parquet"),

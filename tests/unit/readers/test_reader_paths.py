@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 
 import hypothesis.strategies as st
@@ -137,6 +138,13 @@ def test_levels_with_keys(tmp_path):
 
 
 ROWS = [["animal", "dog", "rex"], ["animal", "cat", ""]]
+
+
+def test_a_level_without_its_key_gets_it_from_another_line(tmp_path):
+    lines = ["A,,1\n", "A,B,\n", "A,B,5\n"]
+    for order in itertools.permutations(lines):
+        result = read_text(tmp_path, "kingdom,phylum,id\n" + "".join(order))
+        assert names(result) == {"1": "A", "5": "B"}
 
 
 @pytest.mark.parametrize("dtype", ["U", "S"])

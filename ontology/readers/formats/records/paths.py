@@ -43,22 +43,27 @@ _LINNAEAN = 7
 _DAMAGED = (OSError, ValueError, EOFError, SyntaxError, TypeError, OverflowError, TokenError, UserWarning)
 """What numpy raises for files that are not arrays of texts or numbers."""
 
-_Entry = tuple[str, list[str], str, int]  # id, names from the top, name of the last label, line
+_Entry = tuple[str | None, list[str], str, int]
+"""Id (None if the source has no ids), names from the top, name of the last label if it is another, line."""
 
 
 def read_paths(path: Path, into: Collector, options: Options) -> None:
-    """Read label paths into a collector; the paths are kept in memory if they have ids."""
-    is_array = head(path).start.startswith(NUMPY)
+    """Read label paths into a collector; the paths are kept in memory if the source has ids."""
+    start = head(path)
+    is_array = start.start.startswith(NUMPY)
+    if is_array and start.packed:
+        into.defect("array", 0, "it is packed with gzip: unpack it with gunzip")
+        return
     entries = _array(path, into) if is_array else _text(path, into, options)
     taken: list[_Entry] = []
     found = PathLabels(into)
     for entry in entries:
-        if entry[0] or taken:
-            taken.append(entry)
+        key, names, last, at = entry
+        if key is None:
+            found.add(names, at, last)
         else:
-            found.add(entry[1], entry[3], entry[2])
-    if taken:
-        _with_ids(taken, into)
+            taken.append(entry)
+    _with_ids(taken, into)
 
 
 def _with_ids(entries: Sequence[_Entry], into: Collector) -> None:
@@ -95,11 +100,18 @@ def _array(path: Path, into: Collector) -> Iterator[_Entry]:
         return
     if not len(rows):
         return
+    encoding = "utf-32-be" if rows.dtype.str[0] == ">" else "utf-32-le"
     for at, row in enumerate(rows, 1):
+        if rows.dtype.kind == "U":
+            try:
+                row.tobytes().decode(encoding)  # numpy raises SystemError, or gives it
+            except UnicodeDecodeError as error:
+                into.defect("array", at, f"a row with a code that is not a character: {error.reason}")
+                return
         cells = [
             one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in row.tolist()
         ]
-        yield "", _without_placeholders(cells), "", at
+        yield None, _without_placeholders(cells), "", at
 
 
 def _without_placeholders(names: list[str]) -> list[str]:
@@ -122,10 +134,8 @@ def has_level_header(line: str) -> str | None:
 
 def _text(path: Path, into: Collector, options: Options) -> Iterator[_Entry]:
     lines = TableLines(path, into)
-    sample = [line for line in lines.ahead(_SAMPLE)]
+    sample = lines.ahead(_SAMPLE)
     if not sample:
-        while lines.take() is not None:
-            pass
         return
     if options.separator is None and (delimiter := has_level_header(sample[0])):
         yield from _columns(lines, into, delimiter)
@@ -135,11 +145,9 @@ def _text(path: Path, into: Collector, options: Options) -> Iterator[_Entry]:
         return
     separator = options.separator or path_separator(sample)
     if separator is None:
-        into.defect(
-            "foreign-file",
-            lines.take()[0],  # type: ignore[index]
-            "most lines hold none of the separators > / | ; and tab: name it with the option separator",
-        )
+        at, _ = next(iter(lines.take, None))
+        text = "most lines hold none of the separators > / | ; and tab: name it with the option separator"
+        into.defect("foreign-file", at, text)
         return
     yield from _lines(lines, into, separator, sample)
 
@@ -185,13 +193,12 @@ def _lines(lines: TableLines, into: Collector, separator: str, sample: Sequence[
     trails = separator != "\t" and not leads and all(map(_trailing_id, sample))
     while (taken := lines.take()) is not None:
         at, line = taken
-        key, text = "", line
+        key, text = None, line
         if leads or trails:
             found = _leading_id(line) if leads else _trailing_id(line)
             if found is None:
                 into.defect("path-without-id", at, line)
-            else:
-                key, text = found
+            key, text = found or ("", line)
         if separator not in text and bare and len(bare) < len(separator) and bare in text:
             into.defect("mixed-delimiters", at, line)
             continue
@@ -229,10 +236,11 @@ def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_En
             header, levels = cells, level_columns(cells)
             roles = [None if i in levels else record_role(cell)[0] for i, cell in enumerate(cells)]
             key = roles.index("key") if "key" in roles else None
+            used = {*levels, key}
             for i, word in enumerate(header):
-                if i not in {*levels, key}:
+                if i not in used:
                     into.defect("extra-column", at, f"{word or f'column {i + 1}'}: its cells are left out")
-            if len(set(word.casefold() for word in header)) != len(header):
+            if len({word.casefold() for word in header}) != len(header):
                 into.defect("header", at, ", ".join(header))
         elif len(cells) != len(header):
             into.defect("columns", at, str(MARKS[delimiter]).join(cells))
@@ -243,4 +251,4 @@ def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_En
             if not any(names):
                 into.defect("empty-key", at, str(MARKS[delimiter]).join(cells))
                 continue
-            yield "" if key is None else cells[key], names, "", at
+            yield None if key is None else cells[key], names, "", at
