@@ -49,11 +49,37 @@ def _deep_taxa() -> str:
     return f"1\t|\t1\t|\tno rank\t|\n{rows}"
 
 
+def _equivalent_classes() -> str:
+    classes = "".join(
+        f'e:a r:label "name {i}" ; o:equivalentClass e:b{i} .\ne:b{i} a o:Class .\n' for i in range(N)
+    )
+    return (
+        "@prefix o: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix r: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        f"@prefix e: <http://e.org/> .\ne:a a o:Class .\n{classes}"
+    )
+
+
+def _prefixes_of_json() -> str:
+    context = ",".join(f'"p{i}":"http://e{i}.org/"' for i in range(N))
+    nodes = ",\n".join(f'{{"@id":"p{i}:x","s:broader":{{"@id":"s:top"}}}}' for i in range(N))
+    return f'{{"@context":{{"s":"http://www.w3.org/2004/02/skos/core#",{context}}},\n"@graph":[{nodes}]}}'
+
+
+def _prefixes_of_turtle() -> str:
+    prefixes = "".join(f"@prefix p{i}: <http://e{i}.org/> .\n" for i in range(N))
+    concepts = "".join(f"p{i}:x s:broader p0:top .\n" for i in range(N))
+    return f"@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n{prefixes}{concepts}"
+
+
 SLOW = {
     "obsolete.obo": (_obsolete_chain, {}),
     "synonyms.csv": (_synonyms_of_synonyms, {}),
     "levels.csv": (_deep_records, {"levels": ["species"]}),
     "nodes.dmp": (_deep_taxa, {"levels": ["species"]}),
+    "equivalent.ttl": (_equivalent_classes, {}),
+    "prefixes.jsonld": (_prefixes_of_json, {}),
+    "prefixes.ttl": (_prefixes_of_turtle, {"key": "curie"}),
 }
 
 

@@ -122,6 +122,14 @@ def test_the_order_of_statements_does_not_matter(tmp_path):
 # ---- meaning ---------------------------------------------------------------------------------------------
 
 
+def test_a_report_names_the_places_in_the_order_of_the_file(tmp_path):
+    concepts = "".join(f'e:c{i} a s:Concept ; s:prefLabel "a {i}", "b {i}" .\n' for i in range(50))
+    text = f"@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n@prefix e: <http://e.org/> .\n{concepts}"
+    result = read_text(tmp_path, text, "source.ttl")
+    (found,) = (defect for defect in result.report.defects if defect.code == "conflicting-texts")
+    assert [line for _, line in found.places] == sorted(line for _, line in found.places)
+
+
 def test_narrower_is_the_inverse_of_broader_and_both_give_one_edge(tmp_path):
     result = turtle(tmp_path, SKOS + "e:a skos:narrower e:d, e:c .\ne:c a skos:Concept .")
     assert edges(result) == {("d", "a"), ("c", "a")}

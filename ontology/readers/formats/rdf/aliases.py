@@ -34,7 +34,7 @@ def join_equivalent(statements: Statements, found: Labels, into: Collector) -> d
         return iri
 
     def order(iri: str) -> tuple[bool, bool, str]:
-        named = statements.values("label", iri) or statements.values("prefLabel", iri)
+        named = statements.has("label", iri) or statements.has("prefLabel", iri)
         return iri in found.deprecated, not named, iri
 
     for one, other, line in statements.resources("equivalentClass"):

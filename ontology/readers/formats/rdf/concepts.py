@@ -34,7 +34,7 @@ def find_concepts(
 ) -> Labels:
     """Return the concepts; if nothing is declared at all, the ends of ``broader`` are concepts."""
     found = Labels()
-    declared = {subject: line for kind in kinds for subject, line in types.get(kind, {}).items()}
+    declared = {one: line for kind in sorted(kinds) for one, line in types.get(kind, {}).items()}
     for role, is_subject in _MEMBERS:
         for subject, (line, value) in statements.all(role):
             concept = subject if is_subject else value

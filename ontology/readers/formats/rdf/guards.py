@@ -7,7 +7,7 @@ guard reads every line first. It returns False for the first line that the parse
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from labelgrove.ontology.readers.collect import Collector
@@ -75,7 +75,8 @@ class JsonGuard:
         self._into = into
         self._depth = 0
         self._has_context = False
-        self._line_of: dict[str, int] = {}
+        self._line_of: dict[str, int] = {}  # by the text of the id, and once resolved by IRI
+        self._is_resolved = False
 
     def allows(self, line: str, at: int) -> bool:
         """Return whether brackets are nested at most `DEEPEST` levels deep, and no word is too long."""
@@ -97,15 +98,22 @@ class JsonGuard:
     def close(self, at: int) -> None:
         """Do nothing: the parser itself reports a file that is cut off."""
 
-    def line_of(self, iri: str, prefixes: Mapping[str, str]) -> int:
-        """Return the first line with an ``id`` that means an IRI; 1 if there is none."""
-        line = self._line_of.get(iri)
-        if line is None:
-            short = (f"{p}:{iri[len(ns) :]}" if p else iri[len(ns) :]
-                     for p, ns in prefixes.items() if iri.startswith(ns))  # fmt: skip
-            line = next((self._line_of[name] for name in short if name in self._line_of), 1)
-            self._line_of[iri] = line
-        return line
+    def line_of(self, iri: str, prefixes: Callable[[], Mapping[str, str]]) -> int:
+        """Return the first line with an ``id`` that means an IRI; 1 if there is none.
+
+        Call this only after the last line; `prefixes` returns the prefixes of the file.
+        """
+        if not self._is_resolved:
+            self._is_resolved = True
+            known = prefixes()
+            for name, line in list(self._line_of.items()):
+                prefix, colon, rest = name.partition(":")
+                if not colon:
+                    prefix, rest = "", name
+                if prefix in known:
+                    iri_of_name = known[prefix] + rest
+                    self._line_of[iri_of_name] = min(line, self._line_of.get(iri_of_name, line))
+        return self._line_of.get(iri, 1)
 
 
 class XmlGuard:

@@ -36,9 +36,10 @@ class KeysOfIris:
     ) -> None:
         self._rule = rule
         self._statements = statements
-        self._namespaces = sorted(
-            ((ns, p) for p, ns in prefixes.items() if ns), key=lambda pair: (-len(pair[0]), pair[1])
-        )
+        self._prefix_of: dict[str, str] = {}  # of several prefixes of a namespace, the first
+        for prefix in sorted(prefixes):
+            self._prefix_of.setdefault(prefixes[prefix], prefix)
+        self._lengths = sorted(set(map(len, self._prefix_of)) - {0}, reverse=True)
         self._key_of: dict[str, str] = {}
         if rule != "iri":
             self._settle(found, into)
@@ -76,7 +77,8 @@ class KeysOfIris:
             held = sorted(value if isinstance(value, str) else value.text
                           for _, value in self._statements.values("notation", iri))  # fmt: skip
             return next(filter(None, held), None)
-        for namespace, prefix in self._namespaces:
-            if iri.startswith(namespace):
-                return f"{prefix}:{iri[len(namespace) :]}"
+        for length in self._lengths:  # the longest namespace first
+            prefix = self._prefix_of.get(iri[:length])
+            if prefix is not None:
+                return f"{prefix}:{iri[length:]}"
         return None

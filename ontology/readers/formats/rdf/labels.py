@@ -48,9 +48,9 @@ class Labels:
             line, _ = self.edges.pop((child, parent))
             into.defect("empty-key", line, f"<{child}> under <{parent}>: <> is the file itself")
 
-    def all(self) -> set[str]:
-        """Return all labels, with those that are only ends of an edge."""
-        return {*self.declared, *(end for edge in self.edges for end in edge)}
+    def all(self) -> list[str]:
+        """Return all labels in the order of the file, with those that are only ends of an edge."""
+        return list(dict.fromkeys([*self.declared, *(end for edge in self.edges for end in edge)]))
 
 
 def chosen_iri(option: str, wanted: str, offered: set[str], prefixes: Mapping[str, str], file: str) -> str:

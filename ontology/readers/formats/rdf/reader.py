@@ -8,7 +8,7 @@ from labelgrove.ontology.readers.collect import Collector, Options
 from labelgrove.ontology.readers.formats.rdf.aliases import join_equivalent
 from labelgrove.ontology.readers.formats.rdf.identity import KeysOfIris
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
-from labelgrove.ontology.readers.formats.rdf.terms import is_blank
+from labelgrove.ontology.readers.formats.rdf.terms import Text, is_blank
 from labelgrove.ontology.readers.formats.rdf.texts import Describer
 from labelgrove.ontology.readers.formats.rdf.vocabularies import find_labels
 from labelgrove.ontology.readers.formerids import settle_former_ids
@@ -30,15 +30,16 @@ def read_rdf(path: Path, into: Collector, options: Options) -> None:
 
     triples = Triples(path, into)
     statements = Statements(triples)
-    for _, line, value in _imports(statements):
-        into.defect("not-imported", line, value)
+    for _, (line, value) in statements.all("imports"):
+        if isinstance(value, Text) or not is_blank(value):
+            into.defect("not-imported", line, value.text if isinstance(value, Text) else value)
     found = find_labels(statements, triples.prefixes, into, options)
     aliases = join_equivalent(statements, found, into)
     keys = KeysOfIris(options.key, found, statements, triples.prefixes, into)
     for iri, line in found.declared.items():
         into.describe(keys.key(iri), line)
     labels = found.all()
-    into.annotations.deprecated.update(keys.key(iri) for iri in found.deprecated & labels)
+    into.annotations.deprecated.update(keys.key(iri) for iri in found.deprecated.intersection(labels))
     for (child, parent), (line, rank) in found.edges.items():
         into.edge(keys.key(child), keys.key(parent), line, rank)
     describer = Describer(statements, labels, options.language, keys.key, into)
@@ -47,11 +48,3 @@ def read_rdf(path: Path, into: Collector, options: Options) -> None:
     settle_former_ids(into)
     into.report_unnamed()
     into.report_undescribed()
-
-
-def _imports(statements: Statements) -> list[tuple[str, int, str]]:
-    return [
-        (subject, line, value if isinstance(value, str) else value.text)
-        for subject, (line, value) in statements.all("imports")
-        if not (isinstance(value, str) and is_blank(value))
-    ]

@@ -40,9 +40,9 @@ class Statements:
         """Return the first line of the statements about a subject; 0 if there is none."""
         return self._first.get(subject, 0)
 
-    def subjects(self, role: str) -> list[str]:
-        """Return the subjects of the statements of a role."""
-        return list(self._by[role])
+    def has(self, role: str, subject: str) -> bool:
+        """Return whether there is a statement of a role about a subject."""
+        return subject in self._by[role]
 
     def values(self, role: str, subject: str) -> list[Value]:
         """Return the objects of the statements of a role about a subject."""

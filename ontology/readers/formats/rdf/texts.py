@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from labelgrove.ontology.readers.collect import Collector
 from labelgrove.ontology.readers.formats.rdf.statements import Statements
@@ -33,7 +33,7 @@ class Describer:
     Parameters
     ----------
     statements : Statements
-    labels : set of str
+    labels : list of str
         IRIs of all labels.
     language : str or None
         Language of the names that the graph has. If None, English if any name is in English, else the
@@ -46,7 +46,7 @@ class Describer:
     def __init__(
         self,
         statements: Statements,
-        labels: set[str],
+        labels: Sequence[str],
         language: str | None,
         key: Callable[[str], str],
         into: Collector,
@@ -57,12 +57,13 @@ class Describer:
         self._is_asked = language is not None
         self._language = self._usual_language(labels) if language is None else language.lower()
 
-    def describe(self, iri: str, aliases: Iterable[str] = ()) -> None:
+    def describe(self, iri: str, aliases: Sequence[str] = ()) -> None:
         """Give a label its texts; the preferred names of its aliases become synonyms."""
-        self._report_resources((iri, *aliases))
+        subjects = (iri, *aliases)
+        self._report_resources(subjects)
         self._preferred(iri)
-        self._definition((iri, *aliases))
-        for subject in (iri, *aliases):
+        self._definition(subjects)
+        for subject in subjects:
             self._synonyms(iri, subject)
             for role in NOTE_ROLES:
                 self._notes(iri, subject, role)
@@ -71,7 +72,7 @@ class Describer:
             for role in ("prefLabel", "label"):
                 self._other_names(iri, alias, role)
 
-    def _report_resources(self, subjects: Iterable[str]) -> None:
+    def _report_resources(self, subjects: Sequence[str]) -> None:
         """Report names and definitions that are IRIs."""
         for subject in subjects:
             for role in ("prefLabel", "label", *NAME_ROLES, *TEXT_ROLES):
@@ -80,7 +81,7 @@ class Describer:
                         text = without_blank_names(f"{subject} {role} {value}")
                         self._into.defect("text-expected", line, text)
 
-    def _usual_language(self, labels: set[str]) -> str:
+    def _usual_language(self, labels: Sequence[str]) -> str:
         counts: Counter[str] = Counter()
         for iri in labels:
             counts.update(
@@ -136,14 +137,13 @@ class Describer:
         return [
             (line, Text(value.text.strip() if role in TEXT_ROLES else _one_line(value.text), value.language))
             for line, value in self._statements.values(role, subject)
-            if isinstance(value, Text) and not (not value.text or value.text.isspace())
+            if isinstance(value, Text) and value.text.strip()
         ]
 
     # ---- definitions and notes ---------------------------------------------------------------------
 
-    def _definition(self, subjects: Iterable[str]) -> None:
+    def _definition(self, subjects: Sequence[str]) -> None:
         """Define a label by its first kind of definition, in the language nearest to the chosen one."""
-        subjects = list(subjects)
         key = self._key(subjects[0])
         for subject in subjects:
             for role in TEXT_ROLES:

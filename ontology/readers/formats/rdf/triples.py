@@ -226,9 +226,8 @@ class _Feed:
         """Return the line of a triple."""
         if isinstance(self._guard, JsonGuard):
             subject = quad.subject
-            return self._guard.line_of(
-                subject.value if isinstance(subject, NamedNode) else "", parser.prefixes
-            )
+            iri = subject.value if isinstance(subject, NamedNode) else ""
+            return self._guard.line_of(iri, lambda: parser.prefixes)
         return self.line
 
     @property
