@@ -19,9 +19,19 @@ from labelgrove.ontology.readers.annotating import CollectedAnnotations
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.keynumbers import KeyNumbers
 from labelgrove.ontology.readers.text.cells import MARKS
+from labelgrove.ontology.readers.text.languages import LANGUAGE_TAG
 from labelgrove.ontology.spelling import one_edit_away
 
-__all__ = ["RECORD_ROLES", "Collector", "Options", "parse_rank", "parse_weight"]
+__all__ = [
+    "PLACEHOLDERS",
+    "RECORD_ROLES",
+    "ROLES_BY_LANGUAGE",
+    "SYNONYM_ROLES",
+    "Collector",
+    "Options",
+    "parse_rank",
+    "parse_weight",
+]
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -33,9 +43,18 @@ RECORD_ROLES = (
     "broad_synonyms", "related_synonyms", "notation", "alternative_ids", "deprecated", "replaced_by",
     "consider", "references", "examples", "rank", "weight", "relation", "level", "accepted",
 )  # fmt: skip
-"""What a column of a table of records may be; names and synonyms also by language, as in ``name:de``."""
+"""What a column of a table of records may be; those of `ROLES_BY_LANGUAGE` also as in ``name:de``."""
 
-_BY_LANGUAGE = re.compile(r"(name|(narrow_|broad_|related_)?synonyms):[a-z]{2,3}(-[a-z0-9]{1,8})*", re.I)
+SYNONYM_ROLES: Mapping[str, str] = {
+    "synonyms": "exact",
+    "narrow_synonyms": "narrow",
+    "broad_synonyms": "broad",
+    "related_synonyms": "related",
+}
+"""The roles of columns of synonyms, and the kind of name that each holds."""
+
+ROLES_BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
+
 _MOST_SOUGHT = 50  # parents for which look-alikes are sought
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
@@ -113,6 +132,8 @@ class Options:
         """Return the options that arguments of `ontology.readers.read` give, in types of the attributes."""
         if isinstance(levels, str):
             raise InputError(f"levels: {levels!r} is one text; give a list, such as [{levels!r}]")
+        if columns is not None and not isinstance(columns, Mapping):
+            raise InputError(f"columns: {columns!r} is not a mapping; give one, such as {{'key': 'Code'}}")
         return cls(
             labels=None if labels is None else Path(labels),
             columns=None if columns is None else dict(columns),
@@ -137,9 +158,32 @@ class Options:
             raise InputError(
                 f"root: {self.root!r} is not a key; give at least one character, and only printable ones"
             )
-        for role in self.columns or ():
-            if role not in RECORD_ROLES and not _BY_LANGUAGE.fullmatch(role):
-                raise InputError(f"columns: {role!r} is not a role; choose from: {', '.join(RECORD_ROLES)}")
+        for name in ("relation", "namespace", "separator", "language", "scheme"):
+            value = getattr(self, name)
+            if not isinstance(value, str | None):
+                raise InputError(f"{name}: {value!r} is of type {type(value).__name__}; give a text")
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        """Refuse a role that records do not have, and one word for two roles."""
+        asked: dict[str, str] = {}
+        for role, word in (self.columns or {}).items():
+            plain, colon, language = str(role).partition(":")
+            by_language = plain in ROLES_BY_LANGUAGE and LANGUAGE_TAG.fullmatch(language)
+            if plain not in RECORD_ROLES or (colon and not by_language):
+                raise InputError(
+                    f"columns: {role!r} is not a role; choose from: {', '.join(RECORD_ROLES)}; names and "
+                    "synonyms also by language, such as name:de"
+                )
+            if not isinstance(word, str):
+                raise InputError(
+                    f"columns: {word!r} (for {role}) is of type {type(word).__name__}; give a text"
+                )
+            if word in asked:
+                raise InputError(
+                    f"columns: {word!r} is given for {asked[word]} and for {role}; a column has one role"
+                )
+            asked[word] = role
 
 
 @dataclass

@@ -1,10 +1,14 @@
-"""Choose the language of the name that a label gets, where a source names it in several languages."""
+"""Tags of languages, and the language of the name of a label that a source names in several."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-__all__ = ["language_distance", "usual_language"]
+__all__ = ["LANGUAGE_TAG", "language_distance", "usual_language"]
+
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+"""The form of a language tag, such as ``de`` or ``pt-BR``."""
 
 
 def usual_language(n_named: Mapping[str, int]) -> str:

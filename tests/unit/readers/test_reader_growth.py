@@ -5,6 +5,7 @@ Each source below took minutes where a rule of its reader was applied to the who
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -72,11 +73,22 @@ def _prefixes_of_turtle() -> str:
     return f"@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n{prefixes}{concepts}"
 
 
+def _columns_of_levels(first: str) -> str:
+    return f"{first}{',l1' * 2 * N}\nroot{',a' * 2 * N}\n"
+
+
+def _members_of_one_record_each() -> str:
+    return json.dumps([{"key": f"k{i}", "parent": "root", f"color {i}": "red"} for i in range(N)])
+
+
 SLOW = {
     "obsolete.obo": (_obsolete_chain, {}),
     "synonyms.csv": (_synonyms_of_synonyms, {}),
     "levels.csv": (_deep_records, {"levels": ["species"]}),
     "nodes.dmp": (_deep_taxa, {"levels": ["species"]}),
+    "named.csv": (lambda: _columns_of_levels("name"), {}),
+    "paths.csv": (lambda: _columns_of_levels("l1"), {}),
+    "members.json": (_members_of_one_record_each, {}),
     "equivalent.ttl": (_equivalent_classes, {}),
     "prefixes.jsonld": (_prefixes_of_json, {}),
     "prefixes.ttl": (_prefixes_of_turtle, {"key": "curie"}),

@@ -328,6 +328,12 @@ class TestColumns:
         [
             ({"columns": {"colour": "id"}}, "'colour' is not a role; choose from: key, name, parent"),
             ({"columns": {"parent:de": "id"}}, "'parent:de' is not a role"),
+            ({"columns": {"NAME:de": "id"}}, "'NAME:de' is not a role"),
+            ({"columns": {"name:": "id"}}, "'name:' is not a role"),
+            ({"columns": {"key": "id", "name": "id"}}, "'id' is given for key and for name"),
+            ({"columns": {"key": 3}}, r"columns: 3 \(for key\) is of type int"),
+            ({"columns": "key=id"}, "columns: 'key=id' is not a mapping"),
+            ({"separator": 5}, "separator: 5 is of type int; give a text"),
             ({"columns": {"key": "Code"}}, r"has no column 'Code' \(for key\); its columns: id, parent"),
             ({"relation": "is_a"}, "has no column named relation"),
             ({"direction": "undirected", "format": "records"}, "does not have this option; its options"),
@@ -336,6 +342,11 @@ class TestColumns:
     def test_options_that_are_not_available(self, options, says, tmp_path):
         with pytest.raises(InputError, match=says):
             read_text(tmp_path, "id,parent\n1,\n2,1\n", **options)
+
+    def test_the_tag_of_a_language_is_written_in_small_letters(self, tmp_path):
+        text = "id,Titel,parent\n1,Hund,\n2,Dackel,1\n"
+        result = read_text(tmp_path, text, columns={"name:DE": "Titel"})
+        assert synonyms(result, "2") == [("Dackel", "preferred", "de")]
 
     def test_two_columns_of_one_role_are_named(self, tmp_path):
         text = "id,code,parent\n1,a,\n2,b,a\n"

@@ -234,9 +234,10 @@ def _columns(lines: TableLines, into: Collector, delimiter: str) -> Iterator[_En
     for at, cells in rows:
         if not header:
             header, levels = cells, level_columns(cells)
-            roles = [None if i in levels else record_role(cell)[0] for i, cell in enumerate(cells)]
+            above = set(levels)
+            roles = [None if i in above else record_role(cell)[0] for i, cell in enumerate(cells)]
             key = roles.index("key") if "key" in roles else None
-            used = {*levels, key}
+            used = above | {key}
             for i, word in enumerate(header):
                 if i not in used:
                     into.defect("extra-column", at, f"{word or f'column {i + 1}'}: its cells are left out")

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from labelgrove.ontology.errors import InputError
-from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.collect import ROLES_BY_LANGUAGE, SYNONYM_ROLES, Collector
 from labelgrove.ontology.readers.formats.tables.tableheader import word_role
 from labelgrove.ontology.readers.text.cells import MARKS, split_cells
+from labelgrove.ontology.readers.text.languages import LANGUAGE_TAG
 
 __all__ = [
     "LEVELS",
-    "SYNONYM_ROLES",
     "Columns",
     "has_record_header",
     "level_columns",
@@ -28,14 +29,6 @@ __all__ = [
 
 LEVELS = ("domain", "kingdom", "phylum", "class", "order", "superfamily", "family", "genus", "species")
 """Words of columns that hold the labels above a record, from the top."""
-
-SYNONYM_ROLES: Mapping[str, str] = {
-    "synonyms": "exact",
-    "narrow_synonyms": "narrow",
-    "broad_synonyms": "broad",
-    "related_synonyms": "related",
-}
-"""The roles of columns of synonyms, and the kind of name that each holds."""
 
 _WORDS = {
     "code": "key", "taxonid": "key", "labelid": "key", "classid": "key", "categoryid": "key",
@@ -93,9 +86,7 @@ _REPEATABLE = frozenset(
 )
 """Roles that several columns may have; of every other role there is one column, or one for each language."""
 
-_BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
 _NUMBERED = re.compile(r"(?:level|lvl|l|depth)[\s_-]*\d{1,3}")
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 @dataclass
@@ -110,14 +101,14 @@ class Columns:
         The column of each role that has one.
     several : list of (role, language, column)
         The columns of roles that may have several; also the names in a language.
-    levels : list of (word, column)
+    levels : list of int
         Columns of the labels above a record, from the top.
     """
 
     header: tuple[str, ...]
     single: dict[str, int] = field(default_factory=dict)
     several: list[tuple[str, str, int]] = field(default_factory=list)
-    levels: list[tuple[str, int]] = field(default_factory=list)
+    levels: list[int] = field(default_factory=list)
 
     @property
     def width(self) -> int:
@@ -125,9 +116,20 @@ class Columns:
         return len(self.header)
 
     @property
-    def several_roles(self) -> dict[int, str]:
-        """The role of each column in `several`."""
-        return {at: role for role, _, at in self.several}
+    def used(self) -> set[int]:
+        """The columns that are read."""
+        return {*self.single.values(), *(at for _, _, at in self.several), *self.levels}
+
+    def compacted(self) -> Columns:
+        """Return these columns without those that are not read."""
+        used = sorted(self.used)
+        place = {old: new for new, old in enumerate(used)}
+        return Columns(
+            tuple(self.header[at] for at in used),
+            {role: place[at] for role, at in self.single.items()},
+            [(role, language, place[at]) for role, language, at in self.several],
+            [place[at] for at in self.levels],
+        )
 
     def of(self, role: str) -> list[int]:
         """Return the columns of a role, those of languages left out."""
@@ -135,6 +137,7 @@ class Columns:
         return [self.single[role], *listed] if role in self.single else listed
 
 
+@lru_cache(maxsize=4096)
 def record_role(word: str) -> tuple[str | None, str]:
     """Return the role of a column that a header calls `word`, and its language; None for an unknown word.
 
@@ -143,7 +146,7 @@ def record_role(word: str) -> tuple[str | None, str]:
     """
     for mark in ":@":
         base, _, tag = word.rpartition(mark)
-        if base and _LANGUAGE.fullmatch(tag.strip()) and (role := _plain_role(base)) in _BY_LANGUAGE:
+        if base and LANGUAGE_TAG.fullmatch(tag.strip()) and (role := _plain_role(base)) in ROLES_BY_LANGUAGE:
             return role, tag.strip().lower()
     return _plain_role(word), ""
 
@@ -210,11 +213,12 @@ def match_columns(
         elif role in taken and not language:
             roles[i] = None, ""
     found.levels = _levels(header, roles)
+    levels = set(found.levels)
     ambiguous = False
     for i, (role, language) in enumerate(roles):
-        if role is None or role in _ENDS or any(i == place for _, place in found.levels):
-            roles[i] = roles[i] if any(i == place for _, place in found.levels) else (None, "")
-        elif role in _REPEATABLE or language:
+        if role is None or role in _ENDS or i in levels:
+            continue
+        if role in _REPEATABLE or language:
             found.several.append((role, language, i))
         elif role in found.single:
             first = header[found.single[role]]
@@ -232,7 +236,7 @@ def match_columns(
     if "key" not in found.single and "name" not in found.single:
         into.defect("header", at, f"{', '.join(header)}: no column is known as key or name")
         return None
-    used = {*found.single.values(), *(i for _, _, i in found.several), *(i for _, i in found.levels)}
+    used = found.used
     for i, word in enumerate(header):
         if i not in used:
             called = word or f"column {i + 1}, without a name"
@@ -251,16 +255,16 @@ def _chosen(
                 f"columns: {into.file} has no column {word!r} (for {asked}); its columns: {', '.join(header)}"
             )
         role, _, language = asked.partition(":")
-        chosen[header.index(word)] = role, language
+        chosen[header.index(word)] = role, language.lower()
     return chosen
 
 
-def _levels(header: Sequence[str], roles: list[tuple[str | None, str]]) -> list[tuple[str, int]]:
+def _levels(header: Sequence[str], roles: list[tuple[str | None, str]]) -> list[int]:
     """Return the columns of levels, from the top; none if other columns place a label."""
     if {role for role, _ in roles} & {"parent", "children"}:
         return []
     found = level_columns(header)
-    return [(header[i], i) for i in found] if len(found) > 1 else []
+    return found if len(found) > 1 else []
 
 
 def level_columns(header: Sequence[str]) -> list[int]:

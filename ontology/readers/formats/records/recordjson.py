@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.readers.collect import Collector, Options
+from labelgrove.ontology.readers.collect import SYNONYM_ROLES, Collector, Options
 from labelgrove.ontology.readers.formats.records.jsonshapes import foreign_shape, record_objects
 from labelgrove.ontology.readers.formats.records.keynames import read_names, refuse_names
 from labelgrove.ontology.readers.formats.records.recordcolumns import (
-    SYNONYM_ROLES,
     level_columns,
     match_columns,
     record_role,
@@ -99,9 +98,10 @@ def _read(records: list[tuple[str, Any]], into: Collector, options: Options) -> 
     columns = match_columns(header, rows[0][0], into, options.columns)
     if columns is None:
         return
+    columns = columns.compacted()  # records may have many members that are not read, each in one of them
     found = Records(into, columns, options)
     for line, row in rows:
-        found.take([row.get(member, "") for member in header], line)
+        found.take([row.get(member, "") for member in columns.header], line)
     found.close()
 
 

@@ -12,9 +12,16 @@ from collections.abc import Container, Iterable, Sequence
 
 from labelgrove.ontology.errors import InputError, counted
 from labelgrove.ontology.readers.chains import chain_ends
-from labelgrove.ontology.readers.collect import PLACEHOLDERS, Collector, Options, parse_rank, parse_weight
+from labelgrove.ontology.readers.collect import (
+    PLACEHOLDERS,
+    SYNONYM_ROLES,
+    Collector,
+    Options,
+    parse_rank,
+    parse_weight,
+)
 from labelgrove.ontology.readers.formats.records.pathlabels import PathLabels
-from labelgrove.ontology.readers.formats.records.recordcolumns import SYNONYM_ROLES, Columns
+from labelgrove.ontology.readers.formats.records.recordcolumns import Columns
 from labelgrove.ontology.readers.formats.records.recordlifting import lift_children
 from labelgrove.ontology.readers.formats.tables.relations import Relations
 from labelgrove.ontology.readers.formerids import settle_former_ids
@@ -73,7 +80,6 @@ class Records:
             for role, language, i in columns.several
             if role in _NOTES or role in SYNONYM_ROLES
         ]
-        self._roles = columns.several_roles
         self._languages = sorted(
             (language != "en", language, i) for role, language, i in columns.several if role == "name"
         )
@@ -110,10 +116,12 @@ class Records:
             return
         into.describe(key, at)
         self._names(key, cells, at)
-        for i, _, language in self._texts:
-            cell = cells[i]
-            if cell:
-                self._text(i, language, key, cell, at)
+        for i, role, language in self._texts:
+            if cell := cells[i]:
+                if has_several(cell, self._options.separator):
+                    self._waiting.setdefault(i, []).append((key, cell, at))
+                else:
+                    self._text(role, language, key, str(cell))
         if self._deprecated is not None and (flag := cells[self._deprecated]):
             self._flag(key, str(flag), at)
         self._place(key, cells, at)
@@ -143,14 +151,8 @@ class Records:
         if self._definition is not None and (definition := cells[self._definition]):
             into.define(key, str(definition), at)
 
-    def _text(self, i: int, language: str, key: str, cell: Cell, at: int) -> None:
-        if has_several(cell, self._options.separator):
-            self._waiting.setdefault(i, []).append((key, cell, at))
-        else:
-            self._record_text(i, language, key, str(cell))
-
-    def _record_text(self, i: int, language: str, key: str, text: str) -> None:
-        role = self._roles[i]
+    def _text(self, role: str, language: str, key: str, text: str) -> None:
+        """Record a synonym or a note."""
         if role in SYNONYM_ROLES:
             self._into.annotations.name(key, text, SYNONYM_ROLES[role], language)
         else:
@@ -179,7 +181,7 @@ class Records:
             if cells[i]:
                 self._waiting.setdefault(i, []).append((key, cells[i], at))
         if self._paths is not None:
-            texts = [str(cells[i]) for _, i in self._columns.levels]
+            texts = [str(cells[i]) for i in self._columns.levels]
             above = self._paths.add(texts, at)
             if above is not None:
                 into.edge(key, above, at)
@@ -218,7 +220,7 @@ class Records:
             whole = into.labels if role in _OF_KEYS else ()
             for key, values, _ in self._split(i, whole):
                 for text in values:
-                    self._record_text(i, language, key, text)
+                    self._text(role, language, key, text)
         self._add_children()
         self._add_groups()
         self._add_synonyms()
