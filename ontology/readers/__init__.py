@@ -1,9 +1,9 @@
 r"""Readers: turn a source into a LabelGraph, and report every defect with file and line.
 
-Each of these modules imports only modules after it in this list: `reading` (reads a source), `asking`
-(checks the arguments of a read), `detection` (finds the format of a file), `formats` (interprets lines,
-columns or objects, in one module per format), `collect` (stores what a reader found), `text` (turns bytes
-into checked lines).
+Each of these modules imports only modules after it in this list: `reading` (reads a source), `assemble`
+(checks a hierarchy as a whole), `asking` (checks the arguments of a read), `detection` (finds the format of a
+file), `formats` (interprets lines, columns or objects, in one module per format), `collect` (stores what a
+reader found), `text` (turns bytes into checked lines), `defects` (records what is wrong).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.labelgraph import MAX_COMPLETE, LabelGraph
-from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.collect import LONGEST_KEY, Collector
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.structure import (
     Edges,
@@ -26,9 +26,6 @@ from labelgrove.ontology.readers.structure import (
 from labelgrove.ontology.readers.text.invisible import invisible_character, without_invisible
 
 __all__ = ["assemble"]
-
-LONGEST_KEY = 4000
-"""Length in bytes of the longest key that the graph stores can index."""
 
 _CONTROL = re.compile(r"[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 

@@ -8,6 +8,7 @@ import re
 from array import array
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from labelgrove.ontology.readers.text.languages import LANGUAGE_TAG
 from labelgrove.ontology.spelling import one_edit_away
 
 __all__ = [
+    "LONGEST_KEY",
     "PLACEHOLDERS",
     "RECORD_ROLES",
     "ROLES_BY_LANGUAGE",
@@ -35,6 +37,9 @@ __all__ = [
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"-?[0-9]+")
+LONGEST_KEY = 4000
+"""Length in bytes of the longest key that the graph stores can index."""
+
 PLACEHOLDERS = frozenset({"nan", "none", "null", "na", "n/a", "<na>"})
 """What tables write in place of a missing value, in small letters."""
 
@@ -55,7 +60,6 @@ SYNONYM_ROLES: Mapping[str, str] = {
 
 ROLES_BY_LANGUAGE = frozenset({"name", *SYNONYM_ROLES})
 
-_MOST_SOUGHT = 50  # parents for which look-alikes are sought
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -71,7 +75,7 @@ class Options:
     header : bool or None
         Whether an edge list starts with a header. If None, a header is recognized from its words.
     delimiter : {"space", "tab", "comma", "semicolon"} or None
-        Column delimiter of an edge list. If None, it is recognized from the first lines.
+        Column delimiter of an edge list or of records. If None, it is recognized from the first lines.
     relation : str or None
         In a source with several relations, the only relation whose edges are kept. If None, all edges are
         kept. In OBO and RDF, the relations that make the hierarchy, separated by commas; if None,
@@ -239,8 +243,8 @@ class Collector:
     classes: tuple[str, ...] | None = None
     _parent_of: dict[str, str | None] = field(default_factory=dict)
 
-    def defect(self, code: str, line: int, text: str) -> None:
-        """Record a defect with the given code, at a line of the file with the edges."""
+    def defect(self, code: str, line: int, text: str | Callable[[], str]) -> None:
+        """Record a defect with the given code, at a line of the file with the edges; see `Recorder.add`."""
         self.recorder.add(code, self.file, line, text)
 
     def edge(self, child: str, parent: str, line: int, rank: int = 0, weight: float = 1.0) -> None:
@@ -286,24 +290,26 @@ class Collector:
         """Record that a line of the source describes the label `key`; see `report_undescribed`."""
         self.labels.setdefault(key, line)
 
-    def name(self, key: str, text: str, line: int) -> None:
+    def name(self, key: str, text: str, line: int, file: str | None = None) -> None:
         """Give a label its name; if it already has another name, report this.
 
-        Of the two names, the first in the order of UTF-8 bytes is kept.
+        Of the two names, the first in the order of UTF-8 bytes is kept. `file` is the file with the name, if
+        it is not that of the edges.
         """
-        self._text("name", self.names, key, text, line)
+        self._text("name", self.names, key, text, line, file or self.file)
 
     def define(self, key: str, text: str, line: int) -> None:
         """Give a label its definition; if it already has another definition, report this.
 
         Of the two definitions, the first in the order of UTF-8 bytes is kept.
         """
-        self._text("definition", self.definitions, key, text, line)
+        self._text("definition", self.definitions, key, text, line, self.file)
 
-    def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int) -> None:
+    def _text(self, what: str, texts: dict[str, str], key: str, text: str, line: int, file: str) -> None:
         before = texts.setdefault(key, text)
         if before != text:
-            self.defect("conflicting-texts", line, f"{what} of {key}: {text!r} here, {before!r} earlier")
+            says = f"{what} of {key}: {text!r} here, {before!r} earlier"
+            self.recorder.add("conflicting-texts", file, line, says)
             texts[key] = min(before, text)
 
     def report_unnamed(self) -> None:
@@ -316,29 +322,29 @@ class Collector:
         """Report parents for which `describe` was not called: no record of the source describes them.
 
         The report names the label that has such a parent for its name, or keys and names that are written
-        almost like it; these are sought for the first 50 such parents.
+        almost like it.
         """
-        key_of: dict[str, str] = {}
-        described = list(dict.fromkeys([*self.labels, *self.names.values()]))
-        near: Callable[[str], str] | None = None
-        left = _MOST_SOUGHT
         keys = list(self.numbers)
-        for i, number in self._first_edges():
-            parent, line = keys[number], self.line[i]
-            if parent in self.labels:
-                continue
-            self.labels[parent] = line
+        first = {keys[number]: i for i, number in self._first_edges() if keys[number] not in self.labels}
+        if not first:
+            return
+        shown = self._with_meaning()
+        for parent, i in first.items():
             if parent.casefold() in PLACEHOLDERS:
-                self.defect("placeholder-parent", line, f"{keys[self.child[i]]} under {parent}")
-                continue
-            if not key_of:
-                key_of = {name: key for key, name in reversed(self.names.items())}
-            named = f" is the name of the label {key_of[parent]}" if parent in key_of else ""
-            if not named and left:
-                left -= 1
-                near = near or one_edit_away(described)
-                named = near(parent)
-            self.defect("parent-without-record", line, f"{parent}{named}")
+                self.defect("placeholder-parent", self.line[i], f"{keys[self.child[i]]} under {parent}")
+            else:
+                self.defect("parent-without-record", self.line[i], partial(shown, parent))
+        self.labels.update({parent: self.line[i] for parent, i in first.items()})
+
+    def _with_meaning(self) -> Callable[[str], str]:
+        """Return a function that returns an unknown key with the described labels that it may mean."""
+        key_of = {name: key for key, name in reversed(self.names.items())}
+        near = one_edit_away(list(dict.fromkeys([*self.labels, *self.names.values()])))
+
+        def shown(key: str) -> str:
+            return f"{key} is the name of the label {key_of[key]}" if key in key_of else f"{key}{near(key)}"
+
+        return shown
 
     def move_children(self, parents: Mapping[str, str]) -> dict[str, int]:
         """Put the children of each key of `parents` below its value; return the first line of each key."""

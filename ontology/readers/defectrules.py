@@ -233,7 +233,7 @@ _TABLE = (
          "its later occurrences get the key `parent/label`",
          "if these are one label with several parents, choose the policy `warn`; if they are different "
          "labels, choose `fix`"),
-    # RDF.
+    # RDF; imports also in OBO.
     Rule("rdf-statement", _ERROR_FIX, "a statement that breaks the grammar of RDF",
          "the statement is left out", "correct the statement; if a dot is missing, it is missing above it"),
     Rule("rdf-document", _ERROR, "RDF that cannot be read to its end", "",
@@ -380,9 +380,6 @@ _TABLE = (
          "the stanza is left out", "write [Term], in this case, above each term"),
     Rule("obo-version", _WARN_ERROR, "a version of OBO that is not between 1.0 and 1.4", "",
          "no action is needed if the labels look right"),
-    Rule("not-imported", _WARN_ERROR, "an import of another file, which is not read", "",
-         "no action is needed unless parents without a record are reported; then merge both files, for "
-         "example with `robot merge`, and read the result"),
     Rule("missing-id", _ERROR_FIX, "a term without an id", "the term is left out", "give the term an id"),
     Rule("repeated-tag", _ERROR_FIX, "a second id or namespace in a term",
          "the first in the order of UTF-8 bytes is used",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -182,12 +182,16 @@ class Recorder:
         """Return the policy that applies to `code`."""
         return self._policies[code]
 
-    def add(self, code: str, file: str, line: int, text: str) -> None:
-        """Record an occurrence of the defect `code` at ``file:line``; the report shows `text` with it."""
+    def add(self, code: str, file: str, line: int, text: str | Callable[[], str]) -> None:
+        """Record an occurrence of the defect `code` at ``file:line``; the report shows `text` with it.
+
+        If a text takes long to find, give a function that returns it: only those of the first occurrences
+        are shown.
+        """
         found = self._found.setdefault(code, _Found())
         found.places.append((file, line))
         if len(found.texts) < _KEPT_TEXTS:
-            found.texts.append(printable(text))
+            found.texts.append(printable(text if isinstance(text, str) else text()))
 
     @property
     def has_errors(self) -> bool:

@@ -23,13 +23,15 @@ def is_json_ld(start: Head) -> bool:
 
 
 def holds_records(start: Head) -> bool:
-    """Return whether a JSON document, of which this is the start, holds records of labels.
+    """Return whether a file is a JSON document that holds records of labels.
 
     >>> holds_records(Head(b'[{"id": 1, "name": "dog", "supercategory": "animal"}]'))
     True
     >>> holds_records(Head(b'{"name": "animal", "children": [{"name": "dog"}]}'))
     False
     """
+    if not is_json(start):
+        return False
     text = start.text
     names = first_members(text)
     if not text.lstrip().startswith("["):

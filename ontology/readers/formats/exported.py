@@ -51,7 +51,7 @@ def read_export(path: Path, into: Collector, _options: Options) -> None:
 
         return take
 
-    document = read_document(path, into, {member: taker(member) for member in read})
+    document = read_document(path, into.recorder, {member: taker(member) for member in read})
     if document is NO_DOCUMENT:
         return
     if not isinstance(document, JsonObject):

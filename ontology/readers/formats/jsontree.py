@@ -11,9 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.readers.assemble import LONGEST_KEY
-from labelgrove.ontology.readers.collect import Collector, Options, parse_weight
+from labelgrove.ontology.readers.collect import LONGEST_KEY, Collector, Options, parse_weight
 from labelgrove.ontology.readers.formats.records.jsonshapes import MEMBERS, NAMING, foreign_shape
+from labelgrove.ontology.readers.formats.records.pathlabels import path_step
 from labelgrove.ontology.readers.text.jsontext import (
     NO_DOCUMENT,
     JsonNumber,
@@ -27,7 +27,7 @@ __all__ = ["read_json"]
 
 def read_json(path: Path, into: Collector, _options: Options) -> None:
     """Read a JSON tree into a collector; the whole tree is kept in memory."""
-    document = read_document(path, into)
+    document = read_document(path, into.recorder)
     if document is NO_DOCUMENT:
         return
     if foreign := foreign_shape(document):
@@ -93,9 +93,7 @@ class _Walk:
         children = node.get("children")
         if children is not None and not isinstance(children, list):
             into.defect("json-children", at, shown(children))
-        elif (
-            children and len(key) <= LONGEST_KEY
-        ):  # a longer key is reported, and its descendants' keys would be too
+        elif children and len(key) <= LONGEST_KEY:  # a longer one is reported, as those below it would be
             self._wait(children, key, at, set() if is_again else None)
 
     def _name(self, node: JsonObject, at: int) -> str | None:
@@ -133,7 +131,7 @@ class _Walk:
         the paths that this method has found for earlier children in the same list. It is None for a child in
         the first list.
         """
-        step = f"#{place}" if name is None else name.replace("~", "~0").replace("/", "~1")
+        step = f"#{place}" if name is None else path_step(name)
         path = step if parent is None else f"{parent}/{step}"
         is_first = again is not None and name is not None and path not in again
         if again is not None:

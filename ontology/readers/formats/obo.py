@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from labelgrove.ontology.errors import InputError, counted
@@ -145,7 +146,7 @@ class _Clauses:
         self._stanza = name if name in _STANZAS else None
         self._began = at
         if self._stanza is None:
-            self._into.defect("obo-stanza", at, line + close_to(name, _STANZAS))
+            self._into.defect("obo-stanza", at, lambda: line + close_to(name, _STANZAS))
 
     def _end(self) -> None:
         clauses, self._clauses = self._clauses, []
@@ -224,7 +225,7 @@ class _Terms:
                 handler(key, value, line)
             elif tag not in _OTHER_TAGS and tag not in self._unknown:
                 self._unknown.add(tag)
-                into.defect("unknown-tag", line, tag + close_to(tag, self._handlers))
+                into.defect("unknown-tag", line, partial(self._near_tag, tag))
 
     def close(self) -> None:
         """Report what can be found only after the last term, and settle the parents."""
@@ -236,6 +237,9 @@ class _Terms:
         settle_former_ids(into)
         self._leave_namespace()
         into.report_undescribed()
+
+    def _near_tag(self, tag: str) -> str:
+        return tag + close_to(tag, self._handlers)
 
     # ---- clauses -----------------------------------------------------------------------------------
 
@@ -261,7 +265,7 @@ class _Terms:
             return
         scope = words.split(maxsplit=1)[:1]
         if not kind and scope and scope[0] not in _SCOPES:
-            self._into.defect("synonym-scope", at, f"{scope[0]}{close_to(scope[0].upper(), _SCOPES)}")
+            self._into.defect("synonym-scope", at, lambda: scope[0] + close_to(scope[0].upper(), _SCOPES))
         found = _SCOPES.get(scope[0], "related") if scope else "related"
         self._into.annotations.name(key, said, kind or found)
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.text.lines import Lines
+from labelgrove.ontology.readers.text.lines import Lines, is_record
 
 __all__ = ["looks_like_outline", "read_outline"]
 
@@ -46,7 +46,7 @@ def read_outline(path: Path, into: Collector, _options: Options) -> None:
     walk = _Walk(into)
     for number, lines in itertools.chain([first], blocks):
         for at, line in enumerate(lines, number):
-            if line and line[0] != "#" and not line.isspace():
+            if is_record(line):
                 _read_line(line, at, dashed, walk, into)
 
 
@@ -55,7 +55,7 @@ def _is_table(lines: list[str]) -> bool:
 
     Lines that look like an outline, for example because one is indented, do not look like a table.
     """
-    records = [line for line in lines if line and line[0] != "#" and not line.isspace()]
+    records = list(filter(is_record, lines))
     widths = {len(_COLUMN.split(line)) for line in records}
     return len(records) > 1 and len(widths) == 1 and widths != {1} and not looks_like_outline(records)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labelgrove.ontology.readers.collect import Collector, Options
-from labelgrove.ontology.readers.text.lines import Lines
+from labelgrove.ontology.readers.text.lines import Lines, is_record
 
 __all__ = ["looks_like_superclasses", "read_superclasses"]
 
@@ -27,7 +27,7 @@ def read_superclasses(path: Path, into: Collector, _options: Options) -> None:
     superclasses: set[str] = set()
     for number, lines in Lines(path, into.recorder).blocks():
         for at, line in enumerate(lines, number):
-            if not line or line[0] == "#" or line.isspace():
+            if not is_record(line):
                 continue
             cells = line.split("\t")
             if len(cells) != 2:

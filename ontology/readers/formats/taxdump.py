@@ -69,8 +69,7 @@ _MARK, _END = "\t|\t", "\t|"
 
 def find_nodes(folder: Path) -> Path | None:
     """Return the file ``nodes.dmp`` of a folder, which may be packed; None if there is none."""
-    found = (folder / name for name in (NODES, f"{NODES}.gz"))
-    return next((path for path in found if path.is_file()), None)
+    return _beside(folder / NODES, NODES)
 
 
 def read_taxdump(path: Path, into: Collector, options: Options) -> None:
@@ -215,15 +214,14 @@ def _records(path: Path, into: Collector, n_cells: int) -> Iterator[tuple[str, i
     source, recorder = Lines(path, into.recorder), into.recorder
     for number, lines in source.blocks():
         for at, line in enumerate(lines, number):
+            if not line or line.isspace():
+                continue
             ended = line[-2:] == _END
             cells = (line[:-2] if ended else line).split(_MARK)
             if len(cells) != n_cells:
-                if line and not line.isspace():
-                    recorder.add("columns", source.name, at, line)
+                recorder.add("columns", source.name, at, line)
                 continue
             if not ended:
-                if n_cells == 1 and (not line or line.isspace()):
-                    continue
                 recorder.add("record-end", source.name, at, line)
             yield source.name, at, cells
 
@@ -322,7 +320,5 @@ def _take_name(key: str, text: str, unique: str, kind: str, into: Collector, at:
     if unique and unique != text:
         into.annotations.name(key, text)
         text = unique
-    before = into.names.setdefault(key, text)
-    if before != text:
-        into.recorder.add("conflicting-texts", *at, f"name of {key}: {text!r} here, {before!r} earlier")
-        into.names[key] = min(before, text)
+    file, line = at
+    into.name(key, text, line, file)

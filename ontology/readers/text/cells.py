@@ -8,7 +8,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-__all__ = ["LONGEST_CELL", "MARKS", "sample_delimiter", "split_cells", "split_pairs", "write_cell"]
+__all__ = [
+    "LONGEST_CELL",
+    "MARKS",
+    "has_other_mark",
+    "sample_delimiter",
+    "split_cells",
+    "split_pairs",
+    "write_cell",
+]
 
 MARKS: Mapping[str, str | None] = MappingProxyType(
     {"tab": "\t", "comma": ",", "semicolon": ";", "space": None}
@@ -35,6 +43,15 @@ def sample_delimiter(lines: Sequence[str]) -> str:
     marks = {"tab": "\t"} | {name: str(MARKS[name]) for name in order} | {"space": " "}
     votes = Counter(next((name for name, mark in marks.items() if mark in line), None) for line in bare)
     return max(marks, key=lambda name: votes[name])
+
+
+def has_other_mark(text: str, delimiter: str) -> bool:
+    """Return whether a text contains a tab, comma or semicolon that is not the delimiter.
+
+    >>> has_other_mark("a;b", "comma"), has_other_mark("a b", "comma")
+    (True, False)
+    """
+    return any(mark in text for name, mark in MARKS.items() if mark is not None and name != delimiter)
 
 
 def split_cells(line: str, delimiter: str) -> list[str] | None:

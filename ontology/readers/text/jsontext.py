@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from labelgrove.ontology.errors import counted
-from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.lines import Lines
 
 __all__ = [
@@ -85,25 +85,29 @@ Taker = Callable[[Any, int], None]
 """Takes an element of an array, and a line of this element."""
 
 
-def read_document(path: Path, into: Collector, takers: Mapping[str, Taker] = MappingProxyType({})) -> Any:
+def read_document(path: Path, recorder: Recorder, takers: Mapping[str, Taker] = MappingProxyType({})) -> Any:
     """Return the JSON document in a file; `NO_DOCUMENT` if the file is blank or is not valid JSON.
 
     Parameters
     ----------
     path : Path
         A plain or gzip file. A line may have up to 256 MiB; the text is not kept in memory.
-    into : Collector
+    recorder : Recorder
         Records the defects.
     takers : mapping of member to callable
         Of these members of the document, the elements of an array are given to the callable, each as soon as
         it was read, instead of being kept: the array stays empty.
     """
-    lines = _numbered(Lines(path, into.recorder, longest=LONGEST_TEXT))
-    parser = _Parser(lines, into.defect, takers)
+
+    def note(code: str, line: int, text: str) -> None:
+        recorder.add(code, str(path), line, text)
+
+    lines = _numbered(Lines(path, recorder, longest=LONGEST_TEXT))
+    parser = _Parser(lines, note, takers)
     try:
         return NO_DOCUMENT if parser.is_blank() else parser.document()
     except JsonTextError as error:
-        into.defect(error.code, error.line, str(error))
+        note(error.code, error.line, str(error))
         for _ in lines:  # the rest of the text is checked as well
             pass
         return NO_DOCUMENT

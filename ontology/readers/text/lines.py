@@ -11,7 +11,7 @@ from pathlib import Path
 from labelgrove.ontology.readers.defects import Recorder
 from labelgrove.ontology.readers.text.head import BOM, GZIP
 
-__all__ = ["Lines", "is_bomb"]
+__all__ = ["LONGEST_LINE", "Lines", "is_bomb", "is_record"]
 
 LONGEST_LINE = 1 << 20
 """Length in bytes of the longest line that is read."""
@@ -29,6 +29,11 @@ _EXCERPT_BYTES = 1 << 16
 def is_bomb(unpacked: int, packed: int) -> bool:
     """Return whether a file unpacks to far more than a hierarchy needs."""
     return unpacked > UNPACKED_LIMIT or (unpacked > RATIO_FLOOR and unpacked > RATIO_LIMIT * max(packed, 1))
+
+
+def is_record(line: str) -> bool:
+    """Return whether a line is neither blank nor a comment, which starts with ``#``."""
+    return bool(line) and line[0] != "#" and not line.isspace()
 
 
 class Lines:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import labelgrove.ontology.readers
-from labelgrove.ontology.readers import RULES, formats, read
+from labelgrove.ontology.readers import RULES, defectrules, formats, read
 from labelgrove.ontology.readers.defectrules import SEVERITY
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "formats.md"
@@ -49,6 +49,11 @@ def test_every_format_has_its_row():
 def test_every_option_is_described():
     options = set(inspect.signature(read).parameters) - {"path", "strict", "format", "policies"}
     assert {row[0].strip("`") for row in table_rows("Options")} == options
+
+
+def test_every_code_stands_once_in_the_table():
+    codes = [rule.code for rule in defectrules._TABLE]
+    assert len(set(codes)) == len(codes)
 
 
 def test_rules_offer_what_they_can_do():

@@ -81,7 +81,13 @@ def _members_of_one_record_each() -> str:
     return json.dumps([{"key": f"k{i}", "parent": "root", f"color {i}": "red"} for i in range(N)])
 
 
+def _unknown_tags() -> str:
+    tags = "".join(f"tag{i}: x\n" for i in range(15 * N))
+    return f"format-version: 1.2\n\n[Term]\nid: A\nname: a\n{tags}"
+
+
 SLOW = {
+    "tags.obo": (_unknown_tags, {}),
     "obsolete.obo": (_obsolete_chain, {}),
     "synonyms.csv": (_synonyms_of_synonyms, {}),
     "levels.csv": (_deep_records, {"levels": ["species"]}),

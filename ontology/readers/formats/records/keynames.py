@@ -57,9 +57,5 @@ def read_names(path: Path, into: Collector) -> None:
             if not key:
                 record("empty-key", source.name, at, line)
             elif key in into.labels and name:
-                before = into.names.setdefault(key, name)
-                if before != name:
-                    text = f"name of {key}: {name!r} here, {before!r} earlier"
-                    record("conflicting-texts", source.name, at, text)
-                    into.names[key] = min(before, name)
+                into.name(key, name, at, source.name)
     into.report_unnamed()

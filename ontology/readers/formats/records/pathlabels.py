@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from labelgrove.ontology.readers.assemble import LONGEST_KEY
-from labelgrove.ontology.readers.collect import Collector
+from labelgrove.ontology.readers.collect import LONGEST_KEY, Collector
 
 __all__ = ["PathLabels", "path_of", "path_step"]
 

@@ -38,7 +38,7 @@ _LONGEST_LINE = 1 << 24
 
 def read_json_records(path: Path, into: Collector, options: Options) -> None:
     """Read the records in a JSON document; all of its values are kept in memory."""
-    document = read_document(path, into)
+    document = read_document(path, into.recorder)
     if document is NO_DOCUMENT:
         return
     if isinstance(document, JsonObject) and _NODE in document:

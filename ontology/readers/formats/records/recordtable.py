@@ -16,7 +16,14 @@ from labelgrove.ontology.readers.formats.records.recordcolumns import (
 )
 from labelgrove.ontology.readers.formats.records.recordlabels import Records
 from labelgrove.ontology.readers.formats.tables.tableheader import number_text
-from labelgrove.ontology.readers.text.cells import LONGEST_CELL, MARKS, sample_delimiter, split_cells
+from labelgrove.ontology.readers.text.cells import (
+    LONGEST_CELL,
+    MARKS,
+    has_other_mark,
+    sample_delimiter,
+    split_cells,
+)
+from labelgrove.ontology.readers.text.lines import is_record
 from labelgrove.ontology.readers.text.tablelines import is_parquet, table_blocks
 
 __all__ = ["TableLines", "TableRows", "read_record_table"]
@@ -44,10 +51,9 @@ def read_record_table(path: Path, into: Collector, options: Options) -> None:
     width, names = columns.width, list(columns.header)
     for number, cells in rows:
         if len(cells) != width:
-            mark = MARKS[delimiter]
-            others = [other for other in MARKS.values() if other and other != mark]
-            mixed = len(cells) == 1 and any(other in cells[0] for other in others)
-            into.defect("mixed-delimiters" if mixed else "columns", number, str(mark).join(cells))
+            mixed = len(cells) == 1 and has_other_mark(cells[0], delimiter)
+            text = str(MARKS[delimiter]).join(cells)
+            into.defect("mixed-delimiters" if mixed else "columns", number, text)
         elif cells == names:
             into.defect("repeated-header", number, ", ".join(cells))
         elif any(cells):  # spreadsheets write rows of empty cells
@@ -109,7 +115,7 @@ class TableLines:
     def take(self) -> tuple[int, str] | None:
         """Return the next line that is neither blank nor a comment; None at the end."""
         while (found := self.take_any()) is not None:
-            if found[1] and found[1][0] != "#" and not found[1].isspace():
+            if is_record(found[1]):
                 return found
         return None
 

@@ -25,7 +25,14 @@ from labelgrove.ontology.readers.formats.tables.tableheader import (
     read_header,
     sampled_layout,
 )
-from labelgrove.ontology.readers.text.cells import MARKS, sample_delimiter, split_cells, split_pairs
+from labelgrove.ontology.readers.text.cells import (
+    MARKS,
+    has_other_mark,
+    sample_delimiter,
+    split_cells,
+    split_pairs,
+)
+from labelgrove.ontology.readers.text.lines import is_record
 from labelgrove.ontology.readers.text.tablelines import is_parquet, table_blocks
 
 __all__ = ["read_edges"]
@@ -45,10 +52,10 @@ def read_edges(path: Path, into: Collector, options: Options) -> None:
     """Read an edge list into a collector; this takes about a second for 500,000 edges."""
     into.directed = options.direction != "undirected"
     blocks = table_blocks(path, into.recorder)
-    first = next(((n, lines) for n, lines in blocks if any(map(_is_record, lines))), None)
+    first = next(((n, lines) for n, lines in blocks if any(map(is_record, lines))), None)
     if first is None:
         return
-    sample = list(itertools.islice(filter(_is_record, first[1]), _SAMPLE))
+    sample = list(itertools.islice(filter(is_record, first[1]), _SAMPLE))
     told = has_header(sample[0]) if options.header is not False else None
     delimiter = "tab" if is_parquet(path) else options.delimiter or told or sample_delimiter(sample)
     reader = _Reader(into, options, delimiter, sample)
@@ -67,10 +74,6 @@ def read_edges(path: Path, into: Collector, options: Options) -> None:
         if reader.is_foreign:
             return
     reader.close()
-
-
-def _is_record(line: str) -> bool:
-    return bool(line) and line[0] != "#" and not line.isspace()
 
 
 def _plain_columns(
@@ -108,7 +111,7 @@ class _Reader:
 
     def take(self, line: str, at: int) -> None:
         """Read a line; pass over comments and blank lines."""
-        if not _is_record(line):
+        if not is_record(line):
             return
         cells = self._split(line, at)
         if cells is None or self.is_foreign:
@@ -226,5 +229,4 @@ def _is_mixed(cells: list[str], line: str, delimiter: str, layout: Layout) -> bo
     """
     if delimiter == "space":
         return "," in line
-    others = [mark for mark in MARKS.values() if mark and mark != MARKS[delimiter]]
-    return len(cells) == 1 and (any(mark in line for mark in others) or len(line.split()) == layout.width)
+    return len(cells) == 1 and (has_other_mark(line, delimiter) or len(line.split()) == layout.width)
