@@ -50,7 +50,7 @@ def listed(cell: str) -> list[str] | None:
         return None
     try:
         found = json.loads(cell)
-    except ValueError:
+    except (ValueError, RecursionError):  # also if it is nested too deep: then it is not a list of texts
         return _quoted(cell)
     return found if all(isinstance(one, str) for one in found) else None
 

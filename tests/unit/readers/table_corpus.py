@@ -18,6 +18,7 @@ def _record_cases() -> list[Case]:
         return Case("records", code, line, text.encode("utf-8", "surrogatepass"), options, note=note)
 
     long = "k" * 4001
+    nested = "[" * 50_000 + "]" * 50_000
     return [
         # Lines and cells.
         table("columns", 3, "key,parent\na,\nb\nc,a\n", "too few"),
@@ -97,6 +98,7 @@ def _record_cases() -> list[Case]:
         table("obsolete-label", 3, "id,parent,deprecated\n1,,\n2,,true\n"),
         table("cell-list", 3, 'id,parent,synonyms\n1,,\n2,1,"[""a"", ""b"""\n', "not closed"),
         table("cell-list", 3, 'id,parent,synonyms\n1,,\n2,1,"[""a"", 1, ""b""]"\n', "a number inside"),
+        table("cell-list", 3, f'id,parent,synonyms\n1,,\n2,1,"[""a"",{nested},""b""]"\n', "nested deep"),
         table("cell-list", 3, "id,parent,synonyms\n1,,\n2,1,\"['it's', 'b']\"\n", "a quote inside"),
         table("cell-list", 3, 'id,parents\n1,\n2,"[""1"", "\n', "of parents"),
         table("look-alike-keys", 3, "id,parent\na,\nA,a\n"),
