@@ -153,15 +153,14 @@ def _export_format(out: Path | None, asked: str | None) -> str:
     from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
 
     by_ending = {format.ending: format.name for format in EXPORT_FORMATS.values() if format.ending}
-    told = None if out is None else by_ending.get(out.suffix)
-    if None not in (asked, told) and asked != told:
-        raise InputError(
-            f"--out {out}: the ending {out and out.suffix} contradicts --format {asked}; change one of them"
-        )
-    if asked is None and told is None and out is not None and out.suffix:
+    ending = "" if out is None else out.suffix
+    told = by_ending.get(ending)
+    if asked and told and asked != told:
+        raise InputError(f"--out {out}: the ending {ending} contradicts --format {asked}; change one of them")
+    if ending and not (asked or told):
         endings = ", ".join(f"{ending} ({format_})" for ending, format_ in by_ending.items())
         raise InputError(
-            f"--out {out}: {out.suffix} is not the ending of a format: {endings}; change it, or give --format"
+            f"--out {out}: {ending} is not the ending of a format: {endings}; change it, or give --format"
         )
     return asked or told or "json"
 

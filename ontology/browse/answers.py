@@ -156,20 +156,20 @@ class Answers:
     def children(self, label: int, *, limit: int = 100, after: str | None = None) -> Document:
         """Return the children of a label, each with ``weight`` and ``rank`` of its edge."""
         self._walk.children(label)  # refuses an undirected graph
-        edges = self.index.adjacency.edges_down(label)
-        page = cut(
-            cast("Sequence[int]", edges), (self._graph.digest, "children", label), limit=limit, after=after
-        )
-        items = [self._at_edge(int(self._graph.edge_child[edge]), edge) for edge in page.items]
-        return self._listed(items, page.total, page.next)
+        edges, child = self.index.adjacency.edges_down(label), self._graph.edge_child
+
+        def item(edge: int) -> Document:
+            return self._at_edge(int(child[edge]), edge)
+
+        return self._cut(edges, "children", label, limit, after, item)
 
     def siblings(self, label: int, *, limit: int = 100, after: str | None = None) -> Document:
         """Return the other children of all parents of a label; of a root, the other roots."""
-        return self._cut(self._walk.siblings(label), "siblings", label, limit, after)
+        return self._cut(self._walk.siblings(label), "siblings", label, limit, after, self.item)
 
     def descendants(self, label: int, *, limit: int = 100, after: str | None = None) -> Document:
         """Return all labels below a label."""
-        return self._cut(self._walk.descendants(label), "descendants", label, limit, after)
+        return self._cut(self._walk.descendants(label), "descendants", label, limit, after, self.item)
 
     def ancestors(self, label: int) -> Document:
         """Return all labels above a label, each with ``hops``, the fewest edges up to it."""
@@ -232,12 +232,18 @@ class Answers:
         return self.item(label, weight=float(graph.edge_weight[edge]), rank=int(graph.edge_rank[edge]))
 
     def _cut(
-        self, labels: NDArray[np.int32], question: str, label: int, limit: int, after: str | None
+        self,
+        entries: NDArray[np.int32],
+        question: str,
+        label: int,
+        limit: int,
+        after: str | None,
+        item: Callable[[int], Document],
     ) -> Document:
-        page = cut(
-            cast("Sequence[int]", labels), (self._graph.digest, question, label), limit=limit, after=after
-        )
-        return self._listed([self.item(int(i)) for i in page.items], page.total, page.next)
+        """Return a page of the labels or edges that answer a question about a label."""
+        asked = (self._graph.digest, question, label)
+        page = cut(cast("Sequence[int]", entries), asked, limit=limit, after=after)
+        return self._listed([item(int(i)) for i in page.items], page.total, page.next)
 
     def _whole(self, items: Sequence[Document]) -> Document:
         return self._listed(items, len(items), None)

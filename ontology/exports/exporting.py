@@ -14,7 +14,7 @@ from labelgrove.ontology.exports.graphmlfile import GRAPHML, graphml_lines
 from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.indented import OUTLINE, outline_lines
 from labelgrove.ontology.exports.jsondocument import json_lines
-from labelgrove.ontology.exports.labeltable import RECORDS, record_lines
+from labelgrove.ontology.exports.labeltable import RECORDS, record_lines, with_cells_that_fit
 from labelgrove.ontology.exports.oboterms import OBO, obo_lines
 from labelgrove.ontology.exports.subjects import Content, Subject
 from labelgrove.ontology.exports.turtle import SKOS, skos_in, skos_lines, with_one_name
@@ -41,7 +41,7 @@ class ExportFormat:
     holds : Holds or None
         What it can hold; None if it holds everything.
     refining : callable or None
-        Takes the content; returns what further reduces a subject that `holds` has reduced.
+        Takes the content; returns what further reduces, or refuses, a subject that `holds` has reduced.
     delimiter : str or None
         For a table, what separates its cells, as in `ontology.readers.text.cells`.
     """
@@ -65,6 +65,7 @@ EXPORT_FORMATS = {
             ".csv",
             record_lines,
             RECORDS,
+            with_cells_that_fit,
             delimiter="comma",
         ),
         ExportFormat(

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.exports.holding import Holds, line_fault
 from labelgrove.ontology.exports.subjects import Content
+from labelgrove.ontology.readers.detection.looks import look_of
+from labelgrove.ontology.readers.text.head import head_of
 from labelgrove.ontology.readers.text.lines import LONGEST_LINE
 
 __all__ = ["OUTLINE", "outline_lines"]
@@ -21,7 +23,8 @@ def outline_lines(content: Content) -> Iterator[str]:
     """Return the lines of the outline.
 
     A label with several parents is an error: it would be written several times, and the reader could not tell
-    whether that means one label.
+    whether that means one label. Keys at the top that make the file look like another one are an error, too:
+    an outline has no header by which it is recognized.
     """
     graph = content.graph
     if not graph.directed:
@@ -38,12 +41,18 @@ def outline_lines(content: Content) -> Iterator[str]:
             f"the hierarchy has {int(graph.depth.max()):,} levels, and the lines of an outline would be too "
             f"long below level {deepest:,}; export as json"
         )
+    if (look := look_of(head_of(_lines(content)))) is not None:
+        raise InputError(
+            f"the keys of the first labels make the outline look like {look.name}, and a reader would refuse "
+            "it; export as json"
+        )
     return _lines(content)
 
 
 def _lines(content: Content) -> Iterator[str]:
-    single = content.graph.n_edges == 0
+    # without bullets, lines of which the first are not indented may look like a table
+    bulleted = content.graph.depth[1:2].sum() == 0
     for subject, depth in zip(content, content.graph.depth.tolist(), strict=False):
         # a bullet keeps a key that starts like one, or like a comment, as it is
-        bullet = "- " if single or subject.key.startswith(("#", "-", "*")) else ""
+        bullet = "- " if bulleted or subject.key.startswith(("#", "-", "*")) else ""
         yield f"{_LEVEL * depth}{bullet}{subject.key}\n"

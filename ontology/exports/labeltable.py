@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from labelgrove.ontology.annotations import NAME_KINDS, NOTE_KINDS, Annotations
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.exports.edgetable import cell_fault
-from labelgrove.ontology.exports.holding import Holds
+from labelgrove.ontology.exports.holding import Holds, Losses
 from labelgrove.ontology.exports.subjects import Content, Subject
 from labelgrove.ontology.readers.text.cells import LONGEST_CELL, write_cell
 
-__all__ = ["RECORDS", "record_lines"]
+__all__ = ["RECORDS", "record_lines", "with_cells_that_fit"]
 
 _NAME_COLUMNS = {
     "preferred": "name",
@@ -39,6 +39,9 @@ _NOTE_COLUMNS = {
     "example": "examples",
 }
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*")
+_LONGEST_LIST = LONGEST_CELL - 1
+"""Length in characters of the longest cell with several values, which may get a blank after its bracket."""
+
 _SEVERAL = re.compile(r"[|;]|^\[")
 """What makes a reader look for several values in a cell."""
 
@@ -89,19 +92,37 @@ def record_lines(content: Content) -> Iterator[str]:
     spellings = [word for word in ("key", "Key", "KEY", "kEY") if word not in graph.keys]
     if not spellings:
         raise InputError("'key' in every spelling is a label, and cannot be in the header; export as json")
+    named = graph.names != graph.keys
+    if annotations is not None:
+        # without a plain name, the preferred name of a language would be read as the name
+        named = named or bool((annotations.name_kind == NAME_KINDS.index("preferred")).any())
+    return _lines(content, spellings[0], named)
+
+
+def with_cells_that_fit(content: Content) -> Callable[[Subject, Losses], Subject]:
+    """Return what refuses a subject with more values in a column than a cell holds."""
+    columns = _columns(content)
+
+    def checked(subject: Subject, _losses: Losses) -> Subject:
+        for word, values in columns:
+            if len(found := values(subject)) > 1 and (n := len(_joined(word, found))) > _LONGEST_LIST:
+                raise InputError(
+                    f"{word} of {subject.key!r:.80}: the cell would have {n:,} characters, and a table holds "
+                    f"{_LONGEST_LIST:,}; export as json"
+                )
+        return subject
+
+    return checked
+
+
+def _columns(content: Content) -> list[Column]:
+    graph, annotations = content.graph, content.annotations
     columns: list[Column] = [("parents", lambda subject: [edge.parent for edge in subject.edges])]
     if graph.is_weighted:
         columns.append(("weight", lambda subject: [repr(edge.weight) for edge in subject.edges]))
     if (graph.edge_rank > 0).any():
         columns.append(("rank", lambda subject: [str(edge.rank) for edge in subject.edges]))
-    named = graph.names != graph.keys
-    known: Container[str] = frozenset()
-    if annotations is not None:
-        # without a plain name, the preferred name of a language would be read as the name
-        named = named or bool((annotations.name_kind == NAME_KINDS.index("preferred")).any())
-        known = frozenset(annotations.retired)
-        columns += _annotation_columns(annotations)
-    return _lines(content, spellings[0], named, columns, known)
+    return columns if annotations is None else [*columns, *_annotation_columns(annotations)]
 
 
 def _annotation_columns(annotations: Annotations) -> Iterator[Column]:
@@ -131,13 +152,12 @@ def _notes_of(kind: str) -> Callable[[Subject], Sequence[str]]:
     return lambda subject: getattr(subject.described, kind)
 
 
-def _lines(
-    content: Content, key: str, named: bool, columns: Sequence[Column], retired: Container[str]
-) -> Iterator[str]:
+def _lines(content: Content, key: str, named: bool) -> Iterator[str]:
+    columns, keys = _columns(content), content.graph.keys
+    retired = frozenset() if content.annotations is None else frozenset(content.annotations.retired)
     defined = content.annotations is not None and len(content.annotations.definitions.blob) > 0
     words = [key, *(["name"] if named else []), *(["definition"] if defined else [])]
     yield ",".join([*words, *(word for word, _ in columns)]) + "\n"
-    keys = content.graph.keys
     for subject in content:
         cells = [subject.key, *([subject.name] if named else [])]
         cells += [subject.described.definition] if defined else []
@@ -145,11 +165,6 @@ def _lines(
             cell = _joined(word, values(subject))
             if cell.startswith("[") and (cell in keys or cell in retired):
                 cell = f"[ {cell[1:]}"  # otherwise a reader would take the cell for that key
-            if len(cell) > LONGEST_CELL:
-                raise InputError(
-                    f"{word} of {subject.key!r:.80}: the cell would have {len(cell):,} characters, and a "
-                    f"table holds {LONGEST_CELL:,}; export as json"
-                )
             cells.append(cell)
         yield ",".join(map(_cell, cells)) + "\n"
 

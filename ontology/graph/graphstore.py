@@ -17,14 +17,13 @@ from labelgrove.ontology.errors import (
     GraphDamagedError,
     InputError,
     NotFoundError,
-    UnknownLabelError,
     counted,
 )
 from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.graph.engine import Engine, Progress, Run
-from labelgrove.ontology.graph.labeltables import check_keys, uid
+from labelgrove.ontology.graph.labeltables import check_keys
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.graph.resultstore import ResultStore
@@ -348,25 +347,6 @@ class GraphStore:
         """Remove results of jobs; see `ResultStore.drop`."""
         self._results.drop(ids)
 
-    # ---- queries -----------------------------------------------------------------------------------
-
-    def label(self, digest: str, key: str) -> dict[str, Any]:
-        """Return a dictionary of the ``idx, key, name, depth, leaf`` of a label.
-
-        An unknown key raises `UnknownLabelError`.
-        """
-        found = self.run_named("label", uid=uid(digest, key)).dicts()
-        if found:
-            return found[0]
-        self.engine.known_version(digest)
-        raise UnknownLabelError(f"label {key!r} is not in version {digest[:12]}; search for it by name first")
-
-    def children(self, digest: str, key: str) -> list[dict[str, Any]]:
-        """Return the children of `key`, ordered by idx, with ``weight`` and ``rank`` of their edges."""
-        self._refuse_undirected(digest, "children")
-        self.label(digest, key)
-        return self.run_named("children", uid=uid(digest, key)).dicts()
-
     # ---- Cypher ------------------------------------------------------------------------------------
 
     def run_user(
@@ -422,12 +402,6 @@ class GraphStore:
             raise ConflictError(
                 f"version {digest[:12]} is the current version of {', '.join(map(repr, holders))}; "
                 "publish another version or drop the ontology first"
-            )
-
-    def _refuse_undirected(self, digest: str, question: str) -> None:
-        if not self.engine.known_version(digest)["directed"]:
-            raise InputError(
-                f"{question}: version {digest[:12]} is undirected, so its labels have no parents or children"
             )
 
     def __enter__(self) -> Self:

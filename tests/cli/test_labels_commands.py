@@ -96,6 +96,12 @@ def test_what_is_no_label_is_told_what_may_be_meant(zoo):
     assert "close to it" not in zoo("labels", "show", "zoo", "xyzzy", code=4).stderr
 
 
+def test_a_text_longer_than_any_search_is_no_label_either(zoo):
+    for text in (" ".join(f"w{i}" for i in range(100)), "x" * 5_000):
+        said = zoo("labels", "show", "zoo", text, code=4).stderr
+        assert "is neither the key nor the name of a label" in said
+
+
 def test_show_says_everything_about_a_label(zoo):
     shown = document(zoo, "show", "zoo", "n3")
     assert shown["definition"] == "large long-necked wading bird"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import warnings
 from collections import Counter
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from labelgrove.ontology.readers import ReadResult, read
+from tests.data.parsers import parser
 from tests.packagedata import package_file
 from tests.unit.readers.reading import names, pairs
 
@@ -19,16 +17,6 @@ pytestmark = [pytest.mark.data, pytest.mark.xdist_group("downloads")]
 CM_2026 = ("simple-icd-10-cm", "1.5.0", "simple_icd_10_cm/data/icd10c-tabular-April-1-2026.xml")
 CM_2021 = ("simple-icd-10-cm", "1.0.5", "simple_icd_10_cm/data/icd10cm_tabular_2021.xml")
 WHO_2019 = ("simple-icd-10", "2.1.1", "simple_icd_10/data/icd_10_v2019.xml")
-
-
-def foreign(name: str) -> Any:
-    """Return a module that only tests marked `data` need; without it they fail."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # they read their files in an old way
-            return importlib.import_module(name)
-    except ImportError:
-        pytest.fail(f"{name} is not installed: pip install -e '.[dev,oracles]'", pytrace=False)
 
 
 def one_line(text: str) -> str:
@@ -53,7 +41,7 @@ def counted_defects(result: ReadResult) -> dict[str, int]:
 
 
 def test_icd_10_cm_is_what_its_package_finds_in_it():
-    package = foreign("simple_icd_10_cm")
+    package = parser("simple_icd_10_cm")
     result = read(package_file(*CM_2026))
     codes = {code for code in package.get_all_codes() if not package.is_extended_subcategory(code)}
     assert len(codes) == 47_161
@@ -108,7 +96,7 @@ def test_icd_10_cm_is_what_the_parser_of_python_finds_in_it(file):
 
 
 def test_the_who_edition_is_what_its_package_finds_in_it():
-    package = foreign("simple_icd_10")
+    package = parser("simple_icd_10")
     result = read(package_file(*WHO_2019))
     codes = package.get_all_codes()
     assert len(codes) == len(set(codes)) == 12_542

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import io
 import re
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from labelgrove.ontology.annotations import NAME_KINDS
 from labelgrove.ontology.readers import ReadResult, read
+from tests.data.parsers import parser
 from tests.packagedata import SHA256, package_file
 
 pytestmark = [pytest.mark.data, pytest.mark.xdist_group("downloads")]
@@ -29,14 +28,6 @@ BY_PRONTO = [file for file in FILES if re.search(r"hp|1\.0\.0|3\.30|4\.1\.180", 
 
 DAMAGED = "pymzml/obo/psi-ms-3.60.0.obo.gz"
 OPEN = {"roots": "keep"}
-
-
-def foreign(name: str) -> Any:
-    """Return a module that only tests marked `data` need; without it they fail."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        pytest.fail(f"{name} is not installed: pip install -e '.[dev,oracles]'", pytrace=False)
 
 
 def named(file: tuple[str, str, str]) -> str:
@@ -69,7 +60,7 @@ def synonyms(result: ReadResult) -> Counter[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("file", FILES, ids=named)
 def test_a_release_is_what_fastobo_finds_in_it(file):
-    fastobo = foreign("fastobo")
+    fastobo = parser("fastobo")
     release = package_file(*file)
     result = read(release, policies=OPEN)
     terms: set[str] = set()
@@ -130,7 +121,7 @@ def scope(name: str) -> str:
 
 @pytest.mark.parametrize("file", BY_PRONTO, ids=named)
 def test_a_release_is_what_pronto_finds_in_it(file):
-    pronto = foreign("pronto")
+    pronto = parser("pronto")
     release = package_file(*file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pronto warns of what it does not read

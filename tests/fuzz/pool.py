@@ -59,9 +59,14 @@ class Outcome:
     failures: list[Failure] = field(default_factory=list)
 
 
+def _source(held: list[Source], number: int) -> Source:
+    """Return the source of a number; formats take turns."""
+    return held[number % len(held)]
+
+
 def case(held: list[Source], seed: int, number: int) -> tuple[Source, bytes, dict[str, Any]]:
-    """Return the source, the mutant and the options of a number; formats take turns."""
-    source = held[number % len(held)]
+    """Return the source, the mutant and the options of a number."""
+    source = _source(held, number)
     name = f"{seed} {number}"
     return source, mutant(source.content, [one.content for one in held], name), options_of(source, name)
 
@@ -103,14 +108,14 @@ def fuzz(
 def _note(
     outcome: Outcome, held: list[Source], seed: int, number: int, kind: str, what: str, seconds: float
 ) -> None:
-    source, _, options = case(held, seed, number)
     outcome.n_mutants += 1
     outcome.kinds[kind] += 1
-    outcome.titles[source.title] += 1
+    outcome.titles[_source(held, number).title] += 1
     if outcome.n_mutants % 1_000 == 0:
         print(f"{outcome.n_mutants:,} mutants, {counted(len(outcome.failures), 'failure')}", file=sys.stderr)
     outcome.slowest = max(outcome.slowest, (seconds, number))
     if what:
+        source, _, options = case(held, seed, number)
         outcome.failures.append(Failure(number, source.title, options, what))
 
 

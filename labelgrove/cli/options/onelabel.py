@@ -103,11 +103,10 @@ class OpenVersion:
         from labelgrove.adapter.columns.labelnames import key_and_name
 
         graph = self.answers.index.graph
-        found = self.answers.search(text, limit=_SHOWN_CANDIDATES)["items"] if text.strip() else []
         shown = [
-            f"a {hit['matched']['kind']} name of {key_and_name(hit['idx'], graph.keys, graph.names)}"
-            for hit in found
-            if hit["match"] == "exact"
+            f"a {hit.kind} name of {key_and_name(hit.label, graph.keys, graph.names)}"
+            for hit in self.answers.index.search.suggest(text, limit=_SHOWN_CANDIDATES)
+            if hit.match == "exact"
         ]
         return first_few(shown) if shown else ""
 

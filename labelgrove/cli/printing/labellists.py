@@ -127,22 +127,23 @@ def _narrowed(columns: Mapping[str, list[str]], width: int) -> dict[str, list[st
     return {c: [cut_to(cell, wide[c]) for cell in cells] for c, cells in kept.items()}
 
 
-_NOTES = ("notation", "alternative_id", "replaced_by", "consider", "reference", "example")
-_APART = ("path", "parents", "names", *_NOTES)
 _SHOWN_IF_SET = ("line", "deprecated")
 
 
 def label_page(document: Mapping[str, Any]) -> str:
     """Return the document of one label as text: properties and notes, then parents and other names."""
+    from labelgrove.ontology.annotations import NOTE_KINDS
+
+    apart = ("path", "parents", "names", *NOTE_KINDS)
     shown = {
         key: value
         for key, value in document.items()
-        if key not in _APART and (value or key not in _SHOWN_IF_SET)
+        if key not in apart and (value or key not in _SHOWN_IF_SET)
     }
     if "path" in document:
         shown["path"] = " > ".join(str(item["name"]) for item in document["path"])
     rows = [*shown.items()]
-    rows += [(kind.replace("_", " "), _note_text(one)) for kind in _NOTES for one in document[kind]]
+    rows += [(kind.replace("_", " "), _note_text(one)) for kind in NOTE_KINDS for one in document[kind]]
     parts = [table(("property", "value"), rows, wrap=True)]
     if document.get("parents"):
         columns = ("key", "name", "weight", "rank")

@@ -38,12 +38,8 @@ from labelgrove.ontology.store.safetensors_file import stored_array
 
 __all__ = ["IMPORTANCE", "NameTable", "letter_bits"]
 
-_STANDING = np.array(
-    [0, 0, 0, 1, 2, 3, 4], dtype=np.uint8
-)  # of each kind: key, preferred and exact are equal
 _PREFERRED = KINDS.index("preferred")
 _SHORTEST_INSIDE = 3  # bytes: with fewer, nearly every word would be found
-
 
 IMPORTANCE = ("use", "kind", "branch", "length")
 """What sorts names that match equally well, in this order; docs/labels.md explains each."""

@@ -36,7 +36,7 @@ from labelgrove.ontology.errors import InputError, counted, first_few
 if TYPE_CHECKING:
     from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["LONGEST_QUERY", "MATCHES", "Facets", "Found", "Hit", "Search"]
+__all__ = ["LONGEST_QUERY", "MATCHES", "MOST_PARTS", "Facets", "Found", "Hit", "Search"]
 
 MATCHES = ("key", "exact", "prefix", "words", "part")
 """The ways in which a query can match, the best first."""
@@ -44,12 +44,14 @@ MATCHES = ("key", "exact", "prefix", "words", "part")
 LONGEST_QUERY = 4_096
 """Most characters of a query: as many as a key can have."""
 
+MOST_PARTS = 64
+"""Most parts of a query between blanks: each is compared with all words, and some names have 30 words."""
+
 _KINDS_THAT_NAME = [
     [KINDS.index(kind) for kind in kinds] for kinds in (("key", "preferred"), ("exact",), ("former",))
 ]
 _KEY, _EXACT, _PREFIX, _WORDS, _PART = range(len(MATCHES))
 _NOT_FOUND = np.iinfo(np.int64).max
-_MOST_PARTS = 16
 _MOST_BRANCHES = _MOST_LANGUAGES = 20
 _BRANCHES_KEPT = 8
 
@@ -185,8 +187,9 @@ class Search:
         Raises
         ------
         InputError
-            For a query that is blank, too long or of more than 16 parts, for `under` or `depth` of an
-            undirected graph, for a language in which there is no name, and as `ontology.browse.pages.cut`.
+            For a query that is blank, too long or of more than `MOST_PARTS` parts, for `under` or `depth`
+            of an undirected graph, for a language in which there is no name, and as
+            `ontology.browse.pages.cut`.
 
         Notes
         -----
@@ -210,11 +213,11 @@ class Search:
     def suggest(self, text: str, *, limit: int = 10) -> list[Hit]:
         """Return the first labels that `find` returns, for a text that is still being typed.
 
-        The labels are the same as those of `find`, but are not counted, which is faster. A blank text gives
-        an empty list.
+        The labels are the same as those of `find`, but are not counted, which is faster. A text that `find`
+        refuses gives an empty list.
         """
         folded = fold(text)
-        if not folded or len(text) > LONGEST_QUERY:
+        if not folded or _is_too_much(text, folded):
             return []
         found: dict[int, int] = {}
         for match in range(len(MATCHES)):
@@ -284,10 +287,10 @@ class Search:
         folded = fold(text)
         if not folded:
             raise InputError("text: give at least one character to search for")
-        if len(text) > LONGEST_QUERY or len(chunks(folded)) > _MOST_PARTS:
+        if _is_too_much(text, folded):
             raise InputError(
                 f"text: {len(text):,} characters in {counted(len(chunks(folded)), 'part')}; search for at "
-                f"most {LONGEST_QUERY:,} characters in {_MOST_PARTS} parts between blanks"
+                f"most {LONGEST_QUERY:,} characters in {MOST_PARTS} parts between blanks"
             )
         return folded
 
@@ -458,6 +461,10 @@ class Search:
         if (stored := int(names.text[row])) >= 0:
             return names.texts[stored]
         return self._graph.keys[label] if names.kind[row] == KINDS.index("key") else self._graph.names[label]
+
+
+def _is_too_much(text: str, folded: str) -> bool:
+    return len(text) > LONGEST_QUERY or len(chunks(folded)) > MOST_PARTS
 
 
 def _smallest(values: NDArray[np.int64], n: int) -> NDArray[np.integer]:

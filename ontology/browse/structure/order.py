@@ -87,7 +87,3 @@ class Order:
         while (above := int(self.parent[found[-1]])) >= 0:
             found.append(above)
         return found
-
-    def contains(self, branch: int, label: int) -> bool:
-        """Return whether `label` is in the branch of the label `branch`."""
-        return branch <= label < int(self.end[branch])

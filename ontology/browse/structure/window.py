@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,9 +90,8 @@ class DrawnTree:
 
     def _outside(self, closed: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the labels outside the branches of the closed labels."""
-        steps = np.zeros(
-            len(self._order) + 1, dtype=np.int32
-        )  # +1 where a closed branch begins, -1 at its end
+        # +1 where a closed branch begins, -1 at its end
+        steps = np.zeros(len(self._order) + 1, dtype=np.int32)
         np.add.at(steps, closed, 1)
         np.add.at(steps, self._order.end[closed], -1)
         return np.flatnonzero(np.cumsum(steps[:-1]) == 0)
@@ -119,12 +119,7 @@ class DrawnTree:
             raise InputError(
                 f"rows: {n} from {at} requested; give 1 to {LARGEST_WINDOW:,} rows from 0 or more"
             )
-        found: list[TreeRow] = []
-        for row in self._rows_from(-1, self._roots, 0, at):
-            found.append(row)
-            if len(found) == n:
-                break
-        return found
+        return list(islice(self._rows_from(at), n))
 
     def position(self, label: int) -> int:
         """Return the position of the row of `label` below its primary parent.
@@ -156,17 +151,33 @@ class DrawnTree:
         heights: NDArray[np.int64] = below + 1
         return heights
 
-    def _rows_from(self, above: int, labels: NDArray[np.int32], level: int, skip: int) -> Iterator[TreeRow]:
-        """Yield the rows of the children `labels` of `above` without the first `skip`."""
-        ends = np.cumsum(self._heights(above, labels))
-        first = int(np.searchsorted(ends, skip, side="right"))
-        if first:
-            skip -= int(ends[first - 1])
-        for label in labels[first:].tolist():
+    def _rows_from(self, at: int) -> Iterator[TreeRow]:
+        """Yield the rows from position `at` on.
+
+        The levels are a list, because a hierarchy can be deeper than functions can call each other. Each
+        level has a label, -1 above the roots, and those of its children that are still to be drawn.
+        """
+        levels: list[tuple[int, Iterator[int]]] = []
+        above, children = -1, self._roots
+        while True:  # down to the row at the position
+            ends = np.cumsum(self._heights(above, children))
+            first = int(np.searchsorted(ends, at, side="right"))
+            left = iter(children[first:].tolist())
+            levels.append((above, left))
+            at -= int(ends[first - 1]) if first else 0
+            if at == 0 or first == len(children):
+                break
+            above = next(left)  # its own row is before the position, some rows below it are not
+            children = self._walk.children(above)
+            at -= 1
+        while levels:
+            above, left = levels[-1]
+            label = next(left, None)
+            if label is None:
+                levels.pop()
+                continue
             reference = int(self._order.parent[label]) != above
             opened = not reference and self._is_open(label)
-            if skip == 0:
-                yield TreeRow(label, level, reference, opened)
+            yield TreeRow(label, len(levels) - 1, reference, opened)
             if opened:
-                yield from self._rows_from(label, self._walk.children(label), level + 1, max(skip - 1, 0))
-            skip = 0
+                levels.append((label, iter(self._walk.children(label).tolist())))

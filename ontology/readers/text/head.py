@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["BOM", "GZIP", "Head", "head"]
+__all__ = ["BOM", "GZIP", "Head", "head", "head_of"]
 
 BOM = b"\xef\xbb\xbf"
 """Byte order mark, which some editors write before text in UTF-8."""
@@ -61,6 +62,21 @@ class Head:
         """The first line that is neither blank nor a comment, in full length; empty if there is none."""
         lines = self.text.split("\n")
         return next((line for line in lines if line.strip() and not line.startswith("#")), "")
+
+
+def head_of(lines: Iterable[str]) -> Head:
+    r"""Return the start of a file with these lines; lines after the start are not made.
+
+    >>> head_of(["oak\n", "elm\n"]).records
+    ['oak', 'elm']
+    """
+    parts, size = [], 0
+    for line in lines:
+        parts.append(line.encode())
+        size += len(parts[-1])
+        if size > _HEAD:
+            break
+    return Head(b"".join(parts)[:_HEAD], size <= _HEAD)
 
 
 def head(path: Path) -> Head:

@@ -13,7 +13,7 @@ from labelgrove.ontology.annotations import NAME_KINDS, Annotations, Description
 from labelgrove.ontology.browse.folding import chunks, fold, words
 from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.browse.names.namerows import KINDS
-from labelgrove.ontology.browse.names.search import MATCHES
+from labelgrove.ontology.browse.names.search import MATCHES, MOST_PARTS
 from labelgrove.ontology.browse.names.suggestions import close_words_of, did_you_mean, edits
 from labelgrove.ontology.browse.names.texttables import (
     distinct_texts,
@@ -265,13 +265,25 @@ def test_an_undirected_graph_has_leaves_but_neither_depths_nor_branches():
     assert (found.total, found.facets.leaves, found.facets.depths, found.facets.branches) == (2, 2, {}, [])
 
 
-@pytest.mark.parametrize("text", ["", " \t\n", "x" * 4_097, " ".join("abcdefghijklmnopq")])
+LONG_NAME = " ".join(f"w{i}" for i in range(MOST_PARTS))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \t\n", "x" * 4_097, f"{LONG_NAME} w"], ids=["empty", "blank", "long", "many parts"]
+)
 def test_queries_that_ask_for_nothing_or_too_much_are_refused(text):
-    search = LabelIndex.of(GARDEN).search
+    index = LabelIndex.of(LabelGraph.from_edges([], labels=[text or "x", "oak"]))
     with pytest.raises(InputError, match="text: "):
-        search.find(text)
-    assert search.suggest("" if len(text) < 4 else text) == []
-    assert did_you_mean(search, LabelIndex.of(GARDEN).names, "x" * 4_097) == []
+        index.search.find(text)
+    assert index.search.suggest(text) == []
+    assert did_you_mean(index.search, index.names, text) == []
+
+
+def test_a_name_of_very_many_words_is_found_by_itself():
+    graph = LabelGraph.from_edges([("a", "r"), ("b", "r")], names={"a": LONG_NAME, "b": "w0 w1"})
+    search = LabelIndex.of(graph).search
+    assert [hit.match for hit in search.find(LONG_NAME).items] == ["exact"]
+    assert [hit.match for hit in search.suggest(LONG_NAME)] == ["exact"]
 
 
 def test_a_text_means_the_key_then_preferred_names_then_synonyms_then_former_names():

@@ -88,6 +88,17 @@ def test_all_closed_shows_the_roots_and_all_opened_shows_each_edge_once():
     assert sorted(shown) == [("a", False), ("b", False), ("c", False), ("d", False), ("d", True)]
 
 
+def test_a_chain_of_ten_thousand_opened_labels_has_windows_everywhere():
+    n = 10_000
+    walk = LabelIndex.of(LabelGraph.from_edges([(f"{i:05}", f"{i - 1:05}") for i in range(1, n)])).walk
+    tree = DrawnTree(walk, [], inverted=True)
+    for at in (0, n // 2, n - 1, n):
+        rows = tree.rows(at, LARGEST_WINDOW)
+        assert [(row.label, row.level) for row in rows] == [
+            (i, i) for i in range(at, min(at + LARGEST_WINDOW, n))
+        ]
+
+
 @pytest.mark.parametrize(("at", "n"), [(-1, 1), (0, 0), (0, -1), (0, LARGEST_WINDOW + 1)])
 def test_a_window_is_bounded(at, n):
     tree = DrawnTree(LabelIndex.of(LabelGraph.from_edges([("b", "a")])).walk, [])

@@ -102,6 +102,20 @@ def test_cells_that_mean_something_else_survive_in_records(graph):
     assert_same(read_back(str(export_graph(graph, format="records")), policies=KEPT), graph)
 
 
+@pytest.mark.parametrize("leave_out", [False, True])
+def test_a_label_with_more_values_than_a_cell_holds_is_refused_before_the_first_line(leave_out):
+    several = LabelGraph.from_edges([("a", f"{i:05}") for i in range(15_000)])
+    names = tuple(Name(f"{i:05}" * 100) for i in range(300))
+    graph = LabelGraph.from_edges([("a", "r")])
+    for made, column in (
+        ((several, None), "parents"),
+        ((graph, Annotations.of(graph, {"a": Description(names)})), "synonyms"),
+    ):
+        with pytest.raises(InputError, match=f"{column} of 'a': the cell would have 1.*export as json"):
+            export_graph(*made, format="records", leave_out=leave_out)
+        assert_same(read_back(str(export_graph(*made))), *made)
+
+
 def test_a_retired_key_without_an_untagged_name_is_not_given_one():
     graph = LabelGraph.from_edges([("a", "r")])
     known = Annotations.of(graph, {"old": Description((Name("Alt", "preferred", "de"),))})

@@ -62,7 +62,6 @@ def test_what_is_larger_than_the_pool_is_read_and_compared(store: GraphStore, la
     assert store.counts(digest) == (large.n_labels, large.n_edges)
     assert store.difference(digest, large) == store.difference(digest) == ""
     assert store.read_back(digest) == large
-    assert store.label(digest, large.keys[5])["idx"] == 5
 
 
 def test_a_query_that_the_pool_cannot_hold_says_which_setting_helps(
@@ -72,7 +71,7 @@ def test_a_query_that_the_pool_cannot_hold_says_which_setting_helps(
     for ask in (store.engine.read, store.run_user):
         with pytest.raises(QueryFailedError, match="GROVE_GRAPH_POOL_MB"):
             ask(everything, {"version": large.digest})
-    assert store.label(large.digest, large.keys[7])["idx"] == 7  # from a pool that is empty again
+    assert store.counts(large.digest) == (large.n_labels, large.n_edges)  # from a pool that is empty again
 
 
 def test_a_pool_that_earlier_queries_filled_is_emptied_once(

@@ -1,13 +1,8 @@
-"""Annotations: what a source says about labels beside the hierarchy, such as synonyms and definitions.
-
-The annotations of a version are an artifact of their own. They are not part of the digest of the version, so
-they can change without making a new version. Search, label pages and mappings between versions read them.
-"""
+"""Define `Annotations`: the annotations of all labels of a version, as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from types import MappingProxyType
 from typing import Any, Self
@@ -15,119 +10,32 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.ontology.annotations.columns import (
+    Integers,
+    Names,
+    name_arrays,
+    note_arrays,
+    stored_table,
+)
+from labelgrove.ontology.annotations.descriptions import (
+    MOST_USES,
+    NAME_KINDS,
+    NOTE_KINDS,
+    Description,
+    Name,
+)
 from labelgrove.ontology.errors import ArtifactError, InputError, counted
 from labelgrove.ontology.keys import Keys, Texts, stored_texts
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import stored_array
-from labelgrove.ontology.textorder import sorted_within
 
-__all__ = [
-    "ANNOTATIONS_FORMAT",
-    "MOST_USES",
-    "NAME_KINDS",
-    "NOTE_KINDS",
-    "Annotations",
-    "Description",
-    "Name",
-    "Names",
-]
+__all__ = ["ANNOTATIONS_FORMAT", "Annotations"]
 
 ANNOTATIONS_FORMAT = "labelgrove/annotations/1"
 """Name of the format of the artifact; its number is increased when the arrays change."""
 
 _DEFINITIONS_FORMAT = "labelgrove/definitions/1"
 """Format of older artifacts, which hold definitions alone."""
-
-NAME_KINDS = ("preferred", "exact", "narrow", "broad", "related")
-"""Kinds of names: the preferred name of a language, synonyms, and looser names."""
-
-NOTE_KINDS = ("notation", "alternative_id", "replaced_by", "consider", "reference", "example")
-"""Kinds of notes: a code in another scheme, a former id that means the same label, the key that replaces this
-one, a key that may replace it, a cross-reference, and a sentence that uses the label."""
-
-MOST_USES = 2**31 - 1
-"""The largest number of uses that is stored; a name that is used more often gets this number."""
-
-Integers = Sequence[int] | NDArray[np.integer]
-"""A column of integers."""
-
-
-@dataclass(frozen=True)
-class Name:
-    """A name of a label.
-
-    Attributes
-    ----------
-    text : str
-    kind : str
-        One of `NAME_KINDS`.
-    language : str
-        Language tag, such as ``"en"``; empty if the source gives none.
-    use : int
-        How often the name means this label, as counted in some corpus; 0 if unknown.
-    """
-
-    text: str
-    kind: str = "exact"
-    language: str = ""
-    use: int = 0
-
-
-@dataclass(frozen=True)
-class Description:
-    """The annotations of one key: a label, or a key that the source retired.
-
-    Attributes
-    ----------
-    names : tuple of Name
-        Preferred names first, then in the order of `NAME_KINDS`, language and text.
-    definition : str
-        Empty if there is none.
-    deprecated : bool
-        Whether the source advises against using this key.
-    notation, alternative_id, replaced_by, consider, reference, example : tuple of str
-        Notes of each kind of `NOTE_KINDS`, sorted.
-    line : int
-        Line of the source that describes the key; 0 if unknown.
-    """
-
-    names: tuple[Name, ...] = ()
-    definition: str = ""
-    deprecated: bool = False
-    notation: tuple[str, ...] = ()
-    alternative_id: tuple[str, ...] = ()
-    replaced_by: tuple[str, ...] = ()
-    consider: tuple[str, ...] = ()
-    reference: tuple[str, ...] = ()
-    example: tuple[str, ...] = ()
-    line: int = 0
-
-
-@dataclass(frozen=True)
-class Names:
-    """Columns of names, one entry for each name.
-
-    Attributes
-    ----------
-    keys : sequence of int
-        Number of the key of each name.
-    texts : sequence of str
-    kinds : sequence of int
-        Indices in `NAME_KINDS`.
-    languages : sequence of int
-        Indices in `tags`.
-    uses : sequence of int
-        At most `MOST_USES`.
-    tags : sequence of str
-        Language tags, each once.
-    """
-
-    keys: Integers
-    texts: Sequence[str]
-    kinds: Integers
-    languages: Integers
-    uses: Integers
-    tags: Sequence[str]
 
 
 class Annotations:
@@ -316,8 +224,8 @@ class Annotations:
         flags[n_labels:] = 1
         flags[deprecated] = 1
         arrays: dict[str, NDArray[Any]] = {"deprecated": flags, "line": line}
-        arrays |= _stored("retired", retired) | _stored("definitions", definitions)
-        return cls(arrays | _name_arrays(subject, names) | _note_arrays(subject, *notes), n_labels)
+        arrays |= stored_table("retired", retired) | stored_table("definitions", definitions)
+        return cls(arrays | name_arrays(subject, names) | note_arrays(subject, *notes), n_labels)
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -431,7 +339,7 @@ class Annotations:
             ("names", self.name_texts),
             ("notes", self.note_texts),
         ):
-            arrays |= _stored(name, table)
+            arrays |= stored_table(name, table)
         return arrays, {"format": ANNOTATIONS_FORMAT, "ontology": digest}
 
     @classmethod
@@ -474,63 +382,6 @@ class Annotations:
         return f"Annotations({names}, {counted(n_defined, 'definition')}, {retired})"
 
 
-# ---- building blocks -----------------------------------------------------------------------------------
-
-
-def _name_arrays(subject: NDArray[np.int64], names: Names) -> dict[str, NDArray[Any]]:
-    of, kinds, uses = subject[_integers(names.keys)], _integers(names.kinds), _integers(names.uses)
-    tags = _integers(names.languages)
-    kept = np.flatnonzero(of >= 0)
-    used = {names.tags[i] for i in np.unique(tags[kept]).tolist()}
-    languages = sorted({"", *used})
-    if len(languages) > 2**16:
-        raise InputError(f"languages: {len(languages):,} different ones; at most 65,536 are possible")
-    place = {tag: i for i, tag in enumerate(languages)}
-    language = np.array([place.get(tag, 0) for tag in names.tags], dtype=np.int64)[tags[kept]]
-    of, kinds, uses = of[kept], kinds[kept], uses[kept]
-    row = (of * len(NAME_KINDS) + kinds) * len(languages) + language
-    texts = _table(names.texts).subset(kept)
-    order, first = sorted_within(texts, row)
-    begin = np.flatnonzero(first)
-    most = np.maximum.reduceat(uses[order], begin) if len(begin) else uses
-    rows = order[begin]
-    return {
-        "names.subject": of[rows].astype(np.int32),
-        "names.kind": kinds[rows].astype(np.uint8),
-        "names.language": language[rows].astype(np.uint16),
-        "names.use": most.astype(np.int32),
-        **_stored("names", texts.subset(rows)),
-        **_stored("languages", Texts.from_strings(languages)),
-    }
-
-
-def _note_arrays(
-    subject: NDArray[np.int64], keys: Integers, kinds: Integers, texts: Sequence[str]
-) -> dict[str, NDArray[Any]]:
-    of = subject[_integers(keys)]
-    kept = np.flatnonzero(of >= 0)
-    of, kind, table = of[kept], _integers(kinds)[kept], _table(texts).subset(kept)
-    order, first = sorted_within(table, of * len(NOTE_KINDS) + kind)
-    rows = order[first]
-    return {
-        "notes.subject": of[rows].astype(np.int32),
-        "notes.kind": kind[rows].astype(np.uint8),
-        **_stored("notes", table.subset(rows)),
-    }
-
-
-def _integers(values: Integers) -> NDArray[np.int64]:
-    return np.asarray(values, dtype=np.int64)
-
-
-def _table(texts: Sequence[str]) -> Texts:
-    return texts if isinstance(texts, Texts) else Texts.from_strings(texts)
-
-
-def _stored(name: str, table: Texts) -> dict[str, NDArray[Any]]:
-    return {f"{name}.blob": table.blob, f"{name}.offsets": table.offsets}
-
-
 def _with_definitions(definitions: Texts, n_labels: int) -> dict[str, NDArray[Any]]:
     """Return the arrays of annotations that consist of definitions alone."""
     nothing = Texts.from_strings(())
@@ -539,9 +390,9 @@ def _with_definitions(definitions: Texts, n_labels: int) -> dict[str, NDArray[An
         "line": np.zeros(n_labels, dtype=np.int64),
         "definitions.blob": definitions.blob,
         "definitions.offsets": definitions.offsets,
-        **_stored("retired", nothing),
-        **_name_arrays(np.array([], dtype=np.int64), Names((), (), (), (), (), ())),
-        **_note_arrays(np.array([], dtype=np.int64), (), (), ()),
+        **stored_table("retired", nothing),
+        **name_arrays(np.array([], dtype=np.int64), Names((), (), (), (), (), ())),
+        **note_arrays(np.array([], dtype=np.int64), (), (), ()),
     }
 
 
