@@ -152,10 +152,9 @@ def _one(shared: State, opened: Opened, label: int, after: str | None) -> dict[s
     shown: dict[str, Any] = {"parents": [], "path": [], "n_children": 0, "n_siblings": 0, "n_below": 0}
     shown |= answers.show(label)
     nothing: dict[str, Any] = {"items": [], "total": 0, "next": None}
-    end = answers.index.order.end if graph.directed else None
     children = answers.children(label, limit=_CHILDREN, after=after) if graph.directed else nothing
     for item in (*shown["path"], *children["items"]):
-        item["n_below"] = 0 if end is None else int(end[item["idx"]]) - item["idx"] - 1
+        item.update(answers.row(item["idx"]))
     return {
         "label": shown,
         "children": children,

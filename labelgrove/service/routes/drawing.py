@@ -76,16 +76,8 @@ def window(
     if to is not None:
         document["position"] = tree.position(label)
         at = max(0, document["position"] - rows // 3)
-    up, end = answers.index.adjacency.up, answers.index.order.end
     items = [
-        answers.item(row.label)
-        | {
-            "level": row.level,
-            "reference": row.reference,
-            "opened": row.opened,
-            "n_parents": int(up[row.label + 1] - up[row.label]),
-            "n_below": int(end[row.label]) - row.label - 1,
-        }
+        answers.row(row.label, level=row.level, reference=row.reference, opened=row.opened)
         for row in tree.rows(at, rows)
     ]
     return answer(request, document | {"at": at, "items": items, "total": len(tree)}, opened.tag)
