@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from labelgrove.documents.ontologies import describe_version
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.service import schemas
@@ -18,8 +17,6 @@ from labelgrove.service.state import After, Key, Limit, Shared, VersionOpened
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["labels"])
-
-_NEWEST = 20
 
 Text = Annotated[str, Query(description="Text to find.", max_length=LONGEST_QUERY)]
 
@@ -99,9 +96,13 @@ def item(
 
 @router.get("/label/results", responses=schemas.ok(schemas.LabelResults))
 def label_results(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, Any]:
-    """Return what the newest results say of a label: whether it is reached, in a cover, or picked."""
+    """Return what the newest results say of a label: whether it is reached, in a cover, or picked.
+
+    `relation` is null if the result is one of these and does not contain the label. A label that is reached
+    has a `witness`: weights of observed labels that make it the answer.
+    """
     version = opened.version
-    items = shared.results.about(opened.label(key), version.digest, opened.answers.index.order)
+    items = shared.results.about(opened.label(key), version.digest, opened.answers)
     return {"ontology": version.ontology, "version": version.digest, "items": items, "total": len(items)}
 
 
@@ -109,10 +110,9 @@ def label_results(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, 
 def label_versions(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, Any]:
     """Return which of the newest versions of the ontology have a label of this key, the newest first."""
     opened.label(key)
-    name, workspace = opened.version.ontology, shared.workspace
-    newest = [one for one in workspace.catalog.versions(name) if one.state == "ready"][: -_NEWEST - 1 : -1]
-    items = [describe_version(one) for one in newest if workspace.label_graph_of(one).keys.find(key) >= 0]
-    return {"ontology": name, "version": opened.version.digest, "items": items, "total": len(items)}
+    version = opened.version
+    found = shared.histories.of(version.ontology, key)
+    return {"ontology": version.ontology, "version": version.digest} | found
 
 
 @router.get("/children", responses=schemas.ok(schemas.LabelPage))

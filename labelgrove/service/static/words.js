@@ -26,6 +26,7 @@ export const words = {
   zoomed: (name, n) => `Map of ${name}, ${counted(n, "label")}`,
   suggestions: n => (n ? counted(n, "suggestion") : "Nothing has this in its key or names"),
   moreHits: n => `${counted(n, "label")} found; Enter shows all`,
+  within: name => `in ${name}`,
   synonym: kind => (kind === "exact" ? "synonym" : kind),
   copy: "Copy",
   copied: "Copied",
