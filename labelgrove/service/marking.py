@@ -33,6 +33,8 @@ CONTAINING = frozenset({"cover", "locus", "selection"})
 """Kinds whose results contain some labels and not others."""
 
 _NEWEST = 20
+_SINGLE = ("OBSERVES", "INCLUDES", "PICKS")
+_BIN = 3  # pixels
 _MOST_KEPT = 2 * _NEWEST  # a page of a label opens the newest: with fewer, none would still be kept
 
 
@@ -63,6 +65,35 @@ class MarkedResult:
     def counts(self, labels: NDArray[np.integer]) -> dict[str, list[int]]:
         """Return, for each relation, the number of marked labels in the branch of each of the `labels`."""
         return {relation: marks.count(labels).tolist() for relation, marks in self.marks.items()}
+
+    def points(
+        self, depth: int, first: int, end: int, *, width: int
+    ) -> dict[str, list[tuple[int, float, float]]]:
+        """Return where the marked labels of one depth are on the map of the labels from `first` up to `end`.
+
+        For each relation to few labels: index, left end and width, in pixels. Of those whose left ends are
+        in the same `_BIN` pixels, only the first is named.
+        """
+        scale = width / (end - first)
+        found = {}
+        for relation, labels in self._few.items():
+            inside = labels[slice(*np.searchsorted(labels, (first, end)))]
+            inside = inside[self.order.depth[inside] == depth]
+            left = (inside - first) * scale
+            kept = np.unique((left / _BIN).astype(np.int64), return_index=True)[1]
+            wide = (self.order.end[inside[kept]] - inside[kept]) * scale
+            columns = (inside[kept].tolist(), left[kept].round(1).tolist(), wide.round(1).tolist())
+            found[relation] = list(zip(*columns, strict=True))
+        return found
+
+    @cached_property
+    def _few(self) -> dict[str, NDArray[np.int64]]:
+        """The marked labels of relations that each name single labels, ascending."""
+        return {
+            links.type: np.unique(np.asarray(links.index, dtype=np.int64))
+            for links in self.links
+            if links.type in _SINGLE
+        }
 
     def about(self, label: int, item: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the relations of the result to a label, each as a document with its properties.

@@ -158,6 +158,8 @@ class _MapRow(_Open):
     depth: int
     cells: list[tuple[int, float, float]]
     crowded: list[tuple[int, int]]
+    marked: dict[str, list[int]] | None = None
+    points: dict[str, list[tuple[int, float, float]]] | None = None
 
 
 class VersionDocument(_Open):
@@ -196,6 +198,7 @@ class MapDocument(_OfVersion):
     focus: Item | None
     above: list[Item]
     n_labels: int
+    first: int
     rows: list[_MapRow]
     names: dict[str, str]
 

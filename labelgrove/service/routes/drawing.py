@@ -99,8 +99,10 @@ def map_(
 
     Each row has cells `[idx, left, width]` in pixels, and `crowded`, ranges of pixels in which branches are
     narrower than a pixel. `names` has the names of the cells that are wide enough to be read. Without
-    `focus`, the map shows the branch of the root, or of all roots side by side. With `marks`, each row has
-    for each relation of the result, such as `OBSERVES`, how many labels in the branch of each cell it marks.
+    `focus`, the map shows the branch of the root, or of all roots side by side; `first` is the label at its
+    left. With `marks`, each row has in `marked`, for each relation of the result such as `OBSERVES`, how many
+    labels in the branch of each cell it marks. `points` has the observed, included and picked labels
+    themselves, like cells and however narrow, but only one in three pixels.
     """
     answers = opened.answers
     document = {"ontology": opened.version.ontology, "version": opened.version.digest, "width": width}
@@ -142,9 +144,10 @@ def _cells(
         }
         if marked is not None:
             rows[row.depth]["marked"] = marked.counts(row.labels)
+            rows[row.depth]["points"] = marked.points(row.depth, begin, last, width=width)
         named = row.labels[row.width >= _NAMED_FROM]
         names |= {str(label): graph.names[label] for label in named.tolist()}
-    return {"n_labels": total, "rows": list(rows.values()), "names": names}
+    return {"n_labels": total, "first": begin, "rows": list(rows.values()), "names": names}
 
 
 def _runs(pixels: Any) -> list[list[int]]:

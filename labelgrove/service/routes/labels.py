@@ -86,11 +86,24 @@ def item(
     request: Request,
     opened: VersionOpened,
     idx: Annotated[int, Query(description="Index of a label, as maps have it.", ge=0)],
+    depth: Annotated[
+        int | None,
+        Query(description="Instead, the label this far below a root in whose branch it is.", ge=0),
+    ] = None,
 ) -> Response:
-    """Return key and name of the label with an index."""
+    """Return key and name of the label with an index.
+
+    With `depth`, return the label of that depth whose branch contains it, or else the next label of that
+    depth: it is at the same place on a map.
+    """
     n_labels = opened.version.n_labels
     if idx >= n_labels:
         raise NotFoundError(f"idx: {idx} given; the labels of this version have 0 to {n_labels - 1}")
+    if depth is not None:
+        found = opened.levels.at(idx, depth)
+        if found is None:
+            raise NotFoundError(f"depth: {depth} given; no label at or after index {idx} is so deep")
+        idx = found
     return _told(request, opened, {"version": opened.version.digest} | opened.answers.item(idx))
 
 

@@ -128,3 +128,12 @@ def chain_up(above: dict[int, int], label: int) -> list[int]:
         label = above[label]
         found.append(label)
     return found
+
+
+@given(st.integers(1, 60), st.integers(0, 9), st.data())
+def test_the_label_at_a_place_is_that_of_its_depth_or_the_next(n, seed, data):
+    order = Order.of(random_tree(n, seed))
+    levels = Levels(order)
+    label, depth = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, 9))
+    wanted = [i for i in range(n) if order.depth[i] == depth and order.end[i] > label]
+    assert levels.at(label, depth) == (wanted[0] if wanted else None)
