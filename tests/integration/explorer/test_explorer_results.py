@@ -46,8 +46,19 @@ def test_a_report_runs_no_script_and_can_be_read_without_any(visit, home):
         expect(page.frame_locator("iframe.report").get_by_role("heading", name=heading)).to_be_visible()
         page = visit(f"/jobs/{home[1][kind]}/result")
         assert page.frame_locator("iframe.report").locator("script").count() == 0
-        found = Axe().run(page).response["violations"]
-        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_with_results_have_no_serious_violation_of_accessibility(visit, home, scheme):
+    _, ids = home
+    for path in (
+        "/",
+        "/o/garden/label?key=tree",
+        "/search?q=oa",
+        *(f"/jobs/{ids[kind]}/result" for kind in REPORTS),
+    ):
+        found = Axe().run(visit(path, scheme=scheme)).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == [], path
 
 
 def test_home_leads_to_stale_jobs_and_to_the_newest_verdict(visit, home):
