@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 from labelgrove.adapter.bundles.bundlechecks import UNIT
 from labelgrove.adapter.evaluation.evidence.bootstrap import Interval
@@ -12,7 +12,7 @@ from labelgrove.adapter.evaluation.evidence.verdict import Verdict
 from labelgrove.adapter.evaluation.measures.calibrationerror import Reliability
 from labelgrove.adapter.evaluation.measures.scores import Scores
 from labelgrove.adapter.evaluation.text import as_text
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.errors import ArtifactError, InputError
 
 __all__ = ["RULES", "Branch", "Evaluation", "RuleResult"]
 
@@ -143,6 +143,28 @@ class Evaluation:
         """Return the evaluation as dicts, lists and numbers that JSON can represent."""
         return asdict(self) | {"unit": UNIT, "rules": {r.rule: asdict(r) for r in self.rules}}
 
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Return the evaluation that `to_dict` described; further entries of the document are left out.
+
+        Raises
+        ------
+        ArtifactError
+            If an entry is missing, because another release wrote the document.
+        """
+        try:
+            given = {field.name: _frozen(document[field.name]) for field in fields(cls)}
+            given |= {
+                "calibration": Reliability(**_frozen_entries(document["calibration"])),
+                "verdict": Verdict(**document["verdict"]),
+                "rules": tuple(map(_rule, document["rules"].values())),
+            }
+        except (KeyError, TypeError) as error:
+            raise ArtifactError(
+                f"evaluation: its document is not as this release writes it ({error}); evaluate again"
+            ) from error
+        return cls(**given)
+
     def render(self, named: Callable[[str], str] = str, *, unit: str = UNIT) -> str:
         """Return the report as text: verdict, tables and notes.
 
@@ -154,3 +176,20 @@ class Evaluation:
             Unit of the diameter; give ``"edges"`` if all edges have length 1.
         """
         return as_text(self, named, unit=unit)
+
+
+def _rule(document: Mapping[str, Any]) -> RuleResult:
+    """Return the result of one rule from its part of the document."""
+    parts = {name: Scores(**document[name]) for name in ("all", "observed", "unobserved")}
+    intervals = {name: Interval(**document[name]) for name in ("interval", "difference")}
+    branches = tuple(Branch(one["key"], Scores(**one["scores"])) for one in document["branches"])
+    return RuleResult(**{**_frozen_entries(document), **parts, **intervals, "branches": branches})
+
+
+def _frozen_entries(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _frozen(value) for name, value in document.items()}
+
+
+def _frozen(value: Any) -> Any:
+    """Return a list, which JSON has in place of a tuple, as a tuple."""
+    return tuple(value) if isinstance(value, list) else value

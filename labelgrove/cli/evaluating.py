@@ -304,6 +304,7 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
 
     The text is the name with the key, or the key alone if the ontology is not available.
     """
+    from labelgrove.documents.labels import names_with_keys
     from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, NotFoundError
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds.inputs import open_version
@@ -318,9 +319,4 @@ def _names(bundle: str, ontology: str | None, adapter: Adapter) -> Callable[[str
     except (NotFoundError, *DEPLOYMENT_FAULTS) as error:  # a bundle may be at hand without its ontology
         note(f"labels are shown by key because their names cannot be read: {error}")
         return str
-
-    def named(key: str) -> str:
-        name = graph.names[graph.keys.index(key)]
-        return key if name == key else f"{name} ({key})"
-
-    return named
+    return names_with_keys(graph)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
-from pathlib import Path
+from contextlib import asynccontextmanager, closing
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.staticfiles import StaticFiles
 
 import labelgrove
+from labelgrove.documents.overview import Overview
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service import schemas
+from labelgrove.service.assets import Assets
+from labelgrove.service.checkup import Checkup
 from labelgrove.service.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.histories import Histories
 from labelgrove.service.identity import Owner
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import OpenVersions
-from labelgrove.service.pages import cypher, explore, home, ingest, reference
+from labelgrove.service.pages import cypher, explore, home, ingest, reference, reports
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.reading import UploadReader
-from labelgrove.service.routes import drawing, jobs, labels, ontologies, queries, service, uploads
+from labelgrove.service.routes import drawing, everywhere, jobs, labels, ontologies, queries, service, uploads
 from labelgrove.service.state import State
 
 __all__ = ["make_app"]
@@ -48,10 +50,11 @@ def make_app(
         The names that requests may give this host.
     """
     limits = limits or Limits()
+    checkup = Checkup(workspace.settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with workspace:
+        with workspace, closing(checkup):
             yield
 
     app = FastAPI(
@@ -68,14 +71,16 @@ def make_app(
         limits,
         MarkedResults(workspace),
         UploadReader(workspace.settings, limits),
+        Overview(workspace),
+        checkup,
+        Histories(workspace),
     )
     app.state.owner = Owner(workspace.settings.home)
-    for routes in (service, ontologies, labels, drawing, jobs, queries, uploads):
+    for routes in (service, everywhere, ontologies, labels, drawing, jobs, queries, uploads):
         app.include_router(routes.router)
-    for pages in (home, explore, job_pages, ingest, cypher, reference):
+    for pages in (home, explore, job_pages, reports, ingest, cypher, reference):
         app.include_router(pages.router)
-    static = Path(__file__).with_name("static")
-    app.mount("/static", StaticFiles(directory=static), name="static")
+    app.mount("/static", Assets(), name="static")
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
     app.add_middleware(GZipMiddleware, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)

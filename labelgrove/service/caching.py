@@ -9,10 +9,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-__all__ = ["answer", "fresh"]
+__all__ = ["ASK", "FOREVER", "answer", "fresh"]
 
-_FOREVER = "private, max-age=31536000, immutable"
-_ASK = "private, no-cache"
+FOREVER = "private, max-age=31536000, immutable"
+"""``Cache-Control`` of an answer that never changes."""
+
+ASK = "private, no-cache"
+"""``Cache-Control`` of an answer that clients ask for again, naming the one that they have."""
 
 
 def answer(request: Request, document: Any, tag: str | None = None) -> Response:
@@ -39,7 +42,7 @@ def fresh(request: Request, tag: str) -> dict[str, str]:
     of_url = hashlib.sha256(str(request.url.query).encode()).hexdigest()[:8]
     query = request.query_params
     known = "version" in query and query.get("state") == tag
-    return {"ETag": f'"{tag}-{of_url}"', "Cache-Control": _FOREVER if known else _ASK}
+    return {"ETag": f'"{tag}-{of_url}"', "Cache-Control": FOREVER if known else ASK}
 
 
 def _tags(request: Request) -> list[str]:

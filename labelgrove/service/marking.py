@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,13 +20,21 @@ from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.states import State
 
 if TYPE_CHECKING:
+    from labelgrove.ontology.browse.answers import Answers
     from labelgrove.ontology.browse.structure.order import Order
+    from labelgrove.ontology.geometry.loci.members import Locus
     from labelgrove.ontology.graph.results import Links
     from labelgrove.ontology.versions.workspace import Workspace
+    from labelgrove.workers.kinds import JobResult
 
-__all__ = ["MarkedResult", "MarkedResults"]
+__all__ = ["CONTAINING", "MarkedResult", "MarkedResults"]
+
+CONTAINING = frozenset({"cover", "locus", "selection"})
+"""Kinds whose results contain some labels and not others."""
 
 _NEWEST = 20
+_SINGLE = ("OBSERVES", "INCLUDES", "PICKS")
+_BIN = 3  # pixels
 _MOST_KEPT = 2 * _NEWEST  # a page of a label opens the newest: with fewer, none would still be kept
 
 
@@ -40,12 +48,14 @@ class MarkedResult:
     order : Order
         That of the version from which the result was made.
     links : tuple of Links
+    result : JobResult
     """
 
     job: str
     kind: str
     order: Order
     links: tuple[Links, ...]
+    result: JobResult
 
     @cached_property
     def marks(self) -> Mapping[str, Marks]:
@@ -56,14 +66,65 @@ class MarkedResult:
         """Return, for each relation, the number of marked labels in the branch of each of the `labels`."""
         return {relation: marks.count(labels).tolist() for relation, marks in self.marks.items()}
 
-    def about(self, label: int) -> list[dict[str, Any]]:
-        """Return the relations of the result to a label, each as a document with its properties."""
+    def points(
+        self, depth: int, first: int, end: int, *, width: int
+    ) -> dict[str, list[tuple[int, float, float]]]:
+        """Return where the marked labels of one depth are on the map of the labels from `first` up to `end`.
+
+        For each relation to few labels: index, left end and width, in pixels. Of those whose left ends are
+        in the same `_BIN` pixels, only the first is named.
+        """
+        scale = width / (end - first)
+        found = {}
+        for relation, labels in self._few.items():
+            inside = labels[slice(*np.searchsorted(labels, (first, end)))]
+            inside = inside[self.order.depth[inside] == depth]
+            left = (inside - first) * scale
+            kept = np.unique((left / _BIN).astype(np.int64), return_index=True)[1]
+            wide = (self.order.end[inside[kept]] - inside[kept]) * scale
+            columns = (inside[kept].tolist(), left[kept].round(1).tolist(), wide.round(1).tolist())
+            found[relation] = list(zip(*columns, strict=True))
+        return found
+
+    @cached_property
+    def _few(self) -> dict[str, NDArray[np.int64]]:
+        """The marked labels of relations that each name single labels, ascending."""
+        return {
+            links.type: np.unique(np.asarray(links.index, dtype=np.int64))
+            for links in self.links
+            if links.type in _SINGLE
+        }
+
+    def about(self, label: int, item: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the relations of the result to a label, each as a document with its properties.
+
+        A label that a locus reaches has a ``witness``, a list of observed labels with a ``weight`` each;
+        `item` gives the document of one. If a result of a kind in `CONTAINING` lacks the label, ``relation``
+        is None.
+        """
+        head = {"job": self.job, "kind": self.kind}
         found = []
         for links in self.links:
             for place in np.flatnonzero(links.index == label).tolist():
                 properties = {name: values[place].item() for name, values in links.properties.items()}
-                found.append({"job": self.job, "kind": self.kind, "relation": links.type} | properties)
-        return found
+                if links.type == "REACHES":
+                    properties["witness"] = [
+                        item(one) | {"weight": weight} for one, weight in self._witness(place)
+                    ]
+                found.append(head | {"relation": links.type} | properties)
+        return found or [head | {"relation": None}] * (self.kind in CONTAINING)
+
+    @cached_property
+    def _locus(self) -> Locus:
+        from labelgrove.workers.kinds.locus.file import read_locus
+
+        return read_locus(self.result.artifacts, self.result.sha256, self.result.graph)
+
+    def _witness(self, member: int) -> list[tuple[int, int]]:
+        """Return observed labels and their weights, of which a member of the locus is a best label."""
+        locus = self._locus
+        weights = locus.witnesses[member]
+        return [(int(locus.points[column]), weight) for column, weight in enumerate(weights) if weight]
 
 
 class MarkedResults:
@@ -102,14 +163,14 @@ class MarkedResults:
                 f"marks: job {result.job_id[:12]} marks no labels of version {digest[:12]}; give a job of a "
                 "kind such as locus, cover or selection about this version"
             )
-        marked = MarkedResult(result.job_id, result.kind, order, tuple(kind.show(result).links))
+        marked = MarkedResult(result.job_id, result.kind, order, tuple(kind.show(result).links), result)
         with self._lock:
             self._kept[result.job_id] = marked
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return marked
 
-    def about(self, label: int, digest: str, order: Order) -> list[dict[str, Any]]:
+    def about(self, label: int, digest: str, answers: Answers) -> list[dict[str, Any]]:
         """Return what the newest results about a version say of a label, the newest first."""
         jobs = client.list_jobs(self._workspace, limit=200, state=State.DONE)
         ours = [job for job in jobs if job.parameters.get("ontology") == digest and job.result_sha256]
@@ -118,7 +179,8 @@ class MarkedResults:
             if kind_named(job.kind).show is None:
                 continue
             try:
-                found += self.open(job.id, digest, order).about(label)
+                marked = self.open(job.id, digest, answers.index.order)
+                found += marked.about(label, answers.item)
             except ConflictError:  # computed again just now
                 continue
         return found

@@ -79,11 +79,12 @@ class OpenVersions:
         self._lock = threading.Lock()
         self._opening: dict[tuple[int, str | None], threading.Lock] = {}
 
-    def open(self, name: str, version: str | None = None) -> Opened:
+    def open(self, name: str, version: str | None = None, *, keep: bool = True) -> Opened:
         """Return a version of the ontology `name`, open for browsing.
 
-        `version` is the beginning of its digest; by default the version is the current one. Errors are those
-        of `ontology.versions.workspace.Workspace.label_index`.
+        `version` is the beginning of its digest; by default the version is the current one. Without `keep`,
+        no other version is closed to keep this one open, for requests that look at all ontologies. Errors are
+        those of `ontology.versions.workspace.Workspace.label_index`.
         """
         found = self._workspace.catalog.version(name, version)
         key = (found.id, found.annotations_sha256)
@@ -98,8 +99,10 @@ class OpenVersions:
                     return opened
             opened = Opened(self._workspace, found)
             with self._lock:
-                self._opened[key] = opened
                 self._opening.pop(key, None)
+                if not keep and len(self._opened) >= self._most:
+                    return opened
+                self._opened[key] = opened
                 while len(self._opened) > self._most:
                     self._opened.popitem(last=False)
         return opened

@@ -11,6 +11,7 @@ __all__ = [
     "Accepted",
     "Context",
     "CypherRows",
+    "Everywhere",
     "Health",
     "Item",
     "JobDocument",
@@ -22,6 +23,7 @@ __all__ = [
     "LabelVersions",
     "MapDocument",
     "OntologyDocument",
+    "OverviewDocument",
     "ProblemDocument",
     "RecipeList",
     "SearchPage",
@@ -156,6 +158,8 @@ class _MapRow(_Open):
     depth: int
     cells: list[tuple[int, float, float]]
     crowded: list[tuple[int, int]]
+    marked: dict[str, list[int]] | None = None
+    points: dict[str, list[tuple[int, float, float]]] | None = None
 
 
 class VersionDocument(_Open):
@@ -184,6 +188,7 @@ class LabelVersions(_OfVersion):
 
     items: list[VersionDocument]
     total: int
+    n_versions: int
 
 
 class MapDocument(_OfVersion):
@@ -193,6 +198,7 @@ class MapDocument(_OfVersion):
     focus: Item | None
     above: list[Item]
     n_labels: int
+    first: int
     rows: list[_MapRow]
     names: dict[str, str]
 
@@ -236,6 +242,47 @@ class JobList(_Open):
     """Jobs, the newest first."""
 
     items: list[JobDocument]
+    total: int
+
+
+class _Verdict(_Open):
+    job: str
+    model: str
+    answer: str
+    stale: bool
+
+
+class _Overviewed(VersionDocument):
+    depth: int | None
+    n_versions: int
+    stale_jobs: int
+    evaluation: _Verdict | None
+
+
+class _Note(_Open):
+    part: str
+    ok: bool | None
+    uses: str
+    detail: str
+
+
+class OverviewDocument(_Open):
+    """A home at a glance."""
+
+    ontologies: list[_Overviewed]
+    unfinished: list[JobDocument]
+    notes: list[_Note] | None
+
+
+class _Found(_OfVersion):
+    items: list[_Hit]
+    total: int
+
+
+class Everywhere(_Open):
+    """What a text finds in each ontology."""
+
+    items: list[_Found]
     total: int
 
 

@@ -7,9 +7,12 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 
+from labelgrove.documents.overview import Overview
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.checkup import Checkup
+from labelgrove.service.histories import Histories
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
@@ -36,6 +39,9 @@ class State:
     limits: Limits
     results: MarkedResults
     uploads: UploadReader
+    overview: Overview
+    checkup: Checkup
+    histories: Histories
 
 
 def _state(request: Request) -> State:

@@ -65,6 +65,18 @@ class Answers:
             **more,
         }
 
+    def row(self, label: int, **more: Any) -> Document:
+        """Return the document of one label in a drawn tree, with further entries.
+
+        Beside the entries of an item: ``n_parents``, and ``n_below``, the labels below it along primary
+        parents.
+        """
+        counts = {
+            "n_parents": len(self.index.adjacency.parents(label)),
+            "n_below": int(self.index.order.end[label]) - label - 1,
+        }
+        return self.item(label) | counts | more
+
     # ---- one label ---------------------------------------------------------------------------------
 
     def show(self, label: int) -> Document:

@@ -19,13 +19,9 @@ router = APIRouter(prefix="/o/{ontology}", route_class=PageRoute, include_in_sch
 
 _CHILDREN = 100
 _HITS = 50
-_RELATIONS = {
-    "OBSERVES": "observed",
-    "REACHES": "reached",
-    "INCLUDES": "in the cover",
-    "PICKS": "picked",
-    "CONTAINS": "contained",
-}
+_RELATIONS = {"OBSERVES": "observed", "INCLUDES": "in the cover", "CONTAINS": "contained"}
+_MARKS = {"OBSERVES": "obs", "REACHES": "reach", "INCLUDES": "plan", "PICKS": "plan"}
+_LACKS = {"locus": "not reached", "cover": "not in the cover", "selection": "not picked"}
 _CYPHER = """MATCH (l:Label {version: $version, key: $key})
 OPTIONAL MATCH (l)-[e:IS_A]->(p:Label)
 RETURN l.key, l.name, p.key AS parent, e.rank AS rank ORDER BY rank"""
@@ -135,14 +131,24 @@ def _marked(shared: State, opened: Opened, job: str) -> dict[str, str]:
     return {"job": found.job, "kind": found.kind}
 
 
-def _said(about: dict[str, Any]) -> dict[str, str]:
+def _said(about: dict[str, Any]) -> dict[str, Any]:
     """Return what a result says of a label, for people."""
-    facts = {name: value for name, value in about.items() if name not in ("job", "kind", "relation")}
-    words = [_RELATIONS.get(about["relation"], about["relation"].lower())]
-    words += [
-        name if value is True else f"{name} {value}" for name, value in facts.items() if value is not False
-    ]
-    return {"job": about["job"], "kind": about["kind"], "says": ", ".join(words)}
+    relation = about["relation"]
+    if relation is None:
+        says = _LACKS[about["kind"]]
+    elif relation == "REACHES":
+        says = "reached, as the only answer" if about["unique"] else "reached, but tied with others"
+    elif relation == "PICKS":
+        says = f"picked in round {about['round']:,}, gain {about['gain']:,.6g}"
+    else:
+        says = _RELATIONS.get(relation, relation.lower())
+    return {
+        "job": about["job"],
+        "kind": about["kind"],
+        "mark": _MARKS.get(relation, "none"),
+        "says": says,
+        "witness": about.get("witness", ()),
+    }
 
 
 def _one(shared: State, opened: Opened, label: int, after: str | None) -> dict[str, Any]:
@@ -152,16 +158,14 @@ def _one(shared: State, opened: Opened, label: int, after: str | None) -> dict[s
     shown: dict[str, Any] = {"parents": [], "path": [], "n_children": 0, "n_siblings": 0, "n_below": 0}
     shown |= answers.show(label)
     nothing: dict[str, Any] = {"items": [], "total": 0, "next": None}
-    end = answers.index.order.end if graph.directed else None
     children = answers.children(label, limit=_CHILDREN, after=after) if graph.directed else nothing
     for item in (*shown["path"], *children["items"]):
-        item["n_below"] = 0 if end is None else int(end[item["idx"]]) - item["idx"] - 1
+        item.update(answers.row(item["idx"]))
     return {
         "label": shown,
         "children": children,
-        "results": [
-            _said(about) for about in shared.results.about(label, opened.version.digest, answers.index.order)
-        ],
+        "results": [*map(_said, shared.results.about(label, opened.version.digest, answers))],
+        "history": shared.histories.of(name, key),
         "cli": command("labels", "show", name, key),
         "cypher": _CYPHER,
         "label_json": url("v1", "ontologies", name, "label", key=key),

@@ -7,13 +7,14 @@ import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
-from labelgrove.ontology.errors import NotFoundError
+from labelgrove.service.marking import CONTAINING
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
+from labelgrove.service.pages.reports import REPORTED
 from labelgrove.service.routes import jobs as routes
-from labelgrove.service.state import Shared
+from labelgrove.service.state import Shared, State
 
 __all__ = ["router"]
 
@@ -22,9 +23,6 @@ router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=Fals
 _MOST_JOBS = 100
 _MOST_UNITS = 500
 _MOST_ROWS = 1_000
-_MARKING = ("cover", "locus", "selection")
-_FRAMED = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox; "
-_FRAMED += "frame-ancestors 'self'"
 
 
 @router.get("")
@@ -82,7 +80,7 @@ def show_job(request: Request, shared: Shared, job: routes.JobId) -> Response:
 def show_result(request: Request, shared: Shared, job: routes.JobId) -> Response:
     """Show the result of a done job."""
     document, read, shown = describe_result(shared.workspace, job)
-    name, digest = _version_of(document, read.parameters)
+    name, digest = _version_of(shared, document, read.parameters)
     return render(
         request,
         "result.html",
@@ -98,8 +96,8 @@ def show_result(request: Request, shared: Shared, job: routes.JobId) -> Response
         rows=shown.rows[:_MOST_ROWS],
         n_rows=len(shown.rows),
         has_table=bool((shown.file or (shown.columns,))[0]),
-        has_report=_has_report(document),
-        has_marks=read.kind in _MARKING,
+        has_report=read.kind in REPORTED,
+        has_marks=read.kind in CONTAINING,
         of_name=name,
         of_version=digest,
     )
@@ -118,25 +116,12 @@ def result_csv(shared: Shared, job: routes.JobId) -> Response:
     )
 
 
-@router.get("/{job}/report")
-def show_report(shared: Shared, job: routes.JobId) -> Response:
-    """Show the report of an experiment; its page has a policy of its own, for a frame."""
-    document, _, shown = describe_result(shared.workspace, job)
-    if not _has_report(document):
-        raise NotFoundError(f"job {job[:12]} has no report; only experiments have one")
-    from labelgrove.report import to_html
-    from labelgrove.report.experiment import experiment_report
-
-    page = to_html(experiment_report(shown.document["document"]))
-    return HTMLResponse(page, headers={"Content-Security-Policy": _FRAMED, "Cache-Control": "private"})
-
-
-def _has_report(document: dict[str, Any]) -> bool:
-    return bool(document["kind"] == "experiment")
-
-
-def _version_of(document: dict[str, Any], parameters: Any) -> tuple[str | None, str | None]:
+def _version_of(shared: State, document: dict[str, Any], parameters: Any) -> tuple[str | None, str | None]:
     """Return the name and digest of the version that a result is about, if it is known by a name."""
-    name, digest = document.get("ontology"), document.get("digest", parameters.get("ontology"))
-    known = isinstance(name, str) and isinstance(digest, str)
-    return (name, digest) if known else (None, None)
+    digest = document.get("digest", parameters.get("ontology"))
+    versions = shared.workspace.catalog.versions()
+    names = [one.ontology for one in versions if one.digest == digest]
+    name = document.get("ontology")
+    if isinstance(name, str) and name in names:
+        return name, digest
+    return (names[0], digest) if names else (None, None)

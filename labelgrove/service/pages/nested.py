@@ -15,9 +15,9 @@ _MOST = 40
 def nested_rows(answers: Answers, label: int) -> list[dict[str, Any]]:
     """Return the rows of the tree in which `label` and all labels above it are opened.
 
-    Each row is the document of an item with ``level``, ``opened``, ``n_below``, ``n_parents`` and ``hand``
-    (whether it is `label`), or has only ``level``, ``left_out``, a number of labels, and ``above``, the item
-    of their parent or None. Of many children, those around the way to `label` are listed.
+    Each row is a document of `Answers.row` with ``level``, ``opened`` and ``hand`` (whether it is `label`),
+    or has only ``level``, ``left_out``, a number of labels, and ``above``, the row of their parent or None.
+    Of many children, those around the way to `label` are listed.
     """
     chain = [int(one) for one in answers.index.order.chain(label)[::-1]]
     return list(_rows(answers, answers.index.walk.roots.tolist(), chain, 0, None))
@@ -29,12 +29,10 @@ def _rows(
     way = chain[0] if chain else -1
     place = labels.index(way) if way in labels else 0
     first = max(0, min(place - _MOST // 2, len(labels) - _MOST))
-    end, up = answers.index.order.end, answers.index.adjacency.up
     if first:
         yield {"level": level, "left_out": first, "above": above}
     for one in labels[first : first + _MOST]:
-        item = answers.item(one, level=level, opened=one == way, hand=chain == [one])
-        item |= {"n_below": int(end[one]) - one - 1, "n_parents": int(up[one + 1] - up[one])}
+        item = answers.row(one, level=level, opened=one == way, hand=chain == [one])
         yield item
         if one == way:
             yield from _rows(answers, answers.index.walk.children(one).tolist(), chain[1:], level + 1, item)

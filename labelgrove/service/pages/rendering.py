@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -18,11 +19,21 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from labelgrove.ontology.errors import GroveError, counted
+from labelgrove.service.assets import ASSETS
+from labelgrove.service.caching import ASK
 from labelgrove.service.problems import Problem, problem_document, problem_of
 
 __all__ = ["PageRoute", "command", "document_of", "render", "url"]
 
-_ASK = "private, no-cache"
+
+_UNITS = (
+    ("year", 31_557_600),
+    ("month", 2_629_800),
+    ("week", 604_800),
+    ("day", 86_400),
+    ("hour", 3_600),
+    ("minute", 60),
+)
 
 
 def url(*path: str, **query: object) -> str:
@@ -47,6 +58,19 @@ def command(*words: str) -> str:
 
 def _thousands(number: int) -> str:
     return f"{number:,}"
+
+
+def _ago(text: str) -> str:
+    """Return how long ago a time of a document was, roughly.
+
+    >>> _ago("2020-01-01T00:00:00Z").endswith(" years ago")
+    True
+    """
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(text)).total_seconds()
+    for name, unit_s in _UNITS:
+        if seconds >= unit_s:
+            return f"{counted(int(seconds // unit_s), name)} ago"
+    return "just now"
 
 
 def _indented(value: object) -> str:
@@ -83,8 +107,14 @@ _environment = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_environment.filters |= {"thousands": _thousands, "indented": _indented, "cell": _cell, "coded": _coded}
-_environment.globals |= {"url": url, "counted": counted}
+_environment.filters |= {
+    "ago": _ago,
+    "thousands": _thousands,
+    "indented": _indented,
+    "cell": _cell,
+    "coded": _coded,
+}
+_environment.globals |= {"url": url, "counted": counted, "assets": ASSETS}
 
 
 def render(
@@ -128,7 +158,7 @@ def render(
         "marked": None,
     }
     page = _environment.get_template(template).render(shared | values)
-    return HTMLResponse(page, status_code=status, headers={"Cache-Control": _ASK})
+    return HTMLResponse(page, status_code=status, headers={"Cache-Control": ASK})
 
 
 def document_of(response: Response) -> Any:

@@ -76,16 +76,8 @@ def window(
     if to is not None:
         document["position"] = tree.position(label)
         at = max(0, document["position"] - rows // 3)
-    up, end = answers.index.adjacency.up, answers.index.order.end
     items = [
-        answers.item(row.label)
-        | {
-            "level": row.level,
-            "reference": row.reference,
-            "opened": row.opened,
-            "n_parents": int(up[row.label + 1] - up[row.label]),
-            "n_below": int(end[row.label]) - row.label - 1,
-        }
+        answers.row(row.label, level=row.level, reference=row.reference, opened=row.opened)
         for row in tree.rows(at, rows)
     ]
     return answer(request, document | {"at": at, "items": items, "total": len(tree)}, opened.tag)
@@ -107,8 +99,10 @@ def map_(
 
     Each row has cells `[idx, left, width]` in pixels, and `crowded`, ranges of pixels in which branches are
     narrower than a pixel. `names` has the names of the cells that are wide enough to be read. Without
-    `focus`, the map shows the branch of the root, or of all roots side by side. With `marks`, each row has
-    for each relation of the result, such as `OBSERVES`, how many labels in the branch of each cell it marks.
+    `focus`, the map shows the branch of the root, or of all roots side by side; `first` is the label at its
+    left. With `marks`, each row has in `marked`, for each relation of the result such as `OBSERVES`, how many
+    labels in the branch of each cell it marks. `points` has the observed, included and picked labels
+    themselves, like cells and however narrow, but only one in three pixels.
     """
     answers = opened.answers
     document = {"ontology": opened.version.ontology, "version": opened.version.digest, "width": width}
@@ -150,9 +144,10 @@ def _cells(
         }
         if marked is not None:
             rows[row.depth]["marked"] = marked.counts(row.labels)
+            rows[row.depth]["points"] = marked.points(row.depth, begin, last, width=width)
         named = row.labels[row.width >= _NAMED_FROM]
         names |= {str(label): graph.names[label] for label in named.tolist()}
-    return {"n_labels": total, "rows": list(rows.values()), "names": names}
+    return {"n_labels": total, "first": begin, "rows": list(rows.values()), "names": names}
 
 
 def _runs(pixels: Any) -> list[list[int]]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from labelgrove.documents.ontologies import describe_version
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.service import schemas
@@ -18,8 +17,6 @@ from labelgrove.service.state import After, Key, Limit, Shared, VersionOpened
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["labels"])
-
-_NEWEST = 20
 
 Text = Annotated[str, Query(description="Text to find.", max_length=LONGEST_QUERY)]
 
@@ -89,19 +86,36 @@ def item(
     request: Request,
     opened: VersionOpened,
     idx: Annotated[int, Query(description="Index of a label, as maps have it.", ge=0)],
+    depth: Annotated[
+        int | None,
+        Query(description="Instead, the label this far below a root in whose branch it is.", ge=0),
+    ] = None,
 ) -> Response:
-    """Return key and name of the label with an index."""
+    """Return key and name of the label with an index.
+
+    With `depth`, return the label of that depth whose branch contains it, or else the next label of that
+    depth: it is at the same place on a map.
+    """
     n_labels = opened.version.n_labels
     if idx >= n_labels:
         raise NotFoundError(f"idx: {idx} given; the labels of this version have 0 to {n_labels - 1}")
+    if depth is not None:
+        found = opened.levels.at(idx, depth)
+        if found is None:
+            raise NotFoundError(f"depth: {depth} given; no label at or after index {idx} is so deep")
+        idx = found
     return _told(request, opened, {"version": opened.version.digest} | opened.answers.item(idx))
 
 
 @router.get("/label/results", responses=schemas.ok(schemas.LabelResults))
 def label_results(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, Any]:
-    """Return what the newest results say of a label: whether it is reached, in a cover, or picked."""
+    """Return what the newest results say of a label: whether it is reached, in a cover, or picked.
+
+    `relation` is null if the result is one of these and does not contain the label. A label that is reached
+    has a `witness`: weights of observed labels that make it the answer.
+    """
     version = opened.version
-    items = shared.results.about(opened.label(key), version.digest, opened.answers.index.order)
+    items = shared.results.about(opened.label(key), version.digest, opened.answers)
     return {"ontology": version.ontology, "version": version.digest, "items": items, "total": len(items)}
 
 
@@ -109,10 +123,9 @@ def label_results(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, 
 def label_versions(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, Any]:
     """Return which of the newest versions of the ontology have a label of this key, the newest first."""
     opened.label(key)
-    name, workspace = opened.version.ontology, shared.workspace
-    newest = [one for one in workspace.catalog.versions(name) if one.state == "ready"][: -_NEWEST - 1 : -1]
-    items = [describe_version(one) for one in newest if workspace.label_graph_of(one).keys.find(key) >= 0]
-    return {"ontology": name, "version": opened.version.digest, "items": items, "total": len(items)}
+    version = opened.version
+    found = shared.histories.of(version.ontology, key)
+    return {"ontology": version.ontology, "version": version.digest} | found
 
 
 @router.get("/children", responses=schemas.ok(schemas.LabelPage))

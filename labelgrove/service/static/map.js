@@ -12,6 +12,11 @@ const LEAST_MARK = 2; // pixels of a cell with marked labels
 const LEAST_NAME = 40; // pixels of a cell in which a name is written
 const LETTERS = 5; // a name is cut only if this many letters remain
 const WHEEL = 220; // milliseconds between two steps of the wheel
+const REST = 80; // milliseconds after which the pointer rests on a place
+const LEAST_POINT = 3; // pixels of a label that a result names itself
+const APART = 8; // pixels between two diamonds
+const BESIDE = 24; // pixels of a cell in which a diamond has its place before the name
+const POINTS = { OBSERVES: "obs", INCLUDES: "p3", PICKS: "p3" }; // colors of the diamonds; the first is filled
 
 /** The map in `#stage`; `take(key, how)` is called for the label that the reader chose. */
 export class LabelMap {
@@ -30,27 +35,36 @@ export class LabelMap {
     this.row = LOWEST;
     this.whole = 0; // labels of the map of all roots
     this.wheeled = 0;
-    this.keys = new Map(); // idx -> item, as the service told
+    this.keys = new Map(); // idx, or idx and depth -> item, as the service told
+    this.named = settled((place, crowd) => this.nameCrowd(place, crowd), REST);
+    this.asked = ""; // the size of the map that was requested last
+    this.near = false; // whether to zoom to the label in hand once there is a map
     this.load = newest(async signal => {
-      const width = Math.max(16, Math.round(this.stage.clientWidth)), levels = Math.max(1, Math.min(64, Math.floor(this.stage.clientHeight / LOWEST)));
+      this.asked = this.room();
+      const [width, levels] = this.asked.split(" ");
       const found = await ask("map", { focus: this.focus, width, levels, marks: marking }, signal);
       this.drawing = found;
       if (this.focus === null) this.whole = found.n_labels;
       this.cells = found.rows.map(row => row.cells.map(([label, left, wide], i) => ({ label, left, width: wide, depth: row.depth, marked: counts(row.marked, i) })));
       this.crumbs();
+      this.legend();
       this.draw();
+      this.approach();
     });
   }
+
+  /** Pixels and levels for which there is room, as one text. */
+  room() { return `${Math.max(16, Math.round(this.stage.clientWidth))} ${Math.max(1, Math.min(64, Math.floor(this.stage.clientHeight / LOWEST)))}`; }
 
   /** Draw the map, and listen. */
   start() {
     this.stage.replaceChildren(this.canvas, this.tip);
     this.stage.after(make("p", { class: "sr", id: "maphelp" }, words.mapHelp));
     find("maptools").append(this.out);
-    find("legend").replaceChildren(...(marking ? words.marked : words.legend).map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
-    const again = settled(() => this.reload(), 80);
+    const again = settled(() => { if (this.room() !== this.asked) this.reload(); }, 80);
     new ResizeObserver(framed(() => { this.draw(); again(); })).observe(this.stage);
-    for (const query of ["(prefers-color-scheme: dark)", `(resolution: ${devicePixelRatio}dppx)`]) matchMedia(query).addEventListener("change", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.watchPixels();
     this.canvas.addEventListener("pointermove", event => this.hovered(event));
     this.canvas.addEventListener("pointerleave", () => this.leave());
     this.canvas.addEventListener("click", event => this.clicked(event));
@@ -59,17 +73,31 @@ export class LabelMap {
     return this.reload();
   }
 
+  /** Draw again whenever a pixel of the page has another size, as on another screen. */
+  watchPixels() {
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => { this.draw(); this.watchPixels(); }, { once: true });
+  }
+
   reload() { return this.load().catch(error => tell(error.message)); }
 
   /** Show which label is in hand: `label` is its document. With `near`, zoom if it can hardly be seen. */
   show(label, near) {
     this.hand = label;
     this.way = new Set(label.path.map(item => item.idx));
+    this.near = near;
     this.draw();
-    if (!near || !this.drawing) return;
+    this.approach();
+  }
+
+  /** Zoom to the label in hand if it can hardly be seen, once. */
+  approach() {
+    if (!this.near || !this.drawing) return;
+    this.near = false;
+    const { key, path } = this.hand;
+    if (key === this.focus) return; // as after a double click
     const cell = this.handCell, seen = cell && cell.width * this.stage.clientWidth / this.drawing.width >= LEAST_HAND;
-    const deepest = label.path.length - 1, top = deepest < 2 ? 0 : Math.min(deepest - 1, Math.max(1, deepest - NEAR));
-    if (!seen) this.zoomTo(label.path[top].key);
+    const deepest = path.length - 1, top = deepest < 2 ? 0 : Math.min(deepest - 1, Math.max(1, deepest - NEAR));
+    if (!seen) this.zoomTo(path[top].key);
   }
 
   zoomTo(key) {
@@ -97,6 +125,12 @@ export class LabelMap {
     this.canvas.setAttribute("aria-label", focus ? words.zoomed(focus.name.slice(0, 200), this.drawing.n_labels) : words.map);
   }
 
+  legend() {
+    const kinds = new Set(this.drawing.rows.flatMap(row => Object.keys(row.points ?? {}))), planned = kinds.has("INCLUDES") || kinds.has("PICKS");
+    const shown = marking ? words.marked.filter(([, , relation]) => relation !== (planned ? "locus" : "plan")) : words.legend;
+    find("legend").replaceChildren(...shown.map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
+  }
+
   // ---- drawing ----------------------------------------------------------------------------------
 
   draw() {
@@ -113,12 +147,17 @@ export class LabelMap {
     this.handCell = this.placed(this.hand);
     this.row = Math.max(LOWEST, Math.min(HIGHEST, Math.floor(height / this.drawing.rows.length)));
     const stretch = width / this.drawing.width;
-    this.diamonds = [];
+    this.points = this.drawing.rows.map(row => new Set(Object.values(row.points ?? {}).flatMap(points => points.map(([label]) => label))));
     this.drawing.rows.forEach((row, y) => {
       this.drawCrowd(pen, row.crowded, y * this.row, stretch);
-      for (const cell of this.cells[y]) this.drawCell(pen, cell, y * this.row, stretch);
+      for (const cell of this.cells[y]) this.drawCell(pen, cell, y, stretch);
     });
-    for (const place of this.diamonds) this.drawDiamond(pen, ...place);
+    this.drawing.rows.forEach((row, y) => {
+      for (const [relation, points] of Object.entries(row.points ?? {})) {
+        let last = -APART;
+        for (const point of points) last = this.drawPoint(pen, relation, point, y * this.row, stretch, last);
+      }
+    });
     this.drawHand(pen, stretch, width);
   }
 
@@ -130,22 +169,23 @@ export class LabelMap {
     }
   }
 
-  drawCell(pen, cell, top, stretch) {
+  drawCell(pen, cell, y, stretch) {
+    const top = y * this.row;
     const left = cell.left * stretch, wide = cell.width * stretch, seen = wide > 3 ? wide - 1 : Math.max(wide * 0.75, 0.6);
     const isHand = this.hand?.idx === cell.label, isWay = this.way.has(cell.label) || this.isBelow(cell);
     const tone = marking ? this.tone(cell) : isHand ? "here" : isWay ? "way" : "cell";
     pen.fillStyle = this.color(tone);
     pen.fillRect(left, top, tone === "cell" ? seen : Math.max(seen, LEAST_MARK), this.row - 1);
-    if (tone === "obs") this.diamonds.push([left + seen / 2, top + this.row / 2]);
     if (this.over === cell) { pen.strokeStyle = this.color("ink"); pen.lineWidth = 1; pen.strokeRect(left + 0.5, top + 0.5, Math.max(1, seen - 1), this.row - 2); }
     const name = this.drawing.names[cell.label];
-    if (name && wide >= LEAST_NAME) this.write(pen, name, left + 6, top, wide - 12, isHand || cell.depth === this.drawing.rows[0].depth, STRONG.has(tone) ? "on" : "ink");
+    const indent = this.points[y].has(cell.label) ? 20 : 6;
+    if (name && wide >= LEAST_NAME) this.write(pen, name, left + indent, top, wide - indent - 6, isHand || cell.depth === this.drawing.rows[0].depth, STRONG.has(tone) ? "on" : "ink");
   }
 
   /** Return the cell of a label; there is one even if it is too narrow for the service to send. */
   placed(label) {
-    const { focus, rows, n_labels: n, width } = this.drawing;
-    const first = focus?.idx ?? rows[0].cells[0].label;
+    const { rows, n_labels: n, width } = this.drawing;
+    const { first } = this.drawing;
     if (!label || label.idx < first || label.idx >= first + n || label.depth >= rows[0].depth + rows.length) return undefined;
     const sent = this.cells[label.depth - rows[0].depth]?.find(cell => cell.label === label.idx);
     return sent ?? { label: label.idx, depth: label.depth, left: (label.idx - first) * width / n, width: width / n };
@@ -157,28 +197,41 @@ export class LabelMap {
     return hand !== undefined && cell.depth > hand.depth && cell.left >= hand.left - 0.05 && cell.left + cell.width <= hand.left + hand.width + 0.15;
   }
 
-  size(cell) { return Math.max(1, Math.round(cell.width * this.drawing.n_labels / this.drawing.width)); }
+  labelsIn(cell) { return Math.max(1, Math.round(cell.width * this.drawing.n_labels / this.drawing.width)); }
 
   /** Return the color of a cell whose branch has marked labels: hue is the state, strength is the share. */
   tone(cell) {
-    const { OBSERVES = 0, REACHES = 0, INCLUDES = 0, PICKS = 0 } = cell.marked, size = this.size(cell);
+    const { OBSERVES = 0, REACHES = 0, INCLUDES = 0, PICKS = 0 } = cell.marked, size = this.labelsIn(cell);
     if (OBSERVES && size === 1) return "obs";
     const reached = Math.min(1, REACHES / size), planned = Math.min(1, (INCLUDES + PICKS) / size);
     if (reached) return reached < 0.1 ? "t1" : reached < 0.3 ? "t2" : reached < 0.6 ? "t3" : reached < 1 ? "t4" : "t5";
     return planned ? (planned < 0.3 ? "p1" : planned < 0.6 ? "p2" : "p3") : "cell";
   }
 
-  drawDiamond(pen, x, y) {
+  /** A label that a result names never vanishes: it is a line at least 3 pixels wide, with a diamond where there is room. */
+  drawPoint(pen, relation, [, from, width], top, stretch, last) {
+    const left = from * stretch, wide = width * stretch, color = this.color(POINTS[relation]);
+    if (wide < LEAST_POINT) {
+      pen.fillStyle = color;
+      pen.fillRect(left, top, LEAST_POINT, this.row - 1);
+    }
+    const middle = left + (wide > BESIDE ? 11 : Math.max(wide, LEAST_POINT) / 2), x = Math.max(6, Math.min(this.stage.clientWidth - 6, middle));
+    if (x < last + APART) return last;
+    this.drawDiamond(pen, x, top + this.row / 2, color, relation === "OBSERVES");
+    return x;
+  }
+
+  drawDiamond(pen, x, y, color, filled) {
     pen.beginPath();
     pen.moveTo(x, y - 6);
     pen.lineTo(x + 6, y);
     pen.lineTo(x, y + 6);
     pen.lineTo(x - 6, y);
     pen.closePath();
-    pen.fillStyle = this.color("obs");
+    pen.fillStyle = filled ? color : this.color("card");
     pen.fill();
-    pen.strokeStyle = this.color("card");
-    pen.lineWidth = 1;
+    pen.strokeStyle = filled ? this.color("card") : color;
+    pen.lineWidth = filled ? 1 : 2;
     pen.stroke();
   }
 
@@ -216,31 +269,50 @@ export class LabelMap {
 
   // ---- pointer and keyboard -----------------------------------------------------------------------
 
-  /** Return the cell at a place, "crowd" for branches too narrow to draw, or null. */
+  /** Return the cell at a place, {row, place} for branches too narrow to draw, or null. */
   at(x, y) {
     const row = Math.floor(y / this.row), place = x * this.drawing.width / this.stage.clientWidth;
     const near = (this.cells[row] ?? []).find(cell => place >= cell.left && place < cell.left + Math.max(cell.width, 1));
     if (near) return near;
-    return this.drawing.rows[row]?.crowded.some(([first, n]) => place >= first && place < first + n) ? "crowd" : null;
+    return this.drawing.rows[row]?.crowded.some(([first, n]) => place >= first && place < first + n) ? { row, place } : null;
   }
+
+  /** Return the item of the label at a place where branches are too narrow to draw. */
+  crowded({ row, place }) {
+    const { first, n_labels: n, width, rows } = this.drawing;
+    return this.item(first + Math.min(n - 1, Math.floor(place * n / width)), rows[row].depth);
+  }
+
+  itemAt(cell) { return cell.label === undefined ? this.crowded(cell) : this.item(cell.label); }
 
   hovered(event) {
     if (!this.drawing) return;
     const cell = this.at(event.offsetX, event.offsetY), before = this.over;
-    this.over = cell === "crowd" ? null : cell;
-    if (this.over !== before) this.draw();
+    this.over = cell;
+    if (this.over !== before && (before?.label ?? cell?.label) !== undefined) this.draw();
     if (!cell) { this.tip.hidden = true; return; }
-    if (cell === "crowd") this.tip.replaceChildren(words.crowded);
-    else this.describe(cell);
+    if (cell.label !== undefined) this.describe(cell);
+    else { this.tip.replaceChildren(words.crowded); this.named(cell); }
     this.tip.hidden = false;
+    this.placeTip(event);
+  }
+
+  placeTip(event) {
     const { clientWidth: width, clientHeight: height } = this.stage;
     const x = Math.min(event.offsetX + 12, width - this.tip.offsetWidth), y = event.offsetY + 16 + this.tip.offsetHeight > height ? event.offsetY - this.tip.offsetHeight - 8 : event.offsetY + 16;
     this.tip.style.transform = `translate(${Math.max(0, x)}px, ${Math.max(0, y)}px)`;
   }
 
+  /** Say which label is under the pointer where branches are too narrow to draw. */
+  async nameCrowd(cell) {
+    if (this.over !== cell) return;
+    const item = await this.crowded(cell).catch(() => null); // there may be none so far to the right
+    if (item && this.over === cell) this.tip.replaceChildren(make("b", {}, make("bdi", {}, item.name.slice(0, 200))), words.crowded);
+  }
+
   /** Fill the tip; a cell too narrow for a name asks the service for the name of its label. */
   describe(cell) {
-    const size = this.size(cell), marked = Object.entries(cell.marked).filter(([name, n]) => n && words.count[name]);
+    const size = this.labelsIn(cell), marked = Object.entries(cell.marked).filter(([name, n]) => n && words.count[name]);
     const known = this.drawing.names[cell.label] ?? this.keys.get(cell.label)?.name ?? words.waiting;
     this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size), ...marked.map(([name, n]) => make("div", {}, `${n.toLocaleString("en")} ${words.count[name]}`)));
     if (known === words.waiting) this.item(cell.label).then(() => { if (this.over === cell) this.describe(cell); }).catch(error => tell(error.message));
@@ -248,20 +320,21 @@ export class LabelMap {
 
   leave() { this.over = null; this.tip.hidden = true; this.draw(); }
 
-  /** Return the item of a label by its index. */
-  async item(idx) {
-    if (!this.keys.has(idx)) this.keys.set(idx, await ask("item", { idx }));
-    return this.keys.get(idx);
+  /** Return the item of a label by its index, or of the label of a depth at the place of that label. */
+  async item(idx, depth) {
+    const name = depth === undefined ? idx : `${idx} ${depth}`;
+    if (!this.keys.has(name)) this.keys.set(name, await ask("item", { idx, depth }));
+    return this.keys.get(name);
   }
 
   async clicked(event) {
     const cell = this.drawing && this.at(event.offsetX, event.offsetY);
-    if (cell && cell !== "crowd") await this.enter(cell);
+    if (cell) await this.enter(cell).catch(error => tell(error.message));
   }
 
   /** Take a label and zoom to it; on the label on top, zoom out. */
   async enter(cell) {
-    const item = await this.item(cell.label);
+    const item = await this.itemAt(cell);
     this.take(item.key, "click");
     if (item.key === this.drawing.focus?.key) this.zoomOut();
     else if (!item.leaf) this.zoomTo(item.key);
@@ -272,18 +345,15 @@ export class LabelMap {
     if (!this.drawing || event.timeStamp - this.wheeled < WHEEL) return;
     this.wheeled = event.timeStamp;
     if (event.deltaY > 0) { this.zoomOut(); return; }
-    let cell = this.at(event.offsetX, event.offsetY);
-    if (!cell || cell === "crowd") return;
-    const second = this.drawing.rows[0].depth + 1; // one level nearer to the pointer
-    if (cell.depth > second) cell = this.at(event.offsetX, this.row * 1.5);
-    if (!cell || cell === "crowd" || cell.depth !== second) return;
-    const item = await this.item(cell.label);
-    if (!item.leaf) this.zoomTo(item.key);
+    const cell = this.at(event.offsetX, this.row * 1.5); // one level nearer to the pointer
+    if (!cell || !this.at(event.offsetX, event.offsetY)) return;
+    const item = await this.itemAt(cell).catch(() => null);
+    if (item && !item.leaf) this.zoomTo(item.key);
   }
 
   /** Return the cell of the label in hand, or the first one. */
   current() {
-    return this.cells.flat().find(cell => cell.label === this.hand?.idx) ?? this.cells[0]?.[0];
+    return this.handCell ?? this.cells[0]?.[0];
   }
 
   async pressed(event) {
@@ -294,8 +364,8 @@ export class LabelMap {
     const middle = cell.left + cell.width / 2;
     const inside = (other, one) => other && one.left <= other.left + 0.05 && one.left + one.width >= other.left - 0.05;
     let next = null;
-    if (event.key === "ArrowRight") next = row[place + 1];
-    else if (event.key === "ArrowLeft") next = row[place - 1];
+    if (event.key === "ArrowRight") next = place < 0 ? null : row[place + 1];
+    else if (event.key === "ArrowLeft") next = place < 0 ? null : row[place - 1];
     else if (event.key === "ArrowUp") next = (this.cells[cell.depth - top - 1] ?? []).find(one => inside(cell, one) && one.left + one.width > middle - 0.05);
     else if (event.key === "ArrowDown") next = (this.cells[cell.depth - top + 1] ?? []).find(one => one.left >= cell.left - 0.05 && one.left < cell.left + cell.width);
     else if (event.key === "Enter") { event.preventDefault(); await this.enter(cell); return; }

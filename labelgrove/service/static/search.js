@@ -1,6 +1,6 @@
 // The search box: suggestions while a text is typed; the answer to the newest text wins.
 import { find, make, settled, tell } from "./dom.js";
-import { ask, newest, page } from "./service.js";
+import { newest, page, suggest } from "./service.js";
 import { words } from "./words.js";
 
 const DELAY = 60; // milliseconds
@@ -30,23 +30,24 @@ export function offerSuggestions(box) {
     list.children[place]?.scrollIntoView({ block: "nearest" });
   }
 
-  function open(key) {
+  function open({ key, ontology }) {
     close();
     if (offered(key)) { box.value = ""; box.blur(); }
-    else location.assign(page("", { key }));
+    else location.assign(page("", { key }, ontology));
   }
 
   function drawn(hit, i) {
     const other = hit.matched.kind !== "key" && hit.matched.text !== hit.name;
-    return make("li", { role: "option", id: `hit${i}`, "aria-selected": "false", onmousedown: event => event.preventDefault(), onclick: () => open(hit.key) },
+    return make("li", { role: "option", id: `hit${i}`, "aria-selected": "false", onmousedown: event => event.preventDefault(), onclick: () => open(hit) },
       make("bdi", {}, hit.name), make("code", { dir: "ltr" }, hit.key),
+      hit.ontology && make("small", {}, words.within(hit.ontology)),
       other && make("small", {}, `${words.synonym(hit.matched.kind)}: `, make("bdi", {}, hit.matched.text)));
   }
 
   const look = newest(async signal => {
     const text = box.value;
     if (!text.trim()) return close();
-    const found = await ask("suggest", { q: text, limit: MOST }, signal);
+    const found = await suggest(text, MOST, signal);
     items = found.items;
     note.textContent = found.total > items.length ? words.moreHits(found.total) : words.suggestions(found.total);
     list.replaceChildren(...items.map(drawn));
@@ -65,7 +66,7 @@ export function offerSuggestions(box) {
     else if (event.key === "ArrowDown" && shown && n) choose((chosen + 2) % (n + 1) - 1);
     else if (event.key === "ArrowUp" && shown && n) choose((chosen + n + 1) % (n + 1) - 1);
     else if (event.key === "ArrowDown" && !shown) lookSoon();
-    else if (event.key === "Enter" && shown && chosen >= 0) open(items[chosen].key);
+    else if (event.key === "Enter" && shown && chosen >= 0) open(items[chosen]);
     else return;
     event.preventDefault();
   });

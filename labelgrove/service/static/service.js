@@ -7,16 +7,26 @@ function address(path, query) {
   return given.size ? `${path}?${given}` : path;
 }
 
-/** Return the address of a page about the ontology; "" is BROWSE. */
-export const page = (name, query) =>
-  address(`/o/${encodeURIComponent(ontology)}${name && "/" + name}`, { ...query, version: pinned ?? null, marks: marks ?? null });
+/** Return the address of a page about an ontology; "" is BROWSE. */
+export const page = (name, query, of = ontology) =>
+  address(`/o/${encodeURIComponent(of)}${name && "/" + name}`, { ...query, version: pinned ?? null, marks: marks ?? null });
 
 /** The id of the job whose result is marked on the map, or null. */
 export const marking = marks ?? null;
 
 /** Return the document that a route about the version answers; it can be kept, as the version cannot change. */
-export async function ask(route, query, signal) {
-  const url = address(`/v1/ontologies/${encodeURIComponent(ontology)}/${route}`, { ...query, version, state });
+export const ask = (route, query, signal) => fetched(address(`/v1/ontologies/${encodeURIComponent(ontology)}/${route}`, { ...query, version, state }), signal);
+
+/** Return the labels that the beginning of a text may mean: in the ontology of the page, or else in every one. */
+export async function suggest(q, limit, signal) {
+  if (ontology !== undefined) return ask("suggest", { q, limit }, signal);
+  const found = await fetched(address("/v1/search", { q, limit }), signal), best = ["key", "exact", "prefix", "words", "part"];
+  const items = found.items.flatMap(one => one.items.map(hit => ({ ...hit, ontology: one.ontology })));
+  items.sort((a, b) => best.indexOf(a.match) - best.indexOf(b.match));
+  return { items: items.slice(0, limit), total: found.total };
+}
+
+async function fetched(url, signal) {
   const response = await fetch(url, { signal });
   const document = await response.json();
   if (!response.ok) throw new Error(document.detail);

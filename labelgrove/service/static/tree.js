@@ -42,7 +42,6 @@ export class Tree {
     this.box.addEventListener("scroll", draw, { passive: true });
     new ResizeObserver(draw).observe(this.box);
     this.box.addEventListener("click", event => this.clicked(event));
-    this.box.addEventListener("dblclick", event => this.clickedTwice(event));
     this.box.addEventListener("keydown", event => this.pressed(event));
   }
 
@@ -179,12 +178,9 @@ export class Tree {
     if (!row) return;
     const position = Number(row.dataset.at);
     if (event.target.closest(".tw")?.firstChild) this.toggle(position);
+    // the first click drew all rows again, and so browsers send no event "dblclick"
+    else if (event.detail === 2) this.zoom(this.row(position)?.key);
     else this.go(position, "click");
-  }
-
-  clickedTwice(event) {
-    const row = event.target.closest(".row");
-    if (row && !event.target.closest(".tw")) this.zoom(this.row(Number(row.dataset.at))?.key);
   }
 
   /** Go to the row above at which the branch of a row begins. */

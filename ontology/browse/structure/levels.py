@@ -66,6 +66,24 @@ class Levels:
         begin = np.concatenate([[0], np.cumsum(np.bincount(depth))])
         return np.argsort(depth, kind="stable").astype(np.int32), begin
 
+    def at(self, label: int, depth: int) -> int | None:
+        """Return the label of a depth whose branch contains `label`, or the next one; None after the last.
+
+        >>> from labelgrove.ontology.labelgraph import LabelGraph
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+        >>> levels = Levels(Order.of(graph))  # plant, tree, elm, oak
+        >>> levels.at(3, 1), levels.at(0, 1), levels.at(3, 2), levels.at(0, 9)
+        (1, 1, 3, None)
+        """
+        by_depth, begin = self._by_depth
+        if depth + 1 >= len(begin):
+            return None
+        level = by_depth[begin[depth] : begin[depth + 1]]
+        place = int(np.searchsorted(level, label, side="right")) - 1
+        if place >= 0 and self._order.end[level[place]] > label:
+            return int(level[place])
+        return int(level[place + 1]) if place + 1 < len(level) else None
+
     def rows(self, focus: int, *, width: int, n_levels: int = 12) -> Iterator[Row]:
         """Yield the rows of the map of the branch of `focus`, from its own row down.
 

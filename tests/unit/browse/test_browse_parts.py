@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelgrove.ontology.browse.answers import Answers
+from labelgrove.ontology.browse.labelindex import LabelIndex
 from labelgrove.ontology.browse.pages import cut
 from labelgrove.ontology.browse.structure.levels import Levels
 from labelgrove.ontology.browse.structure.marks import Marks
@@ -105,3 +107,33 @@ def test_a_cursor_continues_only_its_own_list():
     for limit in (0, -1, 1_001):
         with pytest.raises(InputError, match="give 1 to 1,000"):
             cut(range(9), ["v1"], limit=limit)
+
+
+@given(st.integers(1, 60), st.integers(0, 9))
+def test_a_row_of_a_tree_counts_its_parents_and_the_labels_below(n, seed):
+    graph = random_tree(n, seed)
+    answers = Answers(LabelIndex.of(graph))
+    above = {c: p for c, p in enumerate(graph.primary_parent.tolist()) if p >= 0}
+    for label in range(n):
+        below = sum(label in chain for chain in (chain_up(above, other) for other in range(n)))
+        row = answers.row(label, level=3)
+        assert (row["n_below"], row["n_parents"], row["level"]) == (below, int(label in above), 3)
+        assert {**answers.item(label), **row} == row
+
+
+def chain_up(above: dict[int, int], label: int) -> list[int]:
+    """Return the labels above `label`."""
+    found = []
+    while label in above:
+        label = above[label]
+        found.append(label)
+    return found
+
+
+@given(st.integers(1, 60), st.integers(0, 9), st.data())
+def test_the_label_at_a_place_is_that_of_its_depth_or_the_next(n, seed, data):
+    order = Order.of(random_tree(n, seed))
+    levels = Levels(order)
+    label, depth = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, 9))
+    wanted = [i for i in range(n) if order.depth[i] == depth and order.end[i] > label]
+    assert levels.at(label, depth) == (wanted[0] if wanted else None)

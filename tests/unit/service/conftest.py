@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from tests.unit.service.service_cases import client_of, fill, sign_in
+from tests.unit.service.service_cases import client_of, fill, fill_results, sign_in
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +17,13 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("service") / "home"
     fill(home)
     return home
+
+
+@pytest.fixture(scope="session")
+def resulting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A home with results, and the id of each job by its kind, of `service_cases.fill_results`."""
+    home = tmp_path_factory.mktemp("results") / "home"
+    return home, fill_results(home)
 
 
 @pytest.fixture(scope="module")

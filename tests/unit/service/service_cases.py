@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -16,9 +18,11 @@ from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
 from labelgrove.service.limits import Limits
+from labelgrove.workers import client
+from labelgrove.workers.ledger.states import State
 from tests.unit.browse.browse_cases import NameRow, annotated
 
-__all__ = ["ODD_KEYS", "URL", "WIDE", "add", "client_of", "fill", "settings_of", "sign_in"]
+__all__ = ["ODD_KEYS", "URL", "WIDE", "add", "client_of", "fill", "fill_results", "settings_of", "sign_in"]
 
 URL = "http://127.0.0.1:8321"
 
@@ -69,6 +73,40 @@ def fill(home: Path) -> None:
     add(home, "wide", LabelGraph.from_edges([*children, ("leaf", "c0000")]))
     add(home, "odd", LabelGraph.from_edges([(key, "root") for key in ODD_KEYS] + [("x", ODD_KEYS[0])]))
     add(home, "grid", LabelGraph.grid((2, 2)))
+
+
+def fill_results(home: Path, *, experiment: bool = False) -> dict[str, str]:
+    """Ingest ``garden`` in three versions, with results, and return the id of each job by its kind.
+
+    The cover and the evaluation are about the second version, locus and selection about the current one, the
+    third. An experiment takes seconds, so it is left out unless requested.
+    """
+    folder = home.parent
+    rng = np.random.default_rng(0)
+    np.save(folder / "outputs.npy", rng.normal(size=(80, 2)))
+    truth = rng.choice(["oak", "elm", "fern"], 80).tolist()
+    (folder / "truth.txt").write_text("\n".join(truth))
+    sampled: dict[str, Any] = {"observed": ["oak", "elm"], "emits": "logits"}
+    sampled |= {"outputs": str(folder / "outputs.npy"), "truth": str(folder / "truth.txt")}
+    asked: dict[str, dict[str, Any]] = {
+        "locus": {"ontology": "garden", "observed": ["oak", "elm"], "metric": "tree"},
+        "selection": {"ontology": "garden", "observed": ["elm"], "n": 1, "metric": "tree"},
+        "cover": {"ontology": "garden", "metric": "tree"},
+        "evaluation": {"ontology": "garden", "metric": "tree", "model": "<b>net</b>", **sampled},
+        "experiment": {"experiment": "diabetes-path", "quick": True},
+    }
+    done = {}
+    add(home, "garden", LabelGraph.from_edges([("oak", "tree")]))
+    add(home, "garden", LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("fern", "tree")]))
+    with Workspace.open(settings_of(home)) as workspace:
+        for kind in ("cover", "evaluation", *["experiment"] * experiment):
+            done[kind] = client.submit(workspace, kind, asked[kind])
+    add(home, "garden", GARDEN)
+    with Workspace.open(settings_of(home)) as workspace:
+        for kind in ("locus", "selection"):
+            done[kind] = client.submit(workspace, kind, asked[kind])
+    assert {job.state for job in done.values()} == {State.DONE}, [job.error for job in done.values()]
+    return {kind: job.id for kind, job in done.items()}
 
 
 @contextlib.contextmanager

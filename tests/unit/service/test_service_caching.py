@@ -1,10 +1,16 @@
 """Caching: what never changes is immutable, what may change is asked for again, and tags tell them apart."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import labelgrove.service
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.unit.browse.browse_cases import NameRow
 from tests.unit.service.service_cases import GARDEN, add, client_of
+
+ASSETS_FOLDER = Path(labelgrove.service.__file__).parent / "static"
 
 ABOUT_A_VERSION = [
     "label?key=oak",
@@ -96,3 +102,33 @@ def test_more_versions_than_are_kept_open_are_answered(tmp_path):
         for i, graph in [*enumerate(graphs)] * 2:
             answer = client.get(f"/v1/ontologies/many/label?key=a{i}&version={graph.digest}")
             assert answer.json()["version"] == graph.digest
+
+
+def test_scripts_and_styles_are_kept_for_good_at_the_addresses_that_pages_name(reader):
+    page = reader.get("/").text
+    named = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+    assert {url.rpartition(".")[2] for url in named} == {"css", "js", "svg"}
+    for url in named:
+        assert "immutable" in reader.get(url).headers["cache-control"], url
+    tag = named[0].split("/")[2]
+    for script in ASSETS_FOLDER.glob("*.js"):
+        content = script.read_text(encoding="utf-8")
+        for module in re.findall(r'from "(.+?)"', content):
+            assert module.startswith("./"), (script.name, module)  # relative: with the same tag
+            assert "immutable" in reader.get(f"/static/{tag}/{module[2:]}").headers["cache-control"]
+
+
+def test_the_scripts_of_another_release_are_asked_for_again(reader):
+    url = "/static/0123456789abcdef/page.js"
+    answer = reader.get(url)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "private, no-cache")
+    again = reader.get(url, headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    for missing in (
+        "/static/page.js",
+        "/static/",
+        "/static/0/",
+        "/static/0/../app.py",
+        "/static/0/%2e%2e/app.py",
+    ):
+        assert reader.get(missing).status_code == 404, missing

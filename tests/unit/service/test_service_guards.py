@@ -185,8 +185,8 @@ def test_more_requests_than_allowed_are_told_when_to_come_again(filled):
         "/v1/ontologies/garden/label",
         "/enter?code=used",
         "/nowhere",
-        "/static/nothing.js",
-        "/static/explorer.css",
+        "/static/0/nothing.js",
+        "/static/0/explorer.css",
     ],
 )
 def test_every_answer_has_the_headers_that_guard_a_browser(reader, url):

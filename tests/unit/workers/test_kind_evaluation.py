@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,8 +14,15 @@ import pytest
 import scipy.sparse
 
 from labelgrove.adapter import Adapter, evaluate
+from labelgrove.adapter.evaluation.result import Evaluation
 from labelgrove.ontology import LabelGraph, geometry
-from labelgrove.ontology.errors import InputError, NotFoundError, UnknownLabelError, WeightError
+from labelgrove.ontology.errors import (
+    ArtifactError,
+    InputError,
+    NotFoundError,
+    UnknownLabelError,
+    WeightError,
+)
 from labelgrove.ontology.results import read_document
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
@@ -131,6 +139,11 @@ def test_a_job_says_what_the_function_says(workspace, asked, tmp_path, ontology,
     expected = json.loads(json.dumps(direct.to_dict()))
     expected.pop("bundle")  # its bytes name the version as well
     assert {name: value for name, value in document.items() if name in expected} == expected
+    assert Evaluation.from_dict(document) == dataclasses.replace(direct, bundle=document["bundle"])
+    assert Evaluation.from_dict(direct.to_dict()) == direct
+    for missing in ("verdict", "rules", "severity_edges"):
+        with pytest.raises(ArtifactError, match=f"{missing}.*evaluate again"):
+            Evaluation.from_dict({name: value for name, value in document.items() if name != missing})
     assert (document["model"], document["ontology"]) == ("resnet50", GRAPHS[ontology].digest)
     assert (document["branch_level"] is None) == (ontology == "grid")
 
