@@ -91,7 +91,8 @@ def _declare_problems(app: FastAPI) -> None:
     def openapi() -> dict[str, object]:
         document = made()
         known = document.setdefault("components", {}).setdefault("schemas", {})
-        known["ProblemDocument"] = schemas.ProblemDocument.model_json_schema()
+        made_known = schemas.ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+        known |= made_known.pop("$defs") | {"ProblemDocument": made_known}
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]

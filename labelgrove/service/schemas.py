@@ -40,6 +40,14 @@ class _Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class ValidationReport(_Open):
+    """Every defect of a hierarchy."""
+
+    accepted: bool
+    n_labels: int | None = None
+    n_edges: int | None = None
+
+
 class ProblemDocument(_Open):
     """Why a request was refused (RFC 9457)."""
 
@@ -49,6 +57,7 @@ class ProblemDocument(_Open):
     detail: str
     exit_code: int
     next_step: str
+    report: ValidationReport | None = None
 
 
 class Item(_Open):
@@ -252,14 +261,6 @@ class CypherRows(_Open):
     columns: list[str]
     rows: list[list[Any]]
     truncated: bool
-
-
-class ValidationReport(_Open):
-    """Every defect of a hierarchy."""
-
-    accepted: bool
-    n_labels: int | None = None
-    n_edges: int | None = None
 
 
 class Health(_Open):

@@ -27,7 +27,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.extras import upgrade_command
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder
 from labelgrove.ontology.settings import masked
 from labelgrove.ontology.sql.database_faults import database_fault
 from labelgrove.ontology.sql.sqlite import Connection as SQLiteConnection

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from labelgrove.service.limits import Limits
+from labelgrove.service.schemas import ProblemDocument
 from tests.unit.service.service_cases import client_of, sign_in
 
 SOUND = b"id;name;parent\na;A;\nb;B;a\n"
@@ -96,8 +97,11 @@ def test_no_answer_names_a_folder_of_this_machine(owner, folder, content, name, 
 
 def test_defects_are_told_with_file_and_line_and_nothing_is_submitted(owner):
     answer = send(owner, LOOP, "garden.csv", "ingest")
-    assert answer.status_code == 422
-    report = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    problem = ProblemDocument.model_validate(answer.json())
+    assert (problem.type, problem.exit_code) == ("/reference#problem-defects", 3)
+    assert problem.detail.startswith("garden.csv: ")
+    report = answer.json()["report"]
     assert report["accepted"] is False
     cycle, roots = report["defects"]
     assert (cycle["code"], roots["code"]) == ("cycle", "roots")
