@@ -21,11 +21,15 @@ def end_with_parent() -> None:
 
 
 def _main() -> None:
-    from labelgrove.ontology.settings import Settings
+    from labelgrove.ontology.errors import GroveError
+    from labelgrove.ontology.settings import Settings, masked
     from labelgrove.workers.app import run_worker
 
     end_with_parent()
-    run_worker(Settings.from_env(), log_level="WARNING")
+    try:
+        run_worker(Settings.from_env(), log_level="WARNING")
+    except GroveError as error:
+        raise SystemExit(f"worker: {masked(str(error))}") from error
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,8 +41,8 @@ def environment(home: Path) -> dict[str, str]:
 class Serving:
     """A `grove serve` on a free port, which is killed at the end, with its worker, unless it ended before."""
 
-    def __init__(self, home: Path, *options: str) -> None:
-        self._home, self._options = home, options
+    def __init__(self, home: Path, *options: str, **variables: str) -> None:
+        self._home, self._options, self._variables = home, options, variables
         self._log = home.with_name(f"{home.name}.log")
         self.session = ""
 
@@ -49,7 +51,7 @@ class Serving:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "labelgrove", "serve", "--port", "0", *self._options],
                 cwd=ROOT,
-                env=environment(self._home),
+                env=environment(self._home) | self._variables,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -248,18 +250,94 @@ def test_two_servers_on_one_home_answer_alike_and_share_sessions(home):
     assert "Traceback" not in one.said
 
 
-def refused(home: Path, *options: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "labelgrove", "serve", *options],
+def refused(
+    home: Path, *options: str, program: Sequence[str] = ("-m", "labelgrove"), **variables: str
+) -> tuple[int, str]:
+    """Return the exit status of a `grove serve` that must not start, and what it says; it leaves nothing."""
+    with subprocess.Popen(
+        [sys.executable, *program, "serve", *options],
         cwd=ROOT,
-        env=environment(home),
-        capture_output=True,
+        env=environment(home) | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stderr
+        start_new_session=True,
+    ) as process:
+        printed, said = process.communicate(timeout=120)
+    assert (printed, "Traceback" in said) == ("", False), said
+    assert [one.pid for one in psutil.process_iter() if group(one.pid) == process.pid] == []
+    return process.returncode, said
+
+
+def group(pid: int) -> int | None:
+    """Return the process group of a process; None if it ended."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def test_a_database_that_cannot_be_reached_is_told(tmp_path):
+    url = f"postgresql+psycopg://grove:hunter2@127.0.0.1:{free_port()}/grove"
+    for more in ((), ("--workers", "2"), ("--no-worker",)):
+        status, said = refused(tmp_path / "home", "--port", "0", *more, GROVE_DATABASE_URL=url)
+        assert status == 5
+        assert "check that it runs and can be reached" in said
+        assert "hunter2" not in said
+
+
+def test_a_damaged_database_is_told(home):
+    (home / "catalog.db").write_bytes(b"not a database " * 1_000)
+    status, said = refused(home, "--port", "0")
+    assert status == 5
+    assert "it is damaged" in said
+
+
+def test_a_database_of_another_release_is_told(home):
+    with sqlite3.connect(home / "catalog.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    status, said = refused(home, "--port", "0")
+    assert status == 1
+    assert "9999" in said
+
+
+@pytest.mark.services
+def test_a_database_that_needs_a_migration_is_told(tmp_path, postgres_url):
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_DATABASE_URL=postgres_url)
+    assert status == 1
+    assert "grove db upgrade" in said
+
+
+def test_an_artifact_store_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "store").write_text("a file")
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_ARTIFACTS_URL=str(tmp_path / "store"))
+    assert status in (2, 5)
+    assert "GROVE_ARTIFACTS_URL" in said
+
+
+@pytest.mark.parametrize("package", ["fastapi", "jinja2", "limits", "uvicorn"])
+def test_a_missing_package_of_the_service_is_told(tmp_path, package):
+    blocked = f"import sys; sys.modules[{package!r}] = None; from labelgrove.__main__ import main; main()"
+    status, said = refused(tmp_path / "home", "--port", "0", program=("-c", blocked))
+    assert status == 1
+    assert f"the HTTP service needs the package '{package}' of the extra 'web'; install it with: pip" in said
+
+
+def test_a_setting_that_breaks_a_rule_is_told(tmp_path):
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_UNIT_TIME_LIMIT_S="soon")
+    assert status == 2
+    assert "GROVE_UNIT_TIME_LIMIT_S" in said
+
+
+def test_a_worker_that_cannot_start_says_why_in_a_line(home):
+    """The service answers meanwhile: a broker that is away stops no reader."""
+    url = f"redis://127.0.0.1:{free_port()}/0"
+    with Serving(home, GROVE_BROKER_URL=url) as serving:
+        wait_until(lambda: "worker: " in serving.said, deadline_s=60, what="the message of the worker")
+        assert serving.get("/v1/ontologies")["total"] == 1
+        assert serving.end(signal.SIGTERM) == 0
+    assert "Traceback" not in serving.said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", ""])
