@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
+import random
 import re
 import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,6 +26,7 @@ import pytest
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.services import wait_until
 from tests.services.process import free_port
@@ -76,8 +81,11 @@ class Serving:
 
     def workers(self) -> list[int]:
         """Return the ids of the running workers beside the server."""
-        children = psutil.Process(self.process.pid).children()
-        return [child.pid for child in children if CHILD in " ".join(child.cmdline())]
+        found = []
+        for child in psutil.Process(self.process.pid).children():
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended meanwhile
+                found += [child.pid] * (CHILD in " ".join(child.cmdline()))
+        return found
 
     def worker(self) -> int:
         """Return the id of the worker once it runs."""
@@ -109,20 +117,23 @@ class Serving:
             cookie = answer.headers["Set-Cookie"]
         self.session = re.findall(r"grove-session=([^;]+)", cookie)[0]
 
-    def upload(self, name: str, content: str) -> str:
-        """Upload a hierarchy as the owner, and return the id of the job."""
+    def upload(self, name: str, content: str, half_way: Callable[[], object] = lambda: None) -> str:
+        """Upload a hierarchy as the owner, and return the id of the job; call `half_way` in the middle."""
         begin = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
-        request = urllib.request.Request(
-            f"{self.url}/v1/ontologies/{name}/ingest",
-            data=f"{begin}{content}\r\n--x--\r\n".encode(),
-            headers={
-                "Content-Type": "multipart/form-data; boundary=x",
-                "Authorization": f"Bearer {self.session}",
-            },
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            assert answer.status == 202
-            return str(json.load(answer)["job"])
+        body = f"{begin}{content}\r\n--x--\r\n".encode()
+        sending = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
+        with contextlib.closing(sending):
+            sending.putrequest("POST", f"/v1/ontologies/{name}/ingest")
+            sending.putheader("Content-Type", "multipart/form-data; boundary=x")
+            sending.putheader("Content-Length", str(len(body)))
+            sending.putheader("Authorization", f"Bearer {self.session}")
+            sending.endheaders(body[: len(body) // 2])
+            half_way()
+            sending.send(body[len(body) // 2 :])
+            answer = sending.getresponse()
+            document = json.load(answer)
+            assert answer.status == 202, document
+            return str(document["job"])
 
     def wait_for(self, job: str, name: str, *, n_labels: int = 3) -> None:
         """Wait until a job is done, and then until the current version of `name` has so many labels."""
@@ -142,6 +153,20 @@ class Serving:
         wait_until(ended, deadline_s=120, what="the job")
         assert self.get(f"/v1/jobs/{job}")["state"] == "done"
         wait_until(current, deadline_s=120, what=f"{name} with {n_labels} labels")
+
+    def kill(self) -> None:
+        """Kill the server, and wait until its worker has noticed."""
+        workers = self.workers() if self.process.poll() is None else []
+        self.process.kill()
+        self.process.communicate(timeout=60)
+        for worker in workers:
+            gone(worker)
+
+    def kill_worker(self) -> None:
+        """Kill the worker beside the server if it runs at this moment."""
+        for worker in self.workers():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
 
     def end(self, number: signal.Signals) -> int:
         """Send a signal and return the exit status."""
@@ -248,6 +273,78 @@ def test_two_servers_on_one_home_answer_alike_and_share_sessions(home):
         assert shown[0]["total"] == 3
         assert [serving.end(signal.SIGTERM) for serving in (one, two)] == [0, 0]
     assert "Traceback" not in one.said
+
+
+def table(n_labels: int) -> str:
+    """Return a hierarchy of so many labels."""
+    rows = [f"l{i};label {i};l{(i - 1) // 8}" for i in range(1, n_labels)]
+    return "\n".join(["id;name;parent", "l0;root;", *rows]) + "\n"
+
+
+def test_two_servers_with_a_worker_each_end_every_job_once(home):
+    with Serving(home) as one, Serving(home) as two:
+        one.sign_in()
+        two.session = one.session
+        workers = {one.worker(), two.worker()}
+        jobs = {}
+        for i in range(8):
+            content = table(2_000 + i)
+            jobs[f"o{i}"] = (one, two)[i % 2].upload(f"o{i}", content)
+            assert (two, one)[i % 2].upload(f"o{i}", content) == jobs[f"o{i}"]
+        for i, (name, job) in enumerate(jobs.items()):
+            (two, one)[i % 2].wait_for(job, name, n_labels=2_000 + i)
+            units = one.get(f"/v1/jobs/{job}/units")["items"]
+            assert {(unit["state"], unit["attempts"]) for unit in units} == {("done", 1)}
+            assert one.get(f"/v1/ontologies/{name}/versions")["total"] == 1
+        assert {*one.workers(), *two.workers()} == workers
+        assert two.get("/v1/jobs")["total"] == len(jobs)
+        assert [serving.end(signal.SIGTERM) for serving in (one, two)] == [0, 0]
+    assert "Traceback" not in one.said
+
+
+KILLS = 20
+
+
+@pytest.mark.timeout(900)
+def test_nothing_that_was_accepted_is_lost_whenever_a_process_is_killed(home):
+    """Server or worker is killed right after the start, while idle, during an upload or during an ingest."""
+    draw = random.Random(18)
+    moments = [moment for moment in ("start", "idle", "upload", "ingest") for _ in range(KILLS // 4)]
+    draw.shuffle(moments)
+    accepted: dict[str, tuple[str, int]] = {}
+    session = ""
+    for i, moment in enumerate(moments):
+        name, n_labels = f"o{i}", draw.choice([3, 1_000, 20_000])
+        with Serving(home) as serving:
+            if not session:
+                serving.sign_in()
+                session = serving.session
+            serving.session = session
+            kill = (serving.kill, serving.kill_worker)[draw.randrange(2)]
+            if moment == "idle":
+                serving.worker()
+            elif moment == "ingest":
+                accepted[name] = (serving.upload(name, table(n_labels)), n_labels)
+                threading.Event().wait(draw.uniform(0, 1.5))  # whatever it does then
+            elif moment == "upload":
+                with contextlib.suppress(OSError, http.client.HTTPException):  # a killed server says nothing
+                    accepted[name] = (serving.upload(name, table(n_labels), half_way=kill), n_labels)
+            kill()
+            if kill == serving.kill_worker:  # the server goes on without it
+                assert serving.get("/healthz") == {"status": "ok"}
+            serving.kill()
+    assert len(accepted) > KILLS // 4
+    with Serving(home) as last:
+        for name, (job, n_labels) in accepted.items():
+            last.wait_for(job, name, n_labels=n_labels)
+            assert last.get(f"/v1/ontologies/{name}/versions")["total"] == 1
+        found = {one["ontology"] for one in last.get("/v1/ontologies")["items"]}
+        assert found == {"old", *accepted}
+        assert last.get("/v1/jobs")["total"] == len(accepted)
+        assert last.end(signal.SIGTERM) == 0
+    assert "Traceback" not in last.said
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(home)})) as workspace:
+        assert [found["problems"] for found in verify_graph(workspace) if found["problems"]] == []
 
 
 def refused(
