@@ -51,6 +51,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        uploads.remove_left_over()
         with workspace:
             yield
 

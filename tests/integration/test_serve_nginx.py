@@ -20,13 +20,12 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.conftest import serving
-from tests.integration.test_serve_process import Serving, table
+from tests.integration.serving_process import ROOT, Serving, table
 from tests.services import ServerProcess
 from tests.services.process import find_program
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 (DOCUMENTED,) = re.findall(r"```nginx\n(.*?)```", PAGE, re.DOTALL)
 PUBLIC = "labels.example.org"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +20,24 @@ from labelgrove.service import schemas
 from labelgrove.service.identity import require_owner
 from labelgrove.service.state import OntologyName, Shared
 
-__all__ = ["router"]
+__all__ = ["remove_left_over", "router"]
 
 router = APIRouter(
     prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[Depends(require_owner)]
 )
 
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_PREFIX = "grove-upload-"
+_OLD_S = 24 * 3600
+"""Seconds after which no upload is being read any more."""
+
+
+def remove_left_over() -> None:
+    """Remove files of uploads whose server was killed while it read them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # somebody else's, or removed meanwhile
+            if time.time() - folder.stat().st_mtime > _OLD_S:
+                shutil.rmtree(folder)
 
 
 class Reading:
@@ -58,7 +70,7 @@ class Reading:
 def _saved(upload: UploadFile) -> Iterator[Path]:
     """Yield the path of an uploaded file in a folder of its own, which is removed at the end."""
     name = _FILE_NAME.sub("_", Path(upload.filename or "").name).lstrip(".")[-100:] or "upload"
-    with tempfile.TemporaryDirectory(prefix="grove-upload-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         path = Path(folder) / name
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -157,6 +160,19 @@ def test_a_file_over_the_limit_is_refused(tmp_path):
         sign_in(client)
         assert send(client, SOUND).status_code == 200
         assert send(client, SOUND + b"c;C;a\n" * 400).status_code == 413
+
+
+def test_what_a_killed_server_left_is_removed_a_day_later(tmp_path, folder):
+    old, new, other = (folder / name for name in ("grove-upload-old", "grove-upload-new", "others"))
+    for path in (old, new, other):
+        path.mkdir()
+        (path / "a.csv").write_bytes(SOUND)
+    for path in (old, other):
+        os.utime(path, (time.time() - 25 * 3600,) * 2)
+    with client_of(tmp_path / "home"):
+        assert {*folder.iterdir()} == {new, other}
+    for path in (new, other):
+        shutil.rmtree(path)
 
 
 def test_more_uploads_than_are_read_at_once_are_asked_to_come_again(tmp_path):
