@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 __all__ = ["end_with_parent"]
+
+_SIGNALS, _PATIENCE_S = 3, 5.0
+"""Number of signals to end, and the seconds between them; units need less to be given back."""
 
 
 def end_with_parent() -> None:
@@ -15,7 +19,10 @@ def end_with_parent() -> None:
     def watch() -> None:
         while os.read(0, 1):  # not through sys.stdin, whose lock would be held when the interpreter ends
             pass
-        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(_SIGNALS):  # one that interrupts a database driver gets lost
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(_PATIENCE_S)
+        os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 

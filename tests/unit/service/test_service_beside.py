@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from labelgrove.service import beside
 from labelgrove.service.beside import next_pause, worker_beside
@@ -41,6 +43,28 @@ def test_a_worker_that_cannot_start_is_tried_again_and_the_end_waits_for_no_paus
     assert time.monotonic() - began < beside.ENDING_S
     assert "the worker ended with status 3 and is started again" in caplog.text
     assert not any(map(psutil.pid_exists, pids(tmp_path)))
+
+
+@pytest.mark.parametrize(("heard", "status"), [(1, 0), (2, 0), (9, 1)])
+def test_a_process_whose_parent_is_gone_ends_although_signals_get_lost(heard, status):
+    """The handler of a worker raises an exception, and what it interrupts may swallow that."""
+    program = (
+        "import signal, sys, threading; from labelgrove.service import child; child._PATIENCE_S = 0.05\n"
+        "lost = []\n"
+        "def handle(*_):\n"
+        "    lost.append(1)\n"
+        f"    if len(lost) >= {heard}: sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, handle)\n"
+        "child.end_with_parent(); print('ready', flush=True)\n"
+        "while True: threading.Event().wait(60)\n"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout is not None
+        assert one.stdin is not None
+        assert one.stdout.readline() == "ready\n"
+        one.stdin.close()
+        assert one.wait(60) == status
 
 
 def test_a_killed_worker_is_replaced_by_one_and_none_is_left_running(tmp_path, monkeypatch):
