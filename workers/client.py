@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "build_bundle_job",
     "cancel",
+    "count_jobs",
     "describe",
     "estimate",
     "free_bytes",
@@ -166,6 +167,11 @@ def list_jobs(
 ) -> list[Job]:
     """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
     return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
+
+
+def count_jobs(workspace: Workspace, *, state: State | None = None, kind: str | None = None) -> int:
+    """Return the number of jobs that `list_jobs` would return without a limit."""
+    return Ledger(workspace.engine).n_jobs(state=state, kind=kind)
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:

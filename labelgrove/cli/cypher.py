@@ -11,9 +11,10 @@ import click
 from labelgrove.cli.options.completers import ontologies
 from labelgrove.cli.options.parameters import GIVEN_TWICE
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
-from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import emit, json_option, note, say
 from labelgrove.cli.printing.texttable import table
+from labelgrove.documents.spreadsheet import as_csv
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace

@@ -19,7 +19,7 @@ from labelgrove.cli.results import result
 from labelgrove.cli.schedules import schedule
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
-from labelgrove.documents.jobs import describe_jobs, describe_units
+from labelgrove.documents.jobs import describe_jobs, describe_units, matching_jobs
 from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
@@ -104,20 +104,7 @@ def list_(
     workspace: Workspace, state: str | None, kind: str | None, stale: bool, limit: int, as_json: bool
 ) -> None:
     """List jobs, the newest first."""
-    from labelgrove.ontology.errors import InputError
-    from labelgrove.workers import client
-    from labelgrove.workers.ledger.states import State
-    from labelgrove.workers.refresh import stale_jobs
-
-    wanted = None if state is None else State(state)
-    if stale and wanted not in (None, State.DONE):
-        raise InputError(
-            f"--stale --state {state}: only done jobs can be stale; leave out one of the two options"
-        )
-    if stale:
-        found = stale_jobs(workspace, limit=limit, kind=kind)
-    else:
-        found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
+    found, _ = matching_jobs(workspace, state=state, kind=kind, stale=stale, limit=limit)
     described = describe_jobs(workspace, found)
     emit(described, as_json, lambda: _listed(workspace, found, described))
 

@@ -13,9 +13,10 @@ from labelgrove.cli.options.onelabel import OpenVersion
 from labelgrove.cli.options.reading import read_source, reading_options
 from labelgrove.cli.options.workspace import name_and_version, with_workspace
 from labelgrove.cli.printing.outfile import give_parts
-from labelgrove.cli.printing.spreadsheet import check_safe, safe_cell, safe_option
+from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import emit, first_digits, json_option, note, to_the_minute
 from labelgrove.cli.printing.texttable import table
+from labelgrove.documents.readings import describe_reading
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -70,10 +71,7 @@ def validate(source: str, as_json: bool, **reading: Any) -> None:
     The exit code is 3 if `grove ingest` would refuse the hierarchy.
     """
     result = read_source(source, strict=False, **reading)
-    document = result.report.to_dict() | {"accepted": result.graph is not None}
-    if result.graph is not None:
-        document |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}
-    emit(document, as_json, lambda: result.report.render())
+    emit(describe_reading(result.report, result.graph), as_json, lambda: result.report.render())
     if result.graph is None:
         raise SystemExit(3)
 
@@ -138,7 +136,9 @@ def export(
     )
     parts: Iterable[str] = exported
     if safe and chosen.delimiter is not None:
-        parts = (_safe_line(line, chosen.delimiter) for line in exported)
+        from labelgrove.documents.spreadsheet import safe_line
+
+        parts = (safe_line(line, chosen.delimiter) for line in exported)
     give_parts(parts, out, name)
     for left_out in exported.left_out:
         note(f"left out: {left_out}")
@@ -163,13 +163,6 @@ def _export_format(out: Path | None, asked: str | None) -> str:
             f"--out {out}: {ending} is not the ending of a format: {endings}; change it, or give --format"
         )
     return asked or told or "json"
-
-
-def _safe_line(line: str, delimiter: str) -> str:
-    from labelgrove.ontology.readers.text.cells import MARKS, split_cells, write_cell
-
-    cells = split_cells(line.removesuffix("\n"), delimiter) or []
-    return str(MARKS[delimiter]).join(write_cell(safe_cell(cell), delimiter) for cell in cells) + "\n"
 
 
 @ontology.command()

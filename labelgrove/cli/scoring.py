@@ -13,8 +13,9 @@ from labelgrove.cli.options.labels import read_keys
 from labelgrove.cli.options.model import load_model, model_options
 from labelgrove.cli.printing.outfile import give
 from labelgrove.cli.printing.progress import Progress
-from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import in_options, json_option, json_text, note
+from labelgrove.documents.spreadsheet import as_csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -52,6 +52,7 @@ def serve(host: str, port: int, processes: int, worker: bool, open_: bool, link:
     if link:
         say(running.new_link(settings, host, port))
         return
+    running.check(settings)
     bound = running.listening(host, port)
     port = int(bound.getsockname()[1])
     entry = running.new_link(settings, host, port)

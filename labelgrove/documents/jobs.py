@@ -13,7 +13,45 @@ if TYPE_CHECKING:
     from labelgrove.workers.kinds import Description, JobResult
     from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["describe_jobs", "describe_result", "describe_units", "done_result"]
+__all__ = ["describe_jobs", "describe_result", "describe_units", "done_result", "matching_jobs"]
+
+
+def matching_jobs(
+    workspace: Workspace, *, state: str | None, kind: str | None, stale: bool, limit: int
+) -> tuple[list[Job], int]:
+    """Return the newest jobs that match, newest first, and the number of all that match.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    state, kind : str or None
+        Only jobs in this state and of this kind; None for any.
+    stale : bool
+        Only done jobs about versions that are no longer current.
+    limit : int
+        Most jobs to return.
+
+    Raises
+    ------
+    InputError
+        For an unknown state, or one in which no job can be stale.
+    """
+    from labelgrove.ontology.errors import InputError
+    from labelgrove.workers import client
+    from labelgrove.workers.ledger.states import State
+    from labelgrove.workers.refresh import stale_jobs
+
+    states = [one.value for one in State]
+    if state is not None and state not in states:
+        raise InputError(f"state: {state!r:.80} given; give one of {', '.join(states)}")
+    wanted = None if state is None else State(state)
+    if stale and wanted not in (None, State.DONE):
+        raise InputError(f"state: {state!r} given, and only done jobs can be stale; leave out state or stale")
+    if stale:
+        found = stale_jobs(workspace, kind=kind)
+        return found[:limit], len(found)
+    found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
+    return found, client.count_jobs(workspace, state=wanted, kind=kind)
 
 
 def describe_jobs(workspace: Workspace, jobs: Sequence[Job]) -> list[dict[str, Any]]:

@@ -7,10 +7,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.errors import ArtifactError
+from labelgrove.ontology.packagedfiles import packaged
 
 __all__ = ["Recipe", "recipes"]
 
@@ -44,7 +43,7 @@ def recipes() -> tuple[Recipe, ...]:
 
     Raises
     ------
-    ArtifactError
+    MigrationError
         If the installation lacks the cookbook.
 
     Examples
@@ -53,16 +52,8 @@ def recipes() -> tuple[Recipe, ...]:
     'size'
     """
     found = []
-    for title, block in _BLOCK.findall(_cookbook().read_text(encoding="utf-8")):
+    for title, block in _BLOCK.findall(packaged("docs/cypher.md").read_text(encoding="utf-8")):
         said = dict(_COMMENT.findall(block))
         parameters = json.loads(said.get("params", "{}"))
         found.append(Recipe(said["name"], title, _COMMENT.sub("", block).strip(), parameters))
     return tuple(found)
-
-
-def _cookbook() -> Path:
-    package = Path(__file__).resolve().parents[1]
-    for path in (package / "_docs" / "cypher.md", package.parent / "docs" / "cypher.md"):
-        if path.is_file():
-            return path
-    raise ArtifactError(f"cypher.md: neither in {package} nor beside it; install labelgrove again")

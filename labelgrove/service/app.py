@@ -54,6 +54,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        uploads.remove_left_over()
         with workspace, closing(checkup):
             yield
 
@@ -96,7 +97,8 @@ def _declare_problems(app: FastAPI) -> None:
     def openapi() -> dict[str, object]:
         document = made()
         known = document.setdefault("components", {}).setdefault("schemas", {})
-        known["ProblemDocument"] = schemas.ProblemDocument.model_json_schema()
+        made_known = schemas.ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+        known |= made_known.pop("$defs") | {"ProblemDocument": made_known}
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]

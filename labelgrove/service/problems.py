@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from labelgrove.documents.readings import describe_reading
 from labelgrove.ontology.errors import (
     ConflictError,
     DefectsError,
@@ -53,20 +54,27 @@ The first row that matches an error decides.
 class Problem(HTTPException):
     """An answer that refuses a request; its attributes are those of the problem document.
 
+    What only some types of problems have, such as the report of defects, is in `further`.
+
     It is an `HTTPException` because FastAPI lets only those through while it reads a body.
     """
 
     headers: dict[str, str]
+    further: dict[str, Any]
 
     def __init__(self, status: HTTPStatus, type_: str, detail: str, *, exit_code: int = 2) -> None:
         super().__init__(status, detail, headers={})
         self.status, self.type, self.exit_code = status, type_, exit_code
+        self.further = {}
 
 
-def problem_for(kind: type[GroveError], message: str) -> Problem:
-    """Return the problem that tells a client of an error of a kind."""
+def problem_for(kind: type[GroveError], message: str, *, report: dict[str, Any] | None = None) -> Problem:
+    """Return the problem that tells a client of an error of a kind; `report` lists the defects of a file."""
     _, name, status, code = next(row for row in PROBLEMS if issubclass(kind, row[0]))
-    return Problem(status, name, masked(message), exit_code=code)
+    problem = Problem(status, name, masked(message), exit_code=code)
+    if report is not None:
+        problem.further["report"] = report
+    return problem
 
 
 def problem_of(error: Exception) -> Problem:
@@ -74,7 +82,9 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, GroveError):
-        return problem_for(type(error), str(error))
+        report = error.report if isinstance(error, DefectsError) else None
+        described = None if report is None else describe_reading(report, None)
+        return problem_for(type(error), str(error), report=described)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "request"
@@ -102,6 +112,7 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         "detail": problem.detail,
         "exit_code": problem.exit_code,
         "next_step": advice,
+        **problem.further,
     }
 
 
@@ -109,6 +120,4 @@ def problem_response(_: Request, error: Exception) -> JSONResponse:
     """Return the answer for an error that a route raised."""
     problem = problem_of(error)
     document = problem_document(problem)
-    if isinstance(error, DefectsError) and error.report is not None:
-        document["report"] = error.report.to_dict()
     return JSONResponse(document, status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)

@@ -60,8 +60,8 @@ class UploadReader:
         Returns
         -------
         dict
-            ``report``; if the file is accepted, the numbers of labels and edges too, and with an ontology
-            ``job`` and ``state``.
+            ``report``, as `labelgrove.documents.readings` describes it, and with an ontology ``job`` and
+            ``state``.
 
         Raises
         ------
@@ -85,7 +85,8 @@ class UploadReader:
         finally:
             self._free.release()
         if "error" in reply:
-            raise problem_for(getattr(errors, reply["error"]), reply["message"])
+            kind = getattr(errors, reply["error"])
+            raise problem_for(kind, reply["message"], report=reply.get("report"))
         return reply
 
     def _ask(self, request: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from labelgrove.ontology.errors import GroveError
+from labelgrove.documents.readings import describe_reading
+from labelgrove.ontology.errors import DefectsError, GroveError
 from labelgrove.ontology.readers.reading import read
 from labelgrove.service.child import end_with_parent
 
@@ -21,11 +22,8 @@ __all__: list[str] = []
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     path, ontology = Path(request["path"]), request["ontology"]
-    result = read(path, strict=False, **request["options"])
-    reply: dict[str, Any] = {"report": result.report.to_dict() | {"accepted": result.graph is not None}}
-    if result.graph is None:
-        return reply
-    reply |= {"n_labels": result.graph.n_labels, "n_edges": result.graph.n_edges}
+    result = read(path, strict=ontology is not None, **request["options"])
+    reply: dict[str, Any] = {"report": describe_reading(result.report, result.graph)}
     if ontology is not None:
         from labelgrove.ontology.settings import Settings
         from labelgrove.ontology.versions.workspace import Workspace
@@ -66,6 +64,8 @@ def _main() -> None:
         reply = _answer(request)
     except GroveError as error:
         reply = {"error": type(error).__name__, "message": str(error)}
+        if isinstance(error, DefectsError) and error.report is not None:
+            reply["report"] = describe_reading(error.report, None)
     sys.stdout.write(json.dumps(_without(reply, f"{Path(request['path']).parent}/")))
 
 

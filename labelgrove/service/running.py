@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import signal
 import socket
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NoReturn
 
 import uvicorn
@@ -18,22 +14,19 @@ from fastapi import FastAPI
 
 from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.store.disk_faults import disk_advice
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
+from labelgrove.service.beside import ENDING_S, worker_beside
 from labelgrove.service.guards import LOOPBACK_NAMES
 from labelgrove.service.identity import Owner
 
-__all__ = ["address", "app_of_environment", "listening", "new_link", "serve"]
-
-logger = logging.getLogger(__name__)
-
-_ENDING_S = 10
-"""Seconds that requests have to end after a signal, and then the worker."""
+__all__ = ["address", "app_of_environment", "check", "listening", "new_link", "serve"]
 
 _WAITING = 2_048
 """Most connections that wait to be accepted."""
 
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
+_NO_DIGEST = "0" * 64
 
 
 def app_of_environment() -> FastAPI:
@@ -41,6 +34,21 @@ def app_of_environment() -> FastAPI:
     from labelgrove.workers.showing import bring_back
 
     return make_app(Workspace(Settings.from_env(), on_repair=bring_back))
+
+
+def check(settings: Settings) -> None:
+    """Refuse settings with which no request about an ontology could be answered.
+
+    Raises
+    ------
+    ServiceError
+        If the database or the artifact store cannot be reached or read.
+    MigrationError
+        If its schema is not that of this release.
+    """
+    with Workspace(settings) as workspace:
+        workspace.catalog.currents()
+        workspace.artifacts.exists(_NO_DIGEST)  # whether it can be asked at all
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -76,8 +84,21 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def new_link(settings: Settings, host: str, port: int) -> str:
-    """Return a link that signs the owner in once."""
-    return f"{address(host, port)}/enter?code={Owner(settings.home).new_link_code()}"
+    """Return a link that signs the owner in once.
+
+    Raises
+    ------
+    ServiceError
+        If the home cannot be written.
+    """
+    try:
+        code = Owner(settings.home).new_link_code()
+    except OSError as error:
+        advice = disk_advice(error, "the home", "GROVE_HOME", otherwise="see `grove doctor`")
+        raise ServiceError(
+            f"{settings.home / 'service'}: cannot be written ({error.strerror}); {advice}"
+        ) from error
+    return f"{address(host, port)}/enter?code={code}"
 
 
 def address(host: str, port: int) -> str:
@@ -117,9 +138,9 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_ENDING_S,
+        timeout_graceful_shutdown=ENDING_S,
     )
-    with _worker_beside() if worker else contextlib.nullcontext():
+    with worker_beside() if worker else contextlib.nullcontext():
         started()
         server = uvicorn.Server(config)
         if processes == 1:
@@ -130,38 +151,3 @@ def serve(
 
 def _end(*_: object) -> NoReturn:
     raise SystemExit(0)
-
-
-@contextlib.contextmanager
-def _worker_beside() -> Iterator[None]:
-    """Keep a worker running in a child process; start it again if it dies, at ever longer intervals."""
-    ending = threading.Event()
-    child: list[subprocess.Popen[bytes]] = []
-
-    def keep_running() -> None:
-        pause_s = _FIRST_PAUSE_S
-        while not ending.is_set():
-            with subprocess.Popen(
-                [sys.executable, "-m", "labelgrove.service.child"], stdin=subprocess.PIPE
-            ) as one:
-                child[:] = [one]
-                if ending.is_set():
-                    one.terminate()
-                one.wait()
-            if not ending.wait(pause_s):
-                logger.warning("the worker ended with status %d and is started again", one.returncode)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    keeper = threading.Thread(target=keep_running, daemon=True)
-    keeper.start()
-    try:
-        yield
-    finally:
-        ending.set()
-        for one in child:
-            one.terminate()
-            try:
-                one.wait(_ENDING_S)
-            except subprocess.TimeoutExpired:
-                one.kill()
-        keeper.join()

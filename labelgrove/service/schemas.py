@@ -42,6 +42,14 @@ class _Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class ValidationReport(_Open):
+    """Every defect of a hierarchy."""
+
+    accepted: bool
+    n_labels: int | None = None
+    n_edges: int | None = None
+
+
 class ProblemDocument(_Open):
     """Why a request was refused (RFC 9457)."""
 
@@ -51,6 +59,7 @@ class ProblemDocument(_Open):
     detail: str
     exit_code: int
     next_step: str
+    report: ValidationReport | None = None
 
 
 class Item(_Open):
@@ -299,14 +308,6 @@ class CypherRows(_Open):
     columns: list[str]
     rows: list[list[Any]]
     truncated: bool
-
-
-class ValidationReport(_Open):
-    """Every defect of a hierarchy."""
-
-    accepted: bool
-    n_labels: int | None = None
-    n_edges: int | None = None
 
 
 class Health(_Open):

@@ -19,11 +19,13 @@ from labelgrove.service.openversions import Opened, OpenVersions
 from labelgrove.service.reading import UploadReader
 
 __all__ = [
+    "CSV",
     "After",
     "Key",
     "Limit",
     "OntologyName",
     "Shared",
+    "SpreadsheetSafe",
     "State",
     "VersionOpened",
     "VersionText",
@@ -60,6 +62,17 @@ VersionText = Annotated[
 ]
 
 Key = Annotated[str, Query(description="Key of a label.", max_length=LONGEST_QUERY)]
+
+SpreadsheetSafe = Annotated[
+    bool,
+    Query(
+        description="CSV: put an apostrophe before text that a spreadsheet would run as a formula, as "
+        "`--spreadsheet-safe` does."
+    ),
+]
+
+CSV = "text/csv; charset=utf-8; header=present"
+"""Media type of every table with a header."""
 
 Limit = Annotated[int, Query(description="Most items.", ge=1, le=LARGEST_PAGE)]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from labelgrove.ontology.errors import MigrationError
 from labelgrove.ontology.graph.cyphertokens import statements
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder
 
 __all__ = ["Migration", "changed_versions", "migrations", "pending"]
 

@@ -15,13 +15,21 @@ policies that are possible: a graph cannot contain a self-loop, so ``self-loop``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from labelgrove.ontology.errors import InputError
 
-__all__ = ["CAUSES_OF_ROOTS", "CHOSEN_FOR_ROOTS", "RULES", "SEVERITY", "Rule", "resolve_policies"]
+__all__ = [
+    "CAUSES_OF_ROOTS",
+    "CHOSEN_FOR_ROOTS",
+    "RULES",
+    "SEVERITY",
+    "Rule",
+    "policies_of",
+    "resolve_policies",
+]
 
 SEVERITY: Mapping[str, str] = MappingProxyType(
     {"error": "error", "warn": "warn", "keep": "warn", "fix": "info", "virtual": "info", "largest": "info"}
@@ -482,6 +490,21 @@ CHOSEN_FOR_ROOTS: Mapping[str, str] = MappingProxyType(
 def _reaches(policy: str, rule: Rule) -> bool:
     """Return whether ``all=POLICY`` applies to a rule; ``all=fix`` skips rules whose default is ``warn``."""
     return policy in rule.policies and not (policy == "fix" and SEVERITY[rule.default] == "warn")
+
+
+def policies_of(entries: Iterable[str]) -> dict[str, str]:
+    """Return the policies that texts of the form ``DEFECT=POLICY`` choose; the last one for a defect counts.
+
+    >>> policies_of(["cycle=fix", "roots=keep", "roots=virtual"])
+    {'cycle': 'fix', 'roots': 'virtual'}
+    """
+    chosen = {}
+    for entry in entries:
+        code, equals, policy = entry.partition("=")
+        if not equals:
+            raise InputError(f"policy: {entry!r:.80} given; write DEFECT=POLICY, such as roots=virtual")
+        chosen[code] = policy
+    return chosen
 
 
 def resolve_policies(

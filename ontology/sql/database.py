@@ -27,7 +27,7 @@ from labelgrove.ontology.errors import (
     TransientError,
 )
 from labelgrove.ontology.extras import upgrade_command
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder
 from labelgrove.ontology.settings import masked
 from labelgrove.ontology.sql.database_faults import database_fault
 from labelgrove.ontology.sql.sqlite import Connection as SQLiteConnection
@@ -152,11 +152,11 @@ class _Pool(sqlalchemy.QueuePool):
 
 
 def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
-    """Keep the pool from logging a Ctrl-C: return False for the log record of a KeyboardInterrupt.
+    """Keep the pool from logging a signal to end: return False for the record of what its handler raised.
 
-    The interrupt itself still reaches the command, which reports it.
+    That is `KeyboardInterrupt` after Ctrl-C, and `SystemExit` after SIGTERM. It still reaches the command.
     """
-    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+    return not (record.exc_info and isinstance(record.exc_info[1], (KeyboardInterrupt, SystemExit)))
 
 
 logging.getLogger(f"{__name__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt)  # SQLAlchemy's name for it

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.adapter import build_bundle
-from labelgrove.cli.printing.spreadsheet import as_csv, safe_cell
+from labelgrove.documents.spreadsheet import as_csv, safe_cell
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register

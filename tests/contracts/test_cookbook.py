@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +15,13 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from labelgrove.cli import grove
+from labelgrove.documents.recipes import recipes
 from labelgrove.ontology import geometry
 from labelgrove.ontology.annotations import Annotations, Description, Name
 from labelgrove.ontology.graph import GraphStore
 from labelgrove.ontology.graph.cyphertokens import parameters
 from labelgrove.ontology.labelgraph import LabelGraph
+from labelgrove.ontology.packagedfiles import packaged
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.snapshots import put_snapshot
@@ -32,8 +34,6 @@ pytestmark = [
     ONE_PROCESS,
     pytest.mark.long,
 ]  # what all share takes half a minute to make, and one of them needs a server
-
-COOKBOOK = Path(__file__).parents[2] / "docs" / "cypher.md"
 
 PLANTS = LabelGraph.from_edges(
     [
@@ -58,22 +58,6 @@ PLANTS = LabelGraph.from_edges(
 
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-
-
-class Recipe(NamedTuple):
-    name: str
-    cypher: str
-    params: dict[str, Any]
-
-
-def recipes() -> list[Recipe]:
-    found = []
-    for block in re.findall(r"```cypher\n(.*?)```", COOKBOOK.read_text(encoding="utf-8"), re.DOTALL):
-        name = re.match(r"// name: (.+)", block)
-        assert name, f"a recipe without a name: {block[:60]!r}"
-        params = re.search(r"^// params: (.+)$", block, re.MULTILINE)
-        found.append(Recipe(name[1], block, json.loads(params[1]) if params else {}))
-    return found
 
 
 DESCRIBED = Annotations.of(
@@ -178,17 +162,20 @@ def rows(embedded: GraphStore) -> Answers:
 
 
 def answers(store: GraphStore) -> Answers:
-    return {r.name: store.run_user(r.cypher, {"version": PLANTS.digest, **r.params}).rows for r in recipes()}
+    return {
+        r.name: store.run_user(r.statement, {"version": PLANTS.digest, **r.parameters}).rows
+        for r in recipes()
+    }
 
 
 def test_recipes_are_well_formed() -> None:
     found = recipes()
-    assert len(found) >= 15
+    assert len(found) == packaged("docs/cypher.md").read_text(encoding="utf-8").count("```cypher\n")
     assert len({r.name for r in found}) == len(found)
     for recipe in found:
-        assert parameters(recipe.cypher) <= {"version", *recipe.params}, recipe.name
-        assert "$version" in recipe.cypher or recipe.name in ACROSS_VERSIONS
-        assert "ORDER BY" in recipe.cypher or recipe.name in ("size", "label"), recipe.name
+        assert parameters(recipe.statement) <= {"version", *recipe.parameters}, recipe.name
+        assert "$version" in recipe.statement or recipe.name in ACROSS_VERSIONS
+        assert "ORDER BY" in recipe.statement or recipe.name in ("size", "label"), recipe.name
 
 
 def test_recipes_tell_the_truth_on_the_embedded_engine(rows: Answers) -> None:
@@ -231,7 +218,7 @@ def test_recipes_of_names_tell_the_truth(rows: Answers) -> None:
 )
 def test_the_name_to_show_is_a_name_too(embedded: GraphStore, word: str, keys: list[str]) -> None:
     recipe = next(r for r in recipes() if r.name == "by any name")
-    rows = embedded.run_user(recipe.cypher, {"version": PLANTS.digest, "word": word}).rows
+    rows = embedded.run_user(recipe.statement, {"version": PLANTS.digest, "word": word}).rows
     assert sorted(row[0] for row in rows) == keys
 
 
@@ -336,9 +323,9 @@ def per_locus(rows: list[tuple[Any, ...]]) -> list[list[str]]:
 def test_results_of_one_job_by_the_beginning_of_its_id(embedded: GraphStore) -> None:
     found = [row["job"] for row in embedded.results(PLANTS.digest) if row["kind"] == "locus"]
     recipe = next(r for r in recipes() if r.name == "out of reach")
-    both = embedded.run_user(recipe.cypher, {"version": PLANTS.digest, "job": ""}).rows
+    both = embedded.run_user(recipe.statement, {"version": PLANTS.digest, "job": ""}).rows
     each = [
-        embedded.run_user(recipe.cypher, {"version": PLANTS.digest, "job": job[:12]}).rows for job in found
+        embedded.run_user(recipe.statement, {"version": PLANTS.digest, "job": job[:12]}).rows for job in found
     ]
     assert all(each)
     assert sorted(row for rows in each for row in rows) == sorted(both)
@@ -362,7 +349,7 @@ def asked_by_key(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[li
     recipe = next(r for r in recipes() if r.name == "label")
     found = []
     for key in NUMBERED.keys:
-        asked = ["cypher", recipe.cypher, "--ontology", "numbered", "-p", f"key={key}", "--json"]
+        asked = ["cypher", recipe.statement, "--ontology", "numbered", "-p", f"key={key}", "--json"]
         outcome = CliRunner().invoke(grove, asked)
         assert outcome.exit_code == 0, outcome.output
         found.append([row[:1] for row in json.loads(outcome.stdout)["rows"]])

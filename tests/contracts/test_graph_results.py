@@ -29,7 +29,7 @@ from labelgrove.ontology.graph.results import GraphResult, Links
 from labelgrove.ontology.graph.resultschema import result_schema
 from labelgrove.ontology.graph.resultstore import removals
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder
 from tests.contracts.graph_results import digest_of, one_result_of_each_label, summary_of
 
 pytestmark = pytest.mark.long

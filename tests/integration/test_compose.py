@@ -133,7 +133,7 @@ def test_a_password_is_asked_for_where_its_service_runs() -> None:
     of_core_and_worker = {
         variable
         for name, service in SERVICES.items()
-        if {"core", "worker"} & set(service["profiles"])
+        if {"core", "worker", "web"} & set(service["profiles"])
         for variable in asked[name]
     }
     assert set().union(*asked.values()) == of_core_and_worker
@@ -361,8 +361,9 @@ class ComposeWorker(ServerProcess):
     def __init__(self, home: Path, servers: dict[str, str]) -> None:
         super().__init__(home)
         ours = {"GROVE_HOME": str(home / "grove"), "GROVE_ARTIFACTS_URL": str(home / "artifacts")}
-        ours |= {"GROVE_METRICS_PORT": str(self.port), "GROVE_METRICS_ADDRESS": "127.0.0.1"}
-        self.settings = environment("worker", PASSWORDS) | ours | servers
+        if self.name == "worker":
+            ours |= {"GROVE_METRICS_PORT": str(self.port), "GROVE_METRICS_ADDRESS": "127.0.0.1"}
+        self.settings = environment(self.name, PASSWORDS) | ours | servers
         self.settings.pop("NUMBA_CACHE_DIR")  # what this machine compiled before
         self._env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **self.settings}
 
@@ -414,19 +415,71 @@ def test_worker_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str,
             assert job.id in {known for entry in told for known in entry.get("jobs", [])}
 
 
-def test_worker_environment_is_understood() -> None:
-    settings = Settings.from_env(environment("worker", PASSWORDS))
-    assert (settings.log_format, settings.metrics_port) == ("json", 9464)
+class ComposeWeb(ComposeWorker):
+    """The HTTP service started by the command of the Compose service, on loopback and a port of the test."""
+
+    name = "web"
+    stop_deadline_s = float(SERVICES["web"]["stop_grace_period"].removesuffix("s"))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/readyz"
+
+    def _command(self) -> list[str]:
+        words = [
+            interpolated(word, {}) for word in SERVICES["web"]["entrypoint"] + SERVICES["web"]["command"]
+        ]
+        assert words[-3:] == ["--host", "0.0.0.0", "--no-worker"]
+        return [*words[:-3], "--host", "127.0.0.1", "--port", str(self.port), "--no-worker"]
+
+
+@pytest.mark.services
+def test_web_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, redis_url: str) -> None:
+    """It makes its schema, answers from all servers, is healthy while it can, and ends when told to."""
+    with serving(ComposeRedis("redis-cache")) as cache:
+        servers = {
+            "GROVE_GRAPH_URL": neo4j_clean_url,
+            "GROVE_DATABASE_URL": postgres_url,
+            "GROVE_BROKER_URL": redis_url,
+            "GROVE_CACHE_URL": cache.url,
+        }
+        with ComposeWeb(tmp_path / "web", servers) as web:
+            port = {"8321": str(web.port)}
+            assert run_health_check("web", port) == 0
+            settings = Settings.from_env(web.settings)
+            graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+            with CeleryWorker(settings, tmp_path / "log"), Workspace.open(settings) as workspace:
+                job = client.submit_ingest(workspace, "trees", graph)
+                assert (job.state, job.error) == ("done", None)
+            top = web.url.removesuffix("/readyz")
+            with urllib.request.urlopen(f"{top}/v1/ontologies/trees/children?key=tree", timeout=10) as answer:
+                assert [one["key"] for one in json.load(answer)["items"]] == ["elm", "oak"]
+            query = {"statement": "MATCH (l:Label {version: $version}) RETURN count(l)", "ontology": "trees"}
+            asked = urllib.request.Request(
+                f"{top}/v1/cypher", json.dumps(query).encode(), {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                assert json.load(answer)["rows"] == [[3]]
+            web.stop()
+            assert run_health_check("web", port) != 0
+            assert "Traceback" not in web.log_path.read_text()
+
+
+@pytest.mark.parametrize("name", ["worker", "web"])
+def test_environment_is_understood(name: str) -> None:
+    settings = Settings.from_env(environment(name, PASSWORDS))
+    assert (settings.log_format, settings.metrics_port) == ("json", 9464 if name == "worker" else None)
     assert not settings.graph_is_embedded
     reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
     assert [urlsplit(url).hostname for url in reached] == CORE
     assert all(urlsplit(url).password for url in reached)
-    mounts = [volume.rpartition(":")[2] for volume in SERVICES["worker"]["volumes"]]
+    mounts = [volume.rpartition(":")[2] for volume in SERVICES[name]["volumes"]]
     assert settings.artifacts_url in mounts
 
 
-def test_worker_image_ends_as_an_ordinary_user() -> None:
-    lines = (ROOT / SERVICES["worker"]["build"]["dockerfile"]).read_text().splitlines()
+@pytest.mark.parametrize("name", ["worker", "web"])
+def test_image_ends_as_an_ordinary_user(name: str) -> None:
+    lines = (ROOT / SERVICES[name]["build"]["dockerfile"]).read_text().splitlines()
     users = [line.split()[1] for line in lines if line.startswith("USER ")]
     assert users
     assert users[-1].partition(":")[0] not in {"root", "0"}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
+import http.client
 import os
-import re
+import random
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
 
 import psutil
 import pytest
@@ -20,142 +21,13 @@ import pytest
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
+from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
+from tests.integration.serving_process import ROOT, Serving, environment, gone, table
 from tests.services import wait_until
 from tests.services.process import free_port
 
 pytestmark = pytest.mark.long
-
-ROOT = Path(__file__).parents[2]
-CHILD = "labelgrove.service.child"
-
-
-def environment(home: Path) -> dict[str, str]:
-    """Return the variables of a process over `home`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GROVE_")}
-    return kept | {"GROVE_HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-
-
-class Serving:
-    """A `grove serve` on a free port, which is killed at the end, with its worker, unless it ended before."""
-
-    def __init__(self, home: Path, *options: str) -> None:
-        self._home, self._options = home, options
-        self._log = home.with_name(f"{home.name}.log")
-        self.session = ""
-
-    def __enter__(self) -> Self:
-        with self._log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "labelgrove", "serve", "--port", "0", *self._options],
-                cwd=ROOT,
-                env=environment(self._home),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        assert self.process.stdout is not None
-        self.link = self.process.stdout.readline().strip()
-        assert self.link, self.said
-        self.url = self.link.partition("/enter")[0]
-        wait_until(self.answers, deadline_s=60, what="an answer")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        found = [self.process.pid, *self.workers()] if self.process.poll() is None else []
-        for pid in found:
-            psutil.Process(pid).kill()
-        self.process.communicate(timeout=30)
-
-    @property
-    def said(self) -> str:
-        return self._log.read_text()
-
-    def workers(self) -> list[int]:
-        """Return the ids of the running workers beside the server."""
-        children = psutil.Process(self.process.pid).children()
-        return [child.pid for child in children if CHILD in " ".join(child.cmdline())]
-
-    def worker(self) -> int:
-        """Return the id of the worker once it runs."""
-        wait_until(lambda: bool(self.workers()), deadline_s=60, what="the worker")
-        return self.workers()[0]
-
-    def answers(self) -> bool:
-        assert self.process.poll() is None, self.said
-        try:
-            return bool(self.get("/readyz")["status"] == "ok")
-        except OSError:
-            return False
-
-    def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=60) as answer:
-            return json.load(answer)
-
-    def sign_in(self) -> None:
-        """Open the link, and keep the session."""
-
-        class Stay(urllib.request.HTTPRedirectHandler):
-            def redirect_request(self, *_: Any) -> None:
-                return None
-
-        with pytest.raises(urllib.error.HTTPError) as moved:
-            urllib.request.build_opener(Stay).open(self.link, timeout=60)
-        with moved.value as answer:
-            assert answer.code == 303
-            cookie = answer.headers["Set-Cookie"]
-        self.session = re.findall(r"grove-session=([^;]+)", cookie)[0]
-
-    def upload(self, name: str, content: str) -> str:
-        """Upload a hierarchy as the owner, and return the id of the job."""
-        begin = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
-        request = urllib.request.Request(
-            f"{self.url}/v1/ontologies/{name}/ingest",
-            data=f"{begin}{content}\r\n--x--\r\n".encode(),
-            headers={
-                "Content-Type": "multipart/form-data; boundary=x",
-                "Authorization": f"Bearer {self.session}",
-            },
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            assert answer.status == 202
-            return str(json.load(answer)["job"])
-
-    def wait_for(self, job: str, name: str, *, n_labels: int = 3) -> None:
-        """Wait until a job is done, and then until the current version of `name` has so many labels."""
-
-        def ended() -> bool:
-            return self.get(f"/v1/jobs/{job}")["state"] not in ("pending", "running")
-
-        def current() -> bool:
-            try:
-                return bool(self.get(f"/v1/ontologies/{name}")["n_labels"] == n_labels)
-            except urllib.error.HTTPError as error:
-                with error:
-                    if error.code != 404:
-                        raise
-                return False
-
-        wait_until(ended, deadline_s=120, what="the job")
-        assert self.get(f"/v1/jobs/{job}")["state"] == "done"
-        wait_until(current, deadline_s=120, what=f"{name} with {n_labels} labels")
-
-    def end(self, number: signal.Signals) -> int:
-        """Send a signal and return the exit status."""
-        self.process.send_signal(number)
-        self.process.communicate(timeout=60)
-        return self.process.returncode
-
-
-def gone(pid: int) -> None:
-    """Wait until a process has ended."""
-    wait_until(
-        lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE,
-        deadline_s=60,
-        what=f"the end of process {pid}",
-    )
-
 
 GARDEN = "id;name;parent\nplant;Plant;\ntree;Tree;plant\noak;Oak;tree\n"
 
@@ -248,18 +120,166 @@ def test_two_servers_on_one_home_answer_alike_and_share_sessions(home):
     assert "Traceback" not in one.said
 
 
-def refused(home: Path, *options: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "labelgrove", "serve", *options],
+def test_two_servers_with_a_worker_each_end_every_job_once(home):
+    with Serving(home) as one, Serving(home) as two:
+        one.sign_in()
+        two.session = one.session
+        workers = {one.worker(), two.worker()}
+        jobs = {}
+        for i in range(8):
+            content = table(2_000 + i)
+            jobs[f"o{i}"] = (one, two)[i % 2].upload(f"o{i}", content)
+            assert (two, one)[i % 2].upload(f"o{i}", content) == jobs[f"o{i}"]
+        for i, (name, job) in enumerate(jobs.items()):
+            (two, one)[i % 2].wait_for(job, name, n_labels=2_000 + i)
+            units = one.get(f"/v1/jobs/{job}/units")["items"]
+            assert {(unit["state"], unit["attempts"]) for unit in units} == {("done", 1)}
+            assert one.get(f"/v1/ontologies/{name}/versions")["total"] == 1
+        assert {*one.workers(), *two.workers()} == workers
+        assert two.get("/v1/jobs")["total"] == len(jobs)
+        assert [serving.end(signal.SIGTERM) for serving in (one, two)] == [0, 0]
+    assert "Traceback" not in one.said
+
+
+KILLS = 20
+
+
+@pytest.mark.timeout(900)
+def test_nothing_that_was_accepted_is_lost_whenever_a_process_is_killed(home):
+    """Server or worker is killed right after the start, while idle, during an upload or during an ingest."""
+    draw = random.Random(18)
+    moments = [moment for moment in ("start", "idle", "upload", "ingest") for _ in range(KILLS // 4)]
+    draw.shuffle(moments)
+    accepted: dict[str, tuple[str, int]] = {}
+    session = ""
+    for i, moment in enumerate(moments):
+        name, n_labels = f"o{i}", draw.choice([3, 1_000, 20_000]) + i
+        if moment == "start":
+            beginning = Serving(home)
+            beginning.begin()
+            beginning.kill()
+            continue
+        with Serving(home) as serving:
+            if not session:
+                serving.sign_in()
+                session = serving.session
+            serving.session = session
+            kill = (serving.kill, serving.kill_worker)[draw.randrange(2)]
+            if moment == "idle":
+                serving.worker()
+            elif moment == "ingest":
+                accepted[name] = (serving.upload(name, table(n_labels)), n_labels)
+                threading.Event().wait(draw.uniform(0, 1.5))  # whatever it does then
+            elif moment == "upload":
+                with contextlib.suppress(OSError, http.client.HTTPException):  # a killed server says nothing
+                    accepted[name] = (serving.upload(name, table(n_labels), half_way=kill), n_labels)
+            kill()
+            if kill == serving.kill_worker:  # the server goes on without it
+                assert serving.get("/healthz") == {"status": "ok"}
+            serving.kill()
+    assert len(accepted) > KILLS // 4
+    with Serving(home) as last:
+        before = last.said_before
+        for name, (job, n_labels) in accepted.items():
+            last.wait_for(job, name, n_labels=n_labels)
+            assert last.get(f"/v1/ontologies/{name}/versions")["total"] == 1
+        found = {one["ontology"] for one in last.get("/v1/ontologies")["items"]}
+        assert found == {"old", *accepted}
+        assert last.get("/v1/jobs")["total"] == len(accepted)
+        assert last.end(signal.SIGTERM) == 0
+    assert "Traceback" not in last.said.removeprefix(before)
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(home)})) as workspace:
+        assert [found["problems"] for found in verify_graph(workspace) if found["problems"]] == []
+
+
+def refused(
+    home: Path, *options: str, program: Sequence[str] = ("-m", "labelgrove"), **variables: str
+) -> tuple[int, str]:
+    """Return the exit status of a `grove serve` that must not start, and what it says; it leaves nothing."""
+    with subprocess.Popen(
+        [sys.executable, *program, "serve", *options],
         cwd=ROOT,
-        env=environment(home),
-        capture_output=True,
+        env=environment(home) | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stderr
+        start_new_session=True,
+    ) as process:
+        printed, said = process.communicate(timeout=120)
+    assert (printed, "Traceback" in said) == ("", False), said
+    assert [one.pid for one in psutil.process_iter() if group(one.pid) == process.pid] == []
+    return process.returncode, said
+
+
+def group(pid: int) -> int | None:
+    """Return the process group of a process; None if it ended."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def test_a_database_that_cannot_be_reached_is_told(tmp_path):
+    url = f"postgresql+psycopg://grove:hunter2@127.0.0.1:{free_port()}/grove"
+    for more in ((), ("--workers", "2"), ("--no-worker",)):
+        status, said = refused(tmp_path / "home", "--port", "0", *more, GROVE_DATABASE_URL=url)
+        assert status == 5
+        assert "check that it runs and can be reached" in said
+        assert "hunter2" not in said
+
+
+def test_a_damaged_database_is_told(home):
+    (home / "catalog.db").write_bytes(b"not a database " * 1_000)
+    status, said = refused(home, "--port", "0")
+    assert status == 5
+    assert "it is damaged" in said
+
+
+def test_a_database_of_another_release_is_told(home):
+    with sqlite3.connect(home / "catalog.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    status, said = refused(home, "--port", "0")
+    assert status == 1
+    assert "9999" in said
+
+
+@pytest.mark.services
+def test_a_database_that_needs_a_migration_is_told(tmp_path, postgres_url):
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_DATABASE_URL=postgres_url)
+    assert status == 1
+    assert "grove db upgrade" in said
+
+
+def test_an_artifact_store_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "store").write_text("a file")
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_ARTIFACTS_URL=str(tmp_path / "store"))
+    assert status in (2, 5)
+    assert "GROVE_ARTIFACTS_URL" in said
+
+
+@pytest.mark.parametrize("package", ["fastapi", "jinja2", "limits", "uvicorn"])
+def test_a_missing_package_of_the_service_is_told(tmp_path, package):
+    blocked = f"import sys; sys.modules[{package!r}] = None; from labelgrove.__main__ import main; main()"
+    status, said = refused(tmp_path / "home", "--port", "0", program=("-c", blocked))
+    assert status == 1
+    assert f"the HTTP service needs the package '{package}' of the extra 'web'; install it with: pip" in said
+
+
+def test_a_setting_that_breaks_a_rule_is_told(tmp_path):
+    status, said = refused(tmp_path / "home", "--port", "0", GROVE_UNIT_TIME_LIMIT_S="soon")
+    assert status == 2
+    assert "GROVE_UNIT_TIME_LIMIT_S" in said
+
+
+def test_a_worker_that_cannot_start_says_why_in_a_line(home):
+    """The service answers meanwhile: a broker that is away stops no reader."""
+    url = f"redis://127.0.0.1:{free_port()}/0"
+    with Serving(home, GROVE_BROKER_URL=url) as serving:
+        wait_until(lambda: "worker: " in serving.said, deadline_s=60, what="the message of the worker")
+        assert serving.get("/v1/ontologies")["total"] == 1
+        assert serving.end(signal.SIGTERM) == 0
+    assert "Traceback" not in serving.said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", ""])

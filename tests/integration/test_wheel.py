@@ -42,7 +42,7 @@ def run(site: Path, code: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_migrations_are_found_inside_the_wheel_and_beside_the_checkout(installed, tmp_path):
-    code = "from labelgrove.ontology.migrations import migrations_folder; print(migrations_folder())"
+    code = "from labelgrove.ontology.packagedfiles import migrations_folder; print(migrations_folder())"
     inside = run(installed, code, tmp_path)
     assert inside.stdout.strip() == str(installed / "labelgrove" / "_migrations"), inside.stderr
     beside = run(CHECKOUT, code, tmp_path)

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, inspect, text
 import labelgrove.ontology.sql.catalog
 import labelgrove.workers.ledger.ledger  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import MigrationError
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder
 from labelgrove.ontology.sql.database import (
     check_schema,
     create_engine,

@@ -63,6 +63,13 @@ _job, _unit, _job_unit, _publication = (
 )
 
 
+def _like(state: State | None, kind: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition that a job is in a state and of a kind; None stands for any."""
+    return sa.and_(
+        sa.true() if state is None else in_state(state), sa.true() if kind is None else _job.kind == kind
+    )
+
+
 class Ledger:
     """The jobs and units in one SQL database; safe to share between threads.
 
@@ -415,11 +422,14 @@ class Ledger:
 
     def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:
         """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
-        conditions = [sa.true() if kind is None else _job.kind == kind]
-        if state is not None:
-            conditions.append(in_state(state))
         with reading(self._engine) as connection:
-            return read_jobs(connection, sa.and_(*conditions), limit=limit)
+            return read_jobs(connection, _like(state, kind), limit=limit)
+
+    def n_jobs(self, *, state: State | None = None, kind: str | None = None) -> int:
+        """Return the number of jobs in a state and of a kind; by default in any state and of any kind."""
+        query = sa.select(sa.func.count()).select_from(job_table).where(_like(state, kind))
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar_one())
 
     def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
         """Return the names requested for the result of a job.

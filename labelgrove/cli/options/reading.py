@@ -128,13 +128,8 @@ def as_reading(
 ) -> dict[str, Any]:
     """Turn the values of the options that `reading_options` adds into arguments of `ontology.read`."""
     from labelgrove.ontology.errors import InputError
+    from labelgrove.ontology.readers.defectrules import policies_of
 
-    chosen = {}
-    for entry in policies:
-        code, equals, policy = entry.partition("=")
-        if not equals:
-            raise InputError(f"--policy {entry!r}: write DEFECT=POLICY, for example roots=virtual")
-        chosen[code] = policy
     roles = {}
     for entry in columns:
         role, equals, word = entry.partition("=")
@@ -143,7 +138,7 @@ def as_reading(
         roles[role] = word
     return {
         "format": format_,
-        "policies": chosen,
+        "policies": policies_of(policies),
         "columns": roles or None,
         "levels": levels or None,
         **rest,

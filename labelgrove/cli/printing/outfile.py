@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from labelgrove.cli.printing.spreadsheet import as_csv, check_safe, safe_option
+from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import note, say
+from labelgrove.documents.spreadsheet import as_csv
 
 if TYPE_CHECKING:
     import numpy as np

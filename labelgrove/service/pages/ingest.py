@@ -47,10 +47,10 @@ def send(
         if action == "validate":
             outcome["report"] = document_of(uploads.validate(shared, ontology, file, reading))
         else:
-            answered = document_of(uploads.ingest(shared, ontology, file, reading, shrink))
-            outcome |= {"report": answered} if "accepted" in answered else answered
+            outcome |= document_of(uploads.ingest(shared, ontology, file, reading, shrink))
     except (GroveError, Problem) as error:
-        outcome["problem"] = problem_document(problem_of(error))
+        problem = problem_document(problem_of(error))
+        outcome |= {"report": problem["report"]} if "report" in problem else {"problem": problem}
     return _page(request, given, outcome)
 
 

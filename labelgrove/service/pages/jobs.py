@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
+from labelgrove.documents.spreadsheet import as_csv
 from labelgrove.service.marking import CONTAINING
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
 from labelgrove.service.pages.reports import REPORTED
 from labelgrove.service.routes import jobs as routes
-from labelgrove.service.state import Shared, State
+from labelgrove.service.state import CSV, Shared, SpreadsheetSafe, State
 
 __all__ = ["router"]
 
@@ -48,10 +47,10 @@ def list_jobs(
         twin=url("v1", "jobs", **asked, stale="true" if stale else None),
         cli=command("jobs", "list", *typed),
         jobs=[one.model_dump() for one in found.items],
+        n_jobs=found.total,
         states=[one.value for one in State],
         kinds=[one.name for one in known_kinds()],
         chosen={"state": state, "kind": kind, "stale": stale},
-        most=_MOST_JOBS,
     )
 
 
@@ -104,16 +103,13 @@ def show_result(request: Request, shared: Shared, job: routes.JobId) -> Response
 
 
 @router.get("/{job}/result.csv")
-def result_csv(shared: Shared, job: routes.JobId) -> Response:
+def result_csv(shared: Shared, job: routes.JobId, spreadsheet_safe: SpreadsheetSafe = False) -> Response:
     """Return the table of a result as CSV."""
     _, read, shown = describe_result(shared.workspace, job)
     columns, rows = shown.file or (shown.columns, shown.rows)
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([columns, *rows])
-    name = f'attachment; filename="{read.kind}-{read.job_id[:12]}.csv"'
-    return Response(
-        text.getvalue(), media_type="text/csv; charset=utf-8", headers={"Content-Disposition": name}
-    )
+    text = as_csv(columns, rows, safe=spreadsheet_safe) + "\n"
+    name = f"{read.kind}-{read.job_id[:12]}{'-spreadsheet' if spreadsheet_safe else ''}.csv"
+    return Response(text, media_type=CSV, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
 def _version_of(shared: State, document: dict[str, Any], parameters: Any) -> tuple[str | None, str | None]:

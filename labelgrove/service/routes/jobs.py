@@ -7,8 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import JSONResponse, Response
 
-from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
-from labelgrove.ontology.errors import InputError
+from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units, matching_jobs
 from labelgrove.service import schemas
 from labelgrove.service.state import Limit, Shared
 
@@ -27,21 +26,10 @@ def list_jobs(
     stale: Annotated[bool, Query(description="Only done jobs about versions no longer current.")] = False,
     limit: Limit = 50,
 ) -> schemas.JobList:
-    """Return jobs, the newest first."""
-    from labelgrove.workers import client
-    from labelgrove.workers.ledger.states import State
-    from labelgrove.workers.refresh import stale_jobs
-
-    states = [one.value for one in State]
-    if state is not None and state not in states:
-        raise InputError(f"state: {state!r:.80} given; give one of {', '.join(states)}")
-    if stale:
-        found = stale_jobs(shared.workspace, limit=limit, kind=kind)
-    else:
-        wanted = None if state is None else State(state)
-        found = client.list_jobs(shared.workspace, limit=limit, state=wanted, kind=kind)
+    """Return jobs, the newest first; `total` counts all that match, also those beyond `limit`."""
+    found, total = matching_jobs(shared.workspace, state=state, kind=kind, stale=stale, limit=limit)
     items = describe_jobs(shared.workspace, found)
-    return schemas.JobList.model_validate({"items": items, "total": len(items)})
+    return schemas.JobList.model_validate({"items": items, "total": total})
 
 
 @router.get("/{job}", responses=schemas.ok(schemas.JobDocument))

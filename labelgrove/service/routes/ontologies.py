@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from labelgrove.documents.ontologies import current_versions, describe_ontology, describe_version
+from labelgrove.documents.spreadsheet import safe_line
+from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer, fresh
-from labelgrove.service.state import OntologyName, Shared, VersionOpened, VersionText
+from labelgrove.service.state import CSV, OntologyName, Shared, SpreadsheetSafe, VersionOpened, VersionText
 
 __all__ = ["router"]
 
@@ -47,7 +50,7 @@ def list_versions(shared: Shared, ontology: OntologyName) -> schemas.VersionList
 
 _MEDIA_TYPES = {
     "json": "application/json",
-    "records": "text/csv; charset=utf-8",
+    "records": CSV,
     "edges": "text/tab-separated-values; charset=utf-8",
     "skos": "text/turtle; charset=utf-8",
     "obo": "text/plain; charset=utf-8",
@@ -76,6 +79,7 @@ def export(
     format_: Annotated[Format, Query(alias="format", description="Format of the file.")] = "json",
     under: Annotated[str | None, Query(description="Key: only this label and those below it.")] = None,
     leave_out: Annotated[bool, Query(description="Leave out what the format cannot hold.")] = False,
+    spreadsheet_safe: SpreadsheetSafe = False,
 ) -> Response:
     """Return a version, or a branch of it, as a file that other programs read."""
     from labelgrove.ontology.exports.exporting import EXPORT_FORMATS
@@ -90,9 +94,16 @@ def export(
         under=under,
         leave_out=leave_out,
     )
+    chosen = EXPORT_FORMATS[format_]
+    if spreadsheet_safe and chosen.delimiter is None:
+        tables = " or ".join(one.name for one in EXPORT_FORMATS.values() if one.delimiter)
+        raise InputError(f"spreadsheet_safe: format {format_} is not a table; give format {tables}")
+    lines: Iterable[str] = exported
+    if spreadsheet_safe and chosen.delimiter is not None:
+        lines = (safe_line(line, chosen.delimiter) for line in exported)
     headers = fresh(request, opened.tag)
-    ending = EXPORT_FORMATS[format_].ending or ".txt"
+    ending = chosen.ending or ".txt"
     headers["Content-Disposition"] = f'attachment; filename="{name}{ending}"'
     return StreamingResponse(
-        (part.encode() for part in exported), media_type=_MEDIA_TYPES[format_], headers=headers
+        (part.encode() for part in lines), media_type=_MEDIA_TYPES[format_], headers=headers
     )

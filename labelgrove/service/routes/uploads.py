@@ -5,27 +5,39 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.responses import JSONResponse, Response
 
-from labelgrove.ontology.errors import InputError
+from labelgrove.ontology.readers.defectrules import policies_of
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
 from labelgrove.service.identity import require_owner
 from labelgrove.service.state import OntologyName, Shared
 
-__all__ = ["router"]
+__all__ = ["remove_left_over", "router"]
 
 router = APIRouter(
     prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[Depends(require_owner)]
 )
 
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_PREFIX = "grove-upload-"
+_OLD_S = 24 * 3600
+"""Seconds after which no upload is being read any more."""
+
+
+def remove_left_over() -> None:
+    """Remove files of uploads whose server was killed while it read them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # somebody else's, or removed meanwhile
+            if time.time() - folder.stat().st_mtime > _OLD_S:
+                shutil.rmtree(folder)
 
 
 class Reading:
@@ -43,12 +55,6 @@ class Reading:
         relation: Annotated[str | None, Form(description="Relation that makes the hierarchy.")] = None,
         language: Annotated[str | None, Form(description="Language of the preferred names.")] = None,
     ) -> None:
-        policies: dict[str, str] = {}
-        for pair in policy or []:
-            defect, equals, word = pair.partition("=")
-            if not equals:
-                raise InputError(f"policy: {pair!r:.80} given; write DEFECT=POLICY, such as cycle=fix")
-            policies[defect] = word
         options = {
             "format": format_,
             "direction": direction,
@@ -57,29 +63,19 @@ class Reading:
             "language": language,
         }
         self.options: dict[str, Any] = {name: value for name, value in options.items() if value}
-        self.options |= {"root": root, "policies": policies}
+        self.options |= {"root": root, "policies": policies_of(policy or [])}
 
 
 @contextmanager
 def _saved(upload: UploadFile) -> Iterator[Path]:
     """Yield the path of an uploaded file in a folder of its own, which is removed at the end."""
     name = _FILE_NAME.sub("_", Path(upload.filename or "").name).lstrip(".")[-100:] or "upload"
-    with tempfile.TemporaryDirectory(prefix="grove-upload-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         path = Path(folder) / name
         with path.open("wb") as file:
             shutil.copyfileobj(upload.file, file)
         yield path
 
-
-_REFUSED: dict[int | str, dict[str, Any]] = {
-    422: {
-        "description": "The report of a hierarchy with defects, or a problem document.",
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/ValidationReport"}},
-            "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDocument"}},
-        },
-    }
-}
 
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]
 
@@ -91,13 +87,10 @@ def validate(
     """Report every defect of a hierarchy, and register nothing."""
     check_name(ontology)
     with _saved(file) as path:
-        found = shared.uploads.read(path, reading.options)
-    return JSONResponse(found.pop("report") | found)
+        return JSONResponse(shared.uploads.read(path, reading.options)["report"])
 
 
-@router.post(
-    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, 503, status=202) | _REFUSED
-)
+@router.post("/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, 503, status=202))
 def ingest(
     shared: Shared,
     ontology: OntologyName,
@@ -107,14 +100,11 @@ def ingest(
 ) -> Response:
     """Check a hierarchy and submit a job that makes it the current version of the ontology.
 
-    A hierarchy with defects is refused with status 422 and the report.
+    A hierarchy with defects is refused with status 422; `report` of the problem document lists all of them.
     """
     check_name(ontology)
     with _saved(file) as path:
         found = shared.uploads.read(path, reading.options, ontology=ontology, shrink=shrink)
-    report = found["report"]
-    if not report["accepted"]:
-        return JSONResponse(report, status_code=422)
     location = f"/v1/jobs/{found['job']}"
-    document = {"job": found["job"], "state": found["state"], "location": location, "report": report}
+    document = {**found, "location": location}
     return JSONResponse(document, status_code=202, headers={"Location": location})

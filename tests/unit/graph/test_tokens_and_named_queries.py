@@ -12,7 +12,7 @@ from labelgrove.ontology.errors import InputError, MigrationError, NotFoundError
 from labelgrove.ontology.graph import migrate
 from labelgrove.ontology.graph.cyphertokens import Token, parameters, statements, tokenize
 from labelgrove.ontology.graph.namedqueries import DIALECTS, check_parameters, named_query, query_names
-from labelgrove.ontology.migrations import migrations_folder
+from labelgrove.ontology.packagedfiles import migrations_folder, packaged
 
 QUERIES = Path(labelgrove.ontology.graph.namedqueries.__file__).with_name("queries")
 COMMON = sorted((QUERIES / "common").glob("*.cypher"))
@@ -177,6 +177,11 @@ def test_the_folder_is_found_and_holds_migrations_of_both_dialects() -> None:
     for dialect in DIALECTS:
         found = migrate.migrations(dialect)
         assert [m.version for m in found] == [f"{i:04}" for i in range(1, len(found) + 1)]
+
+
+def test_what_an_installation_lacks_is_told_with_both_places() -> None:
+    with pytest.raises(MigrationError, match=r"docs/none\.md: neither at .*_docs/none\.md nor at "):
+        packaged("docs/none.md")
 
 
 def test_the_checksum_ignores_line_ends_alone(folder: Path) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
+import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from labelgrove.service.limits import Limits
+from labelgrove.service.schemas import ProblemDocument
 from tests.unit.service.service_cases import client_of, sign_in
 
 SOUND = b"id;name;parent\na;A;\nb;B;a\n"
@@ -96,8 +100,11 @@ def test_no_answer_names_a_folder_of_this_machine(owner, folder, content, name, 
 
 def test_defects_are_told_with_file_and_line_and_nothing_is_submitted(owner):
     answer = send(owner, LOOP, "garden.csv", "ingest")
-    assert answer.status_code == 422
-    report = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    problem = ProblemDocument.model_validate(answer.json())
+    assert (problem.type, problem.exit_code) == ("/reference#problem-defects", 3)
+    assert problem.detail.startswith("garden.csv: ")
+    report = answer.json()["report"]
     assert report["accepted"] is False
     cycle, roots = report["defects"]
     assert (cycle["code"], roots["code"]) == ("cycle", "roots")
@@ -153,6 +160,19 @@ def test_a_file_over_the_limit_is_refused(tmp_path):
         sign_in(client)
         assert send(client, SOUND).status_code == 200
         assert send(client, SOUND + b"c;C;a\n" * 400).status_code == 413
+
+
+def test_what_a_killed_server_left_is_removed_a_day_later(tmp_path, folder):
+    old, new, other = (folder / name for name in ("grove-upload-old", "grove-upload-new", "others"))
+    for path in (old, new, other):
+        path.mkdir()
+        (path / "a.csv").write_bytes(SOUND)
+    for path in (old, other):
+        os.utime(path, (time.time() - 25 * 3600,) * 2)
+    with client_of(tmp_path / "home"):
+        assert {*folder.iterdir()} == {new, other}
+    for path in (new, other):
+        shutil.rmtree(path)
 
 
 def test_more_uploads_than_are_read_at_once_are_asked_to_come_again(tmp_path):

@@ -205,14 +205,14 @@ def test_a_password_behind_the_path_and_an_unknown_host_are_a_service_error_too(
     assert "hunter2" not in str(caught.value)
 
 
-def test_an_interrupt_that_reaches_the_pool_is_raised_and_not_logged(sqlite: Engine, capfd, caplog) -> None:
-    """Ctrl-C comes where it comes; the pool logs what happens while it takes a connection back."""
+def test_a_signal_that_reaches_the_pool_is_raised_and_not_logged(sqlite: Engine, capfd, caplog) -> None:
+    """Signals come where they come; the pool logs what happens while it takes a connection back."""
 
     def pressed(*_: object) -> None:
         raise kind
 
     event.listen(sqlite, "reset", pressed)
-    for kind, logged in ((KeyboardInterrupt(), False), (SystemExit(1), True)):
+    for kind, logged in ((KeyboardInterrupt(), False), (SystemExit(0), False), (GeneratorExit(), True)):
         with pytest.raises(type(kind)), sqlite.connect() as connection:
             connection.execute(text("SELECT 1"))
         assert ("Exception during reset" in caplog.text) is logged
