@@ -12,17 +12,23 @@ from urllib.parse import urlsplit
 
 from labelgrove.ontology.errors import SettingsError
 
-__all__ = ["Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
+__all__ = ["TOKEN_PREFIX", "Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
 
 _GRAPH_SCHEMES = ("embedded", "bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 _REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
 _LOG_FORMATS = ("text", "json")
 
+TOKEN_PREFIX = "grove_"
+"""How each token of the HTTP service begins, so that programs that look for secrets in files find it."""
+
 _PREFIX = "GROVE_"
 _FOR_TESTS = "GROVE_TEST_"
 _FOR_COMPOSE = ("GROVE_ARTIFACTS_DIR", "GROVE_GID", "GROVE_UID")
 """Variables of docker-compose.yml, which reads the same ``.env``."""
+
+_TOKENS = re.compile(rf"\b{TOKEN_PREFIX}[\w-]{{43}}|\beyJ[\w-]+\.[\w-]+\.[\w-]*")
+"""Tokens of the service, and JSON web tokens."""
 
 _OF_KUBERNETES = re.compile(
     r"GROVE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
@@ -175,12 +181,14 @@ def check_variables(env: Mapping[str, str]) -> None:
 
 
 def masked(text: str) -> str:
-    """Return `text` with the secrets of every URL in it replaced by ``***``.
+    """Return `text` with the secrets of every URL in it, and tokens of the service, replaced by ``***``.
 
     >>> masked("cannot reach bolt://neo4j:hunter2@db:7687")
     'cannot reach bolt://neo4j:***@db:7687'
     >>> masked("postgresql://u@db/grove?sslmode=require&password=hunter2")
     'postgresql://u@db/grove?sslmode=require&password=***'
+    >>> masked("Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln")
+    'Bearer ***'
     >>> masked("grove:hunter2@db/grove, redis:/:hunter2@db:1/0")
     'grove:***@db/grove, redis:/:***@db:1/0'
     """
@@ -188,7 +196,9 @@ def masked(text: str) -> str:
     hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
     # text that was meant as a URL, with slashes missing
     hidden = re.sub(r"(?<![^\s'\"(=])((?:[\w+.-]+:/)?[^:/@\s]*):(?!/)\S*@", r"\1:***@", hidden)
-    return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
+    hidden = _TOKENS.sub("***", hidden)
+    in_query = r"([?&](?:password|passwd|pwd|secret|token|key|code)=)[^&\s'\"]*"
+    return re.sub(in_query, r"\1***", hidden, flags=re.IGNORECASE)
 
 
 def is_this_host(url: str) -> bool:

@@ -24,8 +24,8 @@ from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, 
 from labelgrove.workers.kinds.describing import describe_artifact
 from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
 from labelgrove.workers.kinds.parameters import is_digest
-from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.specs import PlannedJob
+from labelgrove.workers.ledger.ledger import About, Ledger
+from labelgrove.workers.ledger.specs import PlannedJob, job_parameters
 from labelgrove.workers.ledger.states import Job, State, Unit
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.requests.request import plan_request, record_lost
@@ -146,7 +146,7 @@ def wait(
 
 def status(workspace: Workspace, job_id: str) -> Job:
     """Return the one job whose id begins with `job_id`; raise `NotFoundError` if none or several do."""
-    return Ledger(workspace.engine).job(job_id)
+    return Ledger(workspace.engine).job(job_id, about=_about(workspace))
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
@@ -165,13 +165,12 @@ def list_jobs(
     workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
 ) -> list[Job]:
     """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
-    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
+    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind, about=_about(workspace))
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
     """Return the first `limit` units of a job, in an order in which they can be run."""
-    ledger = Ledger(workspace.engine)
-    return ledger.unit_records(ledger.job(job_id).id, limit=limit)
+    return Ledger(workspace.engine).unit_records(status(workspace, job_id).id, limit=limit)
 
 
 def cancel(workspace: Workspace, job_id: str) -> Job:
@@ -189,7 +188,7 @@ def cancel(workspace: Workspace, job_id: str) -> Job:
         If the job is already done or has failed.
     """
     ledger = Ledger(workspace.engine)
-    full_id = ledger.job(job_id).id
+    full_id = status(workspace, job_id).id
     ledger.cancel(full_id)
     return ledger.job(full_id)
 
@@ -228,7 +227,7 @@ def retry(
         version of the kind, that the job needs.
     """
     ledger = Ledger(workspace.engine)
-    job = ledger.job(job_id)
+    job = status(workspace, job_id)
     _check_runnable(workspace, job)
     ledger.retry(job.id)
     return _go_on(workspace, job.id, wait=wait, progress=progress)
@@ -364,10 +363,34 @@ def _submit(
     progress: Callable[[Job], None] | None,
 ) -> Job:
     ledger = Ledger(workspace.engine)
+    _refuse_unseen(workspace, plan, target)
     _refuse_impossible(workspace, ledger, kind, plan)
-    ledger.submit(plan, target=target)
+    ledger.submit(plan, target=target, asked_by=workspace.asked_by)
     record_lost(workspace, ledger, plan.id)
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
+
+
+def _about(workspace: Workspace) -> About | None:
+    """Return the ontologies about which a workspace shows jobs, as `Ledger.jobs` takes them; None for all."""
+    if workspace.only is None:
+        return None
+    return workspace.only, {version.digest for version in workspace.catalog.versions()}
+
+
+def _refuse_unseen(workspace: Workspace, plan: PlannedJob, target: Mapping[str, str] | None) -> None:
+    """Raise `NotFoundError` if a job is not about the ontologies to which the workspace is restricted."""
+    about = _about(workspace)
+    if about is None:
+        return
+    names, digests = about
+    if target is not None and "ontology" in target and target["ontology"] not in names:
+        workspace.catalog.version(target["ontology"])  # it says which there are
+    subject = job_parameters(plan.spec_json).get("ontology")
+    if subject not in digests and (target or {}).get("ontology") not in names:
+        raise NotFoundError(
+            f"{plan.kind}: this job is about none of the ontologies that you may see; name one of "
+            f"{', '.join(sorted(names)) or 'none'}"
+        )
 
 
 def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]) -> Estimate | None:
