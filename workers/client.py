@@ -327,6 +327,8 @@ def submit_ingest(
     from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked
 
     check_name(name)
+    if workspace.only is not None and name not in workspace.only:
+        workspace.catalog.version(name)  # answers as for an ontology that does not exist
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
     if not shrink:
         check_size(workspace, name, graph.n_labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -75,9 +76,15 @@ class MarkedResults:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._kept: OrderedDict[str, MarkedResult] = OrderedDict()
         self._lock = threading.Lock()
+
+    def through(self, workspace: Workspace) -> MarkedResults:
+        """Return the same kept ones, of which `workspace` decides which can be opened."""
+        other = copy.copy(self)
+        other.workspace = workspace
+        return other
 
     def open(self, job: str, digest: str, order: Order) -> MarkedResult:
         """Return the labels of the result of a job about the version `digest`.
@@ -91,7 +98,7 @@ class MarkedResults:
         InputError
             For a result that marks no labels of this version.
         """
-        result = done_result(self._workspace, job)
+        result = done_result(self.workspace, job)
         with self._lock:
             if (kept := self._kept.get(result.job_id)) is not None and kept.order is order:
                 self._kept.move_to_end(result.job_id)
@@ -111,7 +118,7 @@ class MarkedResults:
 
     def about(self, label: int, digest: str, order: Order) -> list[dict[str, Any]]:
         """Return what the newest results about a version say of a label, the newest first."""
-        jobs = client.list_jobs(self._workspace, limit=200, state=State.DONE)
+        jobs = client.list_jobs(self.workspace, limit=200, state=State.DONE)
         ours = [job for job in jobs if job.parameters.get("ontology") == digest and job.result_sha256]
         found: list[dict[str, Any]] = []
         for job in ours[:_NEWEST]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import threading
 from collections import OrderedDict
@@ -74,10 +75,16 @@ class OpenVersions:
     """
 
     def __init__(self, workspace: Workspace, most: int) -> None:
-        self._workspace, self._most = workspace, most
+        self.workspace, self._most = workspace, most
         self._opened: OrderedDict[tuple[int, str | None], Opened] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[tuple[int, str | None], threading.Lock] = {}
+
+    def through(self, workspace: Workspace) -> OpenVersions:
+        """Return the same kept ones, of which `workspace` decides which can be opened."""
+        other = copy.copy(self)
+        other.workspace = workspace
+        return other
 
     def open(self, name: str, version: str | None = None) -> Opened:
         """Return a version of the ontology `name`, open for browsing.
@@ -85,7 +92,7 @@ class OpenVersions:
         `version` is the beginning of its digest; by default the version is the current one. Errors are those
         of `ontology.versions.workspace.Workspace.label_index`.
         """
-        found = self._workspace.catalog.version(name, version)
+        found = self.workspace.catalog.version(name, version)
         key = (found.id, found.annotations_sha256)
         with self._lock:
             if (opened := self._opened.get(key)) is not None:
@@ -96,7 +103,7 @@ class OpenVersions:
             with self._lock:
                 if (opened := self._opened.get(key)) is not None:
                     return opened
-            opened = Opened(self._workspace, found)
+            opened = Opened(self.workspace, found)
             with self._lock:
                 self._opened[key] = opened
                 self._opening.pop(key, None)

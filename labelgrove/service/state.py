@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
@@ -10,6 +10,7 @@ from fastapi import Depends, Path, Query, Request
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.identity import Actor, actor_of
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
@@ -37,9 +38,16 @@ class State:
     results: MarkedResults
     uploads: UploadReader
 
+    def seen_by(self, actor: Actor) -> State:
+        """Return what `actor` may see of it."""
+        seen = self.workspace.seen_by(actor.name, actor.ontologies)
+        return replace(
+            self, workspace=seen, versions=self.versions.through(seen), results=self.results.through(seen)
+        )
+
 
 def _state(request: Request) -> State:
-    return cast("State", request.app.state.shared)
+    return cast("State", request.app.state.shared).seen_by(actor_of(request))
 
 
 Shared = Annotated[State, Depends(_state)]

@@ -7,13 +7,13 @@ from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs
 from labelgrove.documents.ontologies import current_versions
-from labelgrove.service.identity import is_owner
+from labelgrove.service.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, render
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")])
 
 _MOST_JOBS = 8
 
@@ -31,5 +31,5 @@ def home(request: Request, shared: Shared) -> Response:
         twin="/v1/ontologies",
         ontologies=current_versions(shared.workspace),
         jobs=describe_jobs(shared.workspace, client.list_jobs(shared.workspace, limit=_MOST_JOBS)),
-        signed_in=is_owner(request),
+        may_ingest="admin" in actor_of(request).scopes,
     )

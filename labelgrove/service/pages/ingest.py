@@ -10,7 +10,7 @@ from starlette.responses import Response
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.readers.asking import FORMATS
 from labelgrove.ontology.readers.defectrules import RULES
-from labelgrove.service.identity import is_owner, require_owner
+from labelgrove.service.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import Problem, problem_document, problem_of
 from labelgrove.service.routes import uploads
@@ -18,7 +18,9 @@ from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/ingest", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/ingest", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
+)
 
 _EMPTY: dict[str, Any] = {"ontology": "", "root": "root", "shrink": False, "policies": {}}
 _EMPTY |= dict.fromkeys(("format", "direction", "delimiter", "relation", "language"), "")
@@ -30,7 +32,7 @@ def show(request: Request) -> Response:
     return _page(request, _EMPTY, None)
 
 
-@router.post("", dependencies=[Depends(require_owner)])
+@router.post("", dependencies=[needs("admin")])
 def send(
     request: Request,
     shared: Shared,
@@ -49,6 +51,7 @@ def send(
         else:
             answered = document_of(uploads.ingest(shared, ontology, file, reading, shrink))
             outcome |= {"report": answered} if "accepted" in answered else answered
+            request.state.job = answered.get("job")  # for the audit
     except (GroveError, Problem) as error:
         outcome["problem"] = problem_document(problem_of(error))
     return _page(request, given, outcome)
@@ -70,5 +73,5 @@ def _page(request: Request, given: dict[str, Any], outcome: dict[str, Any] | Non
         rules=RULES,
         given=given,
         outcome=outcome,
-        signed_in=is_owner(request),
+        may_ingest="admin" in actor_of(request).scopes,
     )

@@ -11,13 +11,16 @@ from starlette.responses import HTMLResponse, Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
 from labelgrove.ontology.errors import NotFoundError
+from labelgrove.service.identity import needs
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
 from labelgrove.service.routes import jobs as routes
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/jobs", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
+)
 
 _MOST_JOBS = 100
 _MOST_UNITS = 500

@@ -10,11 +10,12 @@ from starlette.responses import Response, StreamingResponse
 from labelgrove.documents.ontologies import current_versions, describe_ontology, describe_version
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer, fresh
+from labelgrove.service.identity import needs
 from labelgrove.service.state import OntologyName, Shared, VersionOpened, VersionText
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/ontologies", tags=["ontologies"])
+router = APIRouter(prefix="/v1/ontologies", tags=["ontologies"], dependencies=[needs("read")])
 
 
 @router.get("", responses=schemas.ok(schemas.VersionList))

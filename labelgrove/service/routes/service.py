@@ -12,8 +12,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 import labelgrove
 from labelgrove.ontology.errors import GroveError
 from labelgrove.service import schemas
-from labelgrove.service.identity import COOKIE, SESSION_S, Owner
+from labelgrove.service.audit import SIGNING_IN
+from labelgrove.service.identity import Identity
 from labelgrove.service.problems import Problem
+from labelgrove.service.sessions import COOKIE, SESSION_S
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
@@ -48,8 +50,9 @@ def about(shared: Shared) -> dict[str, Any]:
 @router.get("/enter", include_in_schema=False)
 def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Response:
     """Sign in with a link that works once."""
-    owner: Owner = request.app.state.owner
-    session = owner.use(code)
+    identity: Identity = request.app.state.identity
+    request.state.needed = SIGNING_IN
+    session = identity.sessions.use(code)
     if session is None:
         problem = Problem(
             HTTPStatus.GONE,

@@ -16,14 +16,12 @@ from starlette.responses import JSONResponse, Response
 from labelgrove.ontology.errors import InputError
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
-from labelgrove.service.identity import require_owner
+from labelgrove.service.identity import needs
 from labelgrove.service.state import OntologyName, Shared
 
 __all__ = ["router"]
 
-router = APIRouter(
-    prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[Depends(require_owner)]
-)
+router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[needs("admin")])
 
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -84,7 +82,7 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]
 
 
-@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401, 501, 503))
+@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 501, 503))
 def validate(
     shared: Shared, ontology: OntologyName, file: Upload, reading: Annotated[Reading, Depends()]
 ) -> Response:
@@ -96,7 +94,7 @@ def validate(
 
 
 @router.post(
-    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, 503, status=202) | _REFUSED
+    "/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 501, 503, status=202) | _REFUSED
 )
 def ingest(
     shared: Shared,
