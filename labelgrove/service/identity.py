@@ -68,6 +68,9 @@ class Actor:
     refused: str = ""
 
 
+_THE_OWNER = Actor(OWNER, frozenset(SCOPES))
+
+
 class Identity:
     """Finds out who sends a request; safe to use from several threads.
 
@@ -122,6 +125,11 @@ class Identity:
         digest = self._tokens().named(actor.name.removeprefix("token:")).digest
         return self.sessions.begin(digest), actor
 
+    def enter(self, code: str) -> tuple[str, Actor] | None:
+        """Return a new session for the code of a link, and whose it is; None for any other text."""
+        session = self.sessions.use(code)
+        return None if session is None else (session, _THE_OWNER)
+
     def _anonymous(self, refused: str = "") -> Actor:
         allowed = _FREE if self._local and not refused else frozenset[str]()
         return Actor(ANONYMOUS, allowed, known=False, refused=refused)
@@ -144,7 +152,7 @@ class Identity:
         if subject is None:
             return None
         if subject == OWNER:
-            return Actor(OWNER, frozenset(SCOPES))
+            return _THE_OWNER
         actor = self._of_token(self._tokens().of_digest(subject))
         return actor if actor.known else None
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import ipaddress
 import logging
+import re
 import signal
 import socket
 import subprocess
@@ -137,9 +138,11 @@ def bare_address(host: str) -> str:
     >>> bare_address("[::1]"), bare_address("localhost")
     ('::1', 'localhost')
     """
-    bare = host.removeprefix("[").removesuffix("]")
+    if host == "localhost":
+        return host
     try:
-        return bare if bare == "localhost" else str(ipaddress.ip_address(bare))
+        bracketed = re.fullmatch(r"\[(.*:.*)\]", host)
+        return str(ipaddress.ip_address(bracketed[1] if bracketed else host))
     except ValueError as error:
         raise SettingsError(
             f"host: {host!r} is not an address of this machine; give one such as 127.0.0.1 or 0.0.0.0, and "

@@ -230,6 +230,7 @@ class JobDocument(_Open):
     error: str | None
     units: dict[str, int]
     stale: bool
+    asked_by: str | None = None
 
 
 class JobList(_Open):

@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labelgrove.ontology.errors import MissingExtraError, ServiceError, SettingsError
+from labelgrove.ontology.errors import MissingExtraError, ServiceError
 from labelgrove.ontology.settings import Settings, masked
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class WebTokens:
                 self._read_at = time.monotonic()
                 try:
                     self._keys = self._read_keys()
-                except (ServiceError, SettingsError):
+                except ServiceError:
                     if self._keys is None:
                         self._read_at = -_KEPT_S
                         raise
@@ -152,8 +152,7 @@ class WebTokens:
         try:
             return KeySet.import_key_set(json.loads(content))
         except (JoseError, ValueError, TypeError, KeyError) as error:
-            raise SettingsError(
+            raise ServiceError(
                 f"GROVE_SERVE_JWT_KEYS: {masked(self._source)!r} has no keys (JWKS); give the `jwks_uri` of "
-                "the issuer, or a file with the same content",
-                "GROVE_SERVE_JWT_KEYS",
+                "the issuer, or a file with the same content"
             ) from error

@@ -52,8 +52,8 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
     """Sign in with a link that works once."""
     identity: Identity = request.app.state.identity
     request.state.needed = SIGNING_IN
-    session = identity.sessions.use(code)
-    if session is None:
+    entered = identity.enter(code)
+    if entered is None:
         problem = Problem(
             HTTPStatus.GONE,
             "link",
@@ -61,6 +61,7 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
         )
         problem.headers |= _NOT_KEPT
         raise problem
+    session, request.state.actor = entered
     answer = RedirectResponse("/", status_code=303, headers=_NOT_KEPT)
     answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict")
     return answer

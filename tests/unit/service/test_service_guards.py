@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.identity import Identity
 from labelgrove.service.limits import Limits
 from tests.unit.service.service_cases import client_of, sign_in
 
@@ -152,7 +155,9 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",))
+    settings = Settings.from_env({"GROVE_HOME": "/nowhere"})
+    identity = Identity(Workspace.open(settings), local=True)
+    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",), identity=identity)
     scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
     return [message["status"] for message in sent if message["type"] == "http.response.start"]
