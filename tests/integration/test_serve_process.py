@@ -19,6 +19,7 @@ import pytest
 
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.services import wait_until
@@ -39,8 +40,8 @@ def environment(home: Path) -> dict[str, str]:
 class Serving:
     """A `grove serve` on a free port, which is killed at the end, with its worker, unless it ended before."""
 
-    def __init__(self, home: Path, *options: str) -> None:
-        self._home, self._options = home, options
+    def __init__(self, home: Path, *options: str, token: str = "", env: dict[str, str] | None = None) -> None:
+        self._home, self._options, self._token, self._env = home, options, token, env or {}
         self._log = home.with_name(f"{home.name}.log")
         self.session = ""
 
@@ -49,16 +50,19 @@ class Serving:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "labelgrove", "serve", "--port", "0", *self._options],
                 cwd=ROOT,
-                env=environment(self._home),
+                env=environment(self._home) | self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
             )
         assert self.process.stdout is not None
-        self.link = self.process.stdout.readline().strip()
-        assert self.link, self.said
-        self.url = self.link.partition("/enter")[0]
+        if self._token:
+            self.url = f"http://127.0.0.1:{self._options[-1]}"
+        else:
+            self.link = self.process.stdout.readline().strip()
+            assert self.link, self.said
+            self.url = self.link.partition("/enter")[0]
         wait_until(self.answers, deadline_s=60, what="an answer")
         return self
 
@@ -89,8 +93,10 @@ class Serving:
         except OSError:
             return False
 
-    def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=60) as answer:
+    def get(self, path: str, **headers: str) -> Any:
+        known = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        request = urllib.request.Request(f"{self.url}{path}", headers=known | headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def sign_in(self) -> None:
@@ -262,11 +268,45 @@ def refused(home: Path, *options: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", ""])
-def test_an_address_that_others_can_reach_is_refused(tmp_path, host):
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_others_can_reach_is_refused_without_a_token(tmp_path, host):
     status, said = refused(tmp_path / "home", "--host", host, "--no-worker")
     assert status == 2
     assert "can be reached by other machines" in said
+    assert "grove token create NAME --scope read,score" in said
+
+
+@pytest.mark.parametrize("host", ["example.com", ""])
+def test_a_host_that_is_not_an_address_is_refused(tmp_path, host):
+    status, said = refused(tmp_path / "home", "--host", host, "--no-worker")
+    assert status == 2
+    assert "is not an address of this machine" in said
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_others_are_answered_with_a_token_and_by_the_names_of_the_service(home, processes):
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(home)})) as workspace:
+        token = Tokens(workspace.engine).create("ci", ["read", "admin"])
+    more = {"GROVE_SERVE_HOSTS": "grove.example.org", "GROVE_LOG_FORMAT": "json"}
+    options = ("--host", "0.0.0.0", "--no-worker", "--workers", processes, "--port", str(free_port()))
+    with Serving(home, *options, token=token, env=more) as serving:
+        assert "sign in with a token" in serving.said
+        assert "/enter?code=" not in serving.said
+        assert serving.get("/v1/ontologies", Host="grove.example.org")["total"] == 1
+        for headers, status in (({"Host": "evil.example"}, 421), ({"Authorization": "Bearer x"}, 401)):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                serving.get("/v1/ontologies", **headers)
+            with refused.value as answer:
+                assert answer.code == status
+        serving.session = token
+        job = serving.upload("garden", GARDEN)
+        assert serving.get(f"/v1/jobs/{job}")["asked_by"] == "token:ci"
+        assert serving.end(signal.SIGTERM) == 0
+    (line,) = [json.loads(one) for one in serving.said.splitlines() if one.startswith("{")]
+    assert line["actor"] == "token:ci"
+    assert line["route"] == "POST /v1/ontologies/{ontology}/ingest"
+    assert (line["job"], line["status"]) == (job, 202)
+    assert token not in serving.said
 
 
 def test_a_port_in_use_is_told(tmp_path):
