@@ -15,10 +15,13 @@ import secrets
 import time
 from pathlib import Path
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from labelgrove.ontology.errors import ArtifactError, counted
 from labelgrove.ontology.store.posix import locked
 
-__all__ = ["COOKIE", "OWNER", "SESSION_S", "Sessions"]
+__all__ = ["COOKIE", "OWNER", "SESSION_S", "Sessions", "keep"]
 
 COOKIE = "grove-session"
 
@@ -115,6 +118,16 @@ class Sessions:
                 path.replace(before)
             new.replace(path)
             return _checked(path, path.read_bytes())
+
+
+def keep(request: Request, answer: Response, session: str) -> None:
+    """Let the browser that sent a request keep a session, for TLS alone if the request came over TLS.
+
+    The headers of a proxy or browser tell that; a client that lies about it locks out itself alone.
+    """
+    told = (request.headers.get("origin", "").partition(":")[0], request.headers.get("x-forwarded-proto"))
+    secure = "https" in (request.url.scheme, *told)
+    answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict", secure=secure)
 
 
 def _young(path: Path) -> bytes | None:

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from labelgrove.service.audit import SIGNING_IN
 from labelgrove.service.identity import Identity, actor_of
 from labelgrove.service.pages.rendering import PageRoute, render
-from labelgrove.service.sessions import COOKIE, SESSION_S
+from labelgrove.service.sessions import COOKIE, keep
 
 __all__ = ["router"]
 
@@ -43,8 +43,7 @@ def sign_in(
         return _page(request, next_, refused=True)
     session, request.state.actor = begun
     answer = RedirectResponse(_here(next_), status_code=HTTPStatus.SEE_OTHER, headers=_NOT_KEPT)
-    secure = request.headers.get("origin", "").startswith("https://")
-    answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict", secure=secure)
+    keep(request, answer, session)
     return answer
 
 

@@ -15,7 +15,7 @@ from labelgrove.service import schemas
 from labelgrove.service.audit import SIGNING_IN
 from labelgrove.service.identity import Identity
 from labelgrove.service.problems import Problem
-from labelgrove.service.sessions import COOKIE, SESSION_S
+from labelgrove.service.sessions import keep
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
@@ -63,5 +63,5 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
         raise problem
     session, request.state.actor = entered
     answer = RedirectResponse("/", status_code=303, headers=_NOT_KEPT)
-    answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict")
+    keep(request, answer, session)
     return answer

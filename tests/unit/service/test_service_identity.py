@@ -22,7 +22,7 @@ from labelgrove.service.sessions import COOKIE
 from labelgrove.workers import client as jobs
 from labelgrove.workers.running.logs import FIELDS
 from tests.unit.service.service_cases import GARDEN as HIERARCHY
-from tests.unit.service.service_cases import add, client_of, settings_of, sign_in, token_of
+from tests.unit.service.service_cases import URL, add, client_of, settings_of, sign_in, token_of
 
 READ = "/v1/ontologies"
 VALIDATE = "/v1/ontologies/a/validate"
@@ -104,6 +104,12 @@ def test_a_session_made_over_tls_is_sent_over_tls_alone(home):
         client.base_url = "https://127.0.0.1:8321"  # type: ignore[assignment]
         answer = sign_in_with(client, token_of(home, "ci", "read"), origin="https://127.0.0.1:8321")
         assert "secure" in answer.headers["set-cookie"].lower()
+        client.base_url = URL  # type: ignore[assignment]
+        for protocol, secure in (("https", True), ("http", False)):
+            code = client.app.state.identity.sessions.new_link_code()  # type: ignore[attr-defined]
+            told = {"x-forwarded-proto": protocol}
+            answer = client.get(f"/enter?code={code}", headers=told, follow_redirects=False)
+            assert ("secure" in answer.headers["set-cookie"].lower()) is secure
 
 
 @pytest.mark.parametrize("token", ["", "grove_x", "x" * 1_999, "grove_" + "A" * 43, "<script>"])
