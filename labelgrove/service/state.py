@@ -42,7 +42,11 @@ class State:
         """Return what `actor` may see of it."""
         seen = self.workspace.seen_by(actor.name, actor.ontologies)
         return replace(
-            self, workspace=seen, versions=self.versions.through(seen), results=self.results.through(seen)
+            self,
+            workspace=seen,
+            versions=self.versions.through(seen),
+            results=self.results.through(seen),
+            uploads=self.uploads.through(seen),
         )
 
 

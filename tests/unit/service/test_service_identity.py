@@ -359,6 +359,22 @@ def test_a_job_says_who_asked_for_it(home, exposed):
         assert jobs.status(workspace, job).asked_by == "token:ci"
 
 
+def test_the_page_that_ingests_refuses_an_ontology_that_cannot_be_seen(home, exposed):
+    header = token_of(home, "ci", "admin", "read", ontologies=["mine"])
+    told = []
+    for ontology in ("garden", "never-was"):
+        page = exposed.post(
+            "/ingest", files=FILE, data={"ontology": ontology, "action": "ingest"}, headers=header
+        )
+        assert "is not in the catalog" in page.text
+        shown = page.text.replace('placeholder="garden"', "")
+        told.append(shown.replace(ontology, "NAME"))
+    assert told[0] == told[1]
+    with Workspace.open(settings_of(home)) as workspace:
+        assert jobs.list_jobs(workspace) == []
+        assert workspace.catalog.names() == ["garden"]
+
+
 def test_a_refusal_shows_no_secret(home, exposed):
     secrets = [
         "grove_" + "C" * 43,
