@@ -119,11 +119,10 @@ class Identity:
 
     def sign_in(self, token: str) -> tuple[str, Actor] | None:
         """Return a new session for a live token, and whose it is; None for any other text."""
-        actor = self._of_token(self._tokens().of_secret(token))
-        if not actor.known:
+        found = self._tokens().of_secret(token)
+        if found is None or not found.live:
             return None
-        digest = self._tokens().named(actor.name.removeprefix("token:")).digest
-        return self.sessions.begin(digest), actor
+        return self.sessions.begin(found.digest), self._of_token(found)
 
     def enter(self, code: str) -> tuple[str, Actor] | None:
         """Return a new session for the code of a link, and whose it is; None for any other text."""
@@ -212,7 +211,8 @@ class Identity:
             address = ipaddress.ip_address(peer)
         except ValueError:
             return False
-        return any(address in network for network in self._peers)
+        mapped = getattr(address, "ipv4_mapped", None)  # so a socket for both kinds of addresses tells it
+        return any((mapped or address) in network for network in self._peers)
 
 
 def actor_of(request: Request) -> Actor:
