@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from labelgrove.ontology.errors import ArtifactError
+from labelgrove.ontology.store.posix import locked
 from labelgrove.service.sessions import COOKIE, OWNER, SESSION_S, Sessions
 from tests.unit.service.service_cases import client_of, sign_in
 
@@ -158,34 +161,24 @@ def test_a_key_is_replaced_when_it_is_old_and_ends_no_session_too_early(tmp_path
     assert [sessions.subject(one) for one in (second, third)] == [None, None]
 
 
-def test_processes_that_replace_a_key_at_once_agree(tmp_path):
-    sessions = Sessions(tmp_path)
+def test_of_processes_that_replace_a_key_at_once_one_does(tmp_path, monkeypatch):
+    sessions, other = Sessions(tmp_path), Sessions(tmp_path)
     kept = sessions.begin(OWNER)
     os.utime(tmp_path / "service" / "key", (time.time() - SESSION_S - 1,) * 2)
-    program = (
-        "import sys, pathlib; from labelgrove.service.sessions import Sessions; s = Sessions(pathlib.Path("
-        "sys.argv[1])); print('ready', flush=True); sys.stdin.readline(); print(s.begin('owner'))"
-    )
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(tmp_path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        for _ in range(3)
-    ]
-    for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    begun = []
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("\n")
-        one.stdin.flush()
-    begun = [one.communicate(timeout=60)[0].strip() for one in running]
-    assert [sessions.subject(one) for one in (kept, *begun)] == [OWNER] * 4
+    begun: list[str] = []
+
+    @contextlib.contextmanager
+    def slowly(path: Path, longest_s: float) -> Iterator[bool]:
+        """Lock a file after another process has begun a session, which needs the lock as well."""
+        monkeypatch.undo()
+        begun.append(other.begin(OWNER))
+        with locked(path, longest_s) as held:
+            yield held
+
+    monkeypatch.setattr("labelgrove.service.sessions.locked", slowly)
+    begun.append(sessions.begin(OWNER))
+    assert len(begun) == 2
+    assert [sessions.subject(one) for one in (kept, *begun)] == [OWNER] * 3
 
 
 def test_uploads_need_a_session_as_a_cookie_or_as_a_bearer(tmp_path):
