@@ -24,7 +24,7 @@ from labelgrove.workers.kinds import Description, Estimate, JobKind, JobResult, 
 from labelgrove.workers.kinds.describing import describe_artifact
 from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
 from labelgrove.workers.kinds.parameters import is_digest
-from labelgrove.workers.ledger.ledger import About, Ledger
+from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.specs import PlannedJob, job_parameters
 from labelgrove.workers.ledger.states import Job, State, Unit
 from labelgrove.workers.requests.plan import plan_job
@@ -372,26 +372,21 @@ def _submit(
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
 
 
-def _about(workspace: Workspace) -> About | None:
-    """Return the ontologies about which a workspace shows jobs, as `Ledger.jobs` takes them; None for all."""
-    if workspace.only is None:
-        return None
-    return workspace.only, {version.digest for version in workspace.catalog.versions()}
+def _about(workspace: Workspace) -> set[str] | None:
+    """Return the digests of the versions about which a workspace shows jobs; None for all."""
+    return None if workspace.only is None else {version.digest for version in workspace.catalog.versions()}
 
 
 def _refuse_unseen(workspace: Workspace, plan: PlannedJob, target: Mapping[str, str] | None) -> None:
     """Raise `NotFoundError` if a job is not about the ontologies to which the workspace is restricted."""
-    about = _about(workspace)
-    if about is None:
+    if workspace.only is None:
         return
-    names, digests = about
-    if target is not None and "ontology" in target and target["ontology"] not in names:
+    if target is not None and "ontology" in target and target["ontology"] not in workspace.only:
         workspace.catalog.version(target["ontology"])  # it says which there are
-    subject = job_parameters(plan.spec_json).get("ontology")
-    if subject not in digests and (target or {}).get("ontology") not in names:
+    if job_parameters(plan.spec_json).get("ontology") not in (_about(workspace) or ()):
         raise NotFoundError(
             f"{plan.kind}: this job is about none of the ontologies that you may see; name one of "
-            f"{', '.join(sorted(names)) or 'none'}"
+            f"{', '.join(sorted(workspace.only)) or 'none'}"
         )
 
 

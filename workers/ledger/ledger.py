@@ -24,7 +24,7 @@ from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.ledger.failures import shortened, spent_text
 from labelgrove.workers.ledger.records import (
-    about_ontologies,
+    about_versions,
     in_state,
     read_jobs,
     read_requested_names,
@@ -61,13 +61,10 @@ from labelgrove.workers.ledger.statements import (
 )
 from labelgrove.workers.ledger.states import GRAPH, Beat, Claim, Job, State, Unit
 
-__all__ = ["RESEND_S", "About", "Ledger"]
+__all__ = ["RESEND_S", "Ledger"]
 
 RESEND_S = (5, 10, 20, 40, 80, 160, 320, 600)
 """Seconds until a unit that nobody claimed is sent again, by the number of times it was sent before."""
-
-About = tuple[Collection[str], Collection[str]]
-"""Names of ontologies, and digests of versions."""
 
 _BEGINNING = re.compile(r"[0-9a-f]{1,64}")
 _BATCH = 10_000
@@ -432,7 +429,7 @@ class Ledger:
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def job(self, job_id: str, *, about: About | None = None) -> Job:
+    def job(self, job_id: str, *, about: Collection[str] | None = None) -> Job:
         """Return the job whose id begins with `job_id`; raise `NotFoundError` unless there is exactly one.
 
         `about` is as for `jobs`.
@@ -453,11 +450,11 @@ class Ledger:
         limit: int = 100,
         state: State | None = None,
         kind: str | None = None,
-        about: About | None = None,
+        about: Collection[str] | None = None,
     ) -> list[Job]:
         """Return the newest jobs, newest first; by default jobs in any state and of any kind.
 
-        `about` is a pair: names of ontologies, and digests of versions. Jobs about others are left out.
+        `about` has digests of versions: jobs about others are left out.
         """
         conditions = [sa.true() if kind is None else _job.kind == kind]
         if state is not None:
@@ -567,5 +564,5 @@ class Ledger:
         return self.fail(claim, spent_text(error, claim.attempts, self.max_attempts))
 
 
-def _about(connection: sa.Connection, about: About | None) -> list[sa.ColumnElement[bool]]:
-    return [] if about is None else [about_ontologies(connection, *about)]
+def _about(connection: sa.Connection, about: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
+    return [] if about is None else [about_versions(connection, about)]

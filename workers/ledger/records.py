@@ -16,7 +16,7 @@ from labelgrove.workers.ledger.specs import canonical_json, job_parameters, reco
 from labelgrove.workers.ledger.states import GRAPH, Job, State, Unit
 
 __all__ = [
-    "about_ontologies",
+    "about_versions",
     "ended_on_other_versions",
     "holders",
     "in_state",
@@ -74,27 +74,16 @@ def holders(connection: sa.Connection, key: str) -> list[str]:
     return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
-def about_ontologies(
-    connection: sa.Connection, names: Collection[str], digests: Collection[str]
-) -> sa.ColumnElement[bool]:
-    """Return the SQL condition that a job is about one of some ontologies.
-
-    It is about a version with one of the `digests`, or its result was to get a name in one of the `names`.
-    """
-    named = sa.select(_publication.job_id).where(
-        _json(connection, _publication.target_json)["ontology"].as_string().in_(sorted(names))
-    )
-    return sa.or_(_version(connection).in_(sorted(digests)), _job.id.in_(named))
+def about_versions(connection: sa.Connection, digests: Collection[str]) -> sa.ColumnElement[bool]:
+    """Return the SQL condition that a job is about a version with one of the `digests`."""
+    found: sa.ColumnElement[bool] = _version(connection).in_(sorted(digests))
+    return found
 
 
 def _version(connection: sa.Connection) -> Any:
     """Return the parameter ``ontology`` of a job as SQL."""
-    return _json(connection, _job.spec_json)[("parameters", "ontology")].as_string()
-
-
-def _json(connection: sa.Connection, column: sa.ColumnElement[str]) -> Any:
     as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
-    return as_json(column, sa.JSON)
+    return as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
 
 
 def ended_on_other_versions(
