@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.scopes import SCOPES
 from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
+from labelgrove.service.identity import Actor
 from labelgrove.workers import client as jobs
 from tests.unit.service.service_cases import client_of, settings_of, sign_in, token_of
 
@@ -205,6 +207,15 @@ def test_marks_of_a_job_that_cannot_be_seen_are_not_shown(exposed, tokens):
         answer = exposed.get("/v1/ontologies/odd/map", params={"marks": marks}, headers=tokens["other"])
         assert answer.status_code == 404
         assert answer.json()["detail"] == f"there is no job '{marks}'; `grove jobs list` shows all jobs"
+
+
+def test_a_version_that_cannot_be_seen_is_not_opened_even_if_it_is_kept_open(exposed):
+    shared = exposed.app.state.shared
+    assert shared.versions.open("garden").version.ontology == "garden"
+    seen = shared.seen_by(Actor("token:x", frozenset(), frozenset(["odd"])))
+    assert seen.versions.open("odd").version.ontology == "odd"
+    with pytest.raises(NotFoundError, match="known: odd"):
+        seen.versions.open("garden")
 
 
 def test_a_restricted_token_cannot_query_whatever_its_row_says(home, exposed):
