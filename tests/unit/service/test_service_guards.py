@@ -141,7 +141,13 @@ def test_two_names_of_the_host_are_refused():
     assert _asked(Limits(), [(b"host", b"evil.example")]) == [421]
 
 
-def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
+def test_a_large_upload_of_somebody_who_may_not_is_refused_before_it_is_read():
+    limits = Limits(body_bytes=1_000, upload_bytes=5_000)
+    for length, status in ((b"1000", 200), (b"1001", 401), (b"5001", 401)):
+        assert _asked(limits, [(b"content-length", length)], path="/a/ingest") == [status]
+
+
+def _asked(limits: Limits, headers: list[tuple[bytes, bytes]], *, path: str = "/") -> list[int]:
     """Return the status that the guards answer alone; behind them is an application that says 200."""
     sent: list[Message] = []
 
@@ -158,7 +164,7 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
     settings = Settings.from_env({"GROVE_HOME": "/nowhere"})
     identity = Identity(Workspace.open(settings), local=True)
     guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",), identity=identity)
-    scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
+    scope = {"type": "http", "path": path, "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
     return [message["status"] for message in sent if message["type"] == "http.response.start"]
 
