@@ -8,21 +8,29 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from labelgrove.ontology.errors import SettingsError
+from labelgrove.ontology.errors import InputError, SettingsError
+from labelgrove.ontology.scopes import SCOPES, check_scopes
 
-__all__ = ["Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
+__all__ = ["TOKEN_PREFIX", "Settings", "check_variables", "is_this_host", "masked", "unknown_variables"]
 
 _GRAPH_SCHEMES = ("embedded", "bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _DATABASE_SCHEMES = ("sqlite", "postgresql", "postgresql+psycopg")
 _REDIS_SCHEMES = ("redis", "rediss", "redis+socket", "unix")
 _LOG_FORMATS = ("text", "json")
 
+TOKEN_PREFIX = "grove_"
+"""How each token of the HTTP service begins, so that programs that look for secrets in files find it."""
+
 _PREFIX = "GROVE_"
 _FOR_TESTS = "GROVE_TEST_"
 _FOR_COMPOSE = ("GROVE_ARTIFACTS_DIR", "GROVE_GID", "GROVE_UID")
 """Variables of docker-compose.yml, which reads the same ``.env``."""
+
+_TOKENS = re.compile(rf"\b{TOKEN_PREFIX}[\w-]{{43}}|\beyJ[\w-]+\.[\w-]+\.[\w-]*")
+"""Tokens of the service, and JSON web tokens."""
 
 _OF_KUBERNETES = re.compile(
     r"GROVE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
@@ -74,6 +82,21 @@ class Settings:
         which the log names.
     metrics_address : str
         Address on which the worker serves its metrics. By default, only this machine can reach it.
+    serve_hosts : tuple of str
+        Names, next to those of this machine, that requests to the HTTP service may give its host.
+    serve_proxy_header : str or None
+        Header in which a proxy tells the HTTP service who the user is.
+    serve_proxy_peers : tuple of str
+        Addresses or networks of the proxies whose header is believed.
+    serve_proxy_scopes : tuple of str
+        What users of the proxy may do: see `ontology.scopes`.
+    serve_jwt_issuer, serve_jwt_audience, serve_jwt_keys : str or None
+        Issuer and audience of the JSON web tokens that the HTTP service accepts, and the file or URL with the
+        keys of the issuer (JWKS).
+    serve_jwt_claim : str
+        Claim that says what a user may do.
+    serve_jwt_scopes : tuple of pairs of str and tuple of str
+        The scopes that each value of the claim allows; by default, ``grove:read`` allows ``read``, and so on.
 
     Examples
     --------
@@ -95,6 +118,17 @@ class Settings:
     log_format: str = "text"
     metrics_port: int | None = None
     metrics_address: str = "127.0.0.1"
+    serve_hosts: tuple[str, ...] = ()
+    serve_proxy_header: str | None = None
+    serve_proxy_peers: tuple[str, ...] = ()
+    serve_proxy_scopes: tuple[str, ...] = ("read", "score")
+    serve_jwt_issuer: str | None = None
+    serve_jwt_audience: str | None = None
+    serve_jwt_keys: str | None = None
+    serve_jwt_claim: str = "scope"
+    serve_jwt_scopes: tuple[tuple[str, tuple[str, ...]], ...] = tuple(
+        (f"grove:{scope}", (scope,)) for scope in SCOPES
+    )
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -131,6 +165,7 @@ class Settings:
             log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
             metrics_port=_whole(env, "GROVE_METRICS_PORT", 0, 65_535),
             metrics_address=_value_of(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
+            **_of_serve(env),
         )
 
     @property
@@ -175,12 +210,14 @@ def check_variables(env: Mapping[str, str]) -> None:
 
 
 def masked(text: str) -> str:
-    """Return `text` with the secrets of every URL in it replaced by ``***``.
+    """Return `text` with the secrets of every URL in it, and tokens of the service, replaced by ``***``.
 
     >>> masked("cannot reach bolt://neo4j:hunter2@db:7687")
     'cannot reach bolt://neo4j:***@db:7687'
     >>> masked("postgresql://u@db/grove?sslmode=require&password=hunter2")
     'postgresql://u@db/grove?sslmode=require&password=***'
+    >>> masked("Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln")
+    'Bearer ***'
     >>> masked("grove:hunter2@db/grove, redis:/:hunter2@db:1/0")
     'grove:***@db/grove, redis:/:***@db:1/0'
     """
@@ -188,7 +225,9 @@ def masked(text: str) -> str:
     hidden = re.sub(r"(?<=://)([^:/@\s]*):\S*@", r"\1:***@", text)
     # text that was meant as a URL, with slashes missing
     hidden = re.sub(r"(?<![^\s'\"(=])((?:[\w+.-]+:/)?[^:/@\s]*):(?!/)\S*@", r"\1:***@", hidden)
-    return re.sub(r"([?&](?:password|passwd|pwd|secret|token|key)=)[^&\s'\"]*", r"\1***", hidden, flags=re.I)
+    hidden = _TOKENS.sub("***", hidden)
+    in_query = r"([?&](?:password|passwd|pwd|secret|token|key|code)=)[^&\s'\"]*"
+    return re.sub(in_query, r"\1***", hidden, flags=re.IGNORECASE)
 
 
 def is_this_host(url: str) -> bool:
@@ -277,6 +316,87 @@ def _one_of(env: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise SettingsError(f"{name}: {value!r} must be one of {', '.join(choices)}", name)
     return value
+
+
+def _of_serve(env: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings about who may use the HTTP service; those that are not set are left out."""
+    found: dict[str, Any] = {
+        "serve_hosts": _listed(env, "GROVE_SERVE_HOSTS", _HOST, "a name or address, without a port"),
+        "serve_proxy_header": _value_of(env, "GROVE_SERVE_PROXY_HEADER"),
+        "serve_proxy_peers": _networks(env, "GROVE_SERVE_PROXY_PEERS"),
+        "serve_proxy_scopes": _scopes(_value_of(env, "GROVE_SERVE_PROXY_SCOPES"), "GROVE_SERVE_PROXY_SCOPES"),
+        "serve_jwt_scopes": _scopes_of_values(env, "GROVE_SERVE_JWT_SCOPES"),
+    }
+    for name in ("issuer", "audience", "keys", "claim"):
+        found[f"serve_jwt_{name}"] = _value_of(env, f"GROVE_SERVE_JWT_{name.upper()}")
+    found = {name: value for name, value in found.items() if value}
+    for together in (("proxy_header", "proxy_peers"), ("jwt_issuer", "jwt_audience", "jwt_keys")):
+        missing = [name for name in together if f"serve_{name}" not in found]
+        if 0 < len(missing) < len(together):
+            unset = f"GROVE_SERVE_{missing[0].upper()}"
+            others = " and ".join(f"GROVE_SERVE_{name.upper()}" for name in together if name not in missing)
+            raise SettingsError(f"{unset}: is not set, but {others} is; set all of them, or none", unset)
+    header = found.get("serve_proxy_header", "x")
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", header) or header.lower() in (
+        "authorization",
+        "cookie",
+        "host",
+    ):
+        raise SettingsError(
+            f"GROVE_SERVE_PROXY_HEADER: {header!r:.80} is not the name of a header; give one such as "
+            "X-Forwarded-User",
+            "GROVE_SERVE_PROXY_HEADER",
+        )
+    keys = found.get("serve_jwt_keys", "")
+    if "://" in keys and not (keys.startswith("https://") or is_this_host(keys)):
+        raise SettingsError(
+            f"GROVE_SERVE_JWT_KEYS: {masked(keys)!r} can be changed on its way; give a file or a URL that "
+            "begins with https://",
+            "GROVE_SERVE_JWT_KEYS",
+        )
+    return found
+
+
+_HOST = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+
+
+def _listed(env: Mapping[str, str], name: str, form: re.Pattern[str], rule: str) -> tuple[str, ...]:
+    parts = [part.strip().lower() for part in (_value_of(env, name) or "").split(",")]
+    for part in filter(None, parts):
+        if not form.fullmatch(part):
+            raise SettingsError(f"{name}: {part!r:.80} given; give {rule}, separated by commas", name)
+    return tuple(filter(None, parts))
+
+
+def _networks(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    parts = _listed(env, name, re.compile(r"[0-9a-f:./]+"), "addresses or networks such as 10.0.0.0/8")
+    try:
+        return tuple(str(ipaddress.ip_network(part)) for part in parts)
+    except ValueError as error:
+        raise SettingsError(
+            f"{name}: {error}; give addresses or networks such as 10.0.0.0/8", name
+        ) from error
+
+
+def _scopes(text: str | None, name: str, separator: str = ",") -> tuple[str, ...]:
+    try:
+        return check_scopes(text.split(separator)) if text else ()
+    except InputError as error:
+        raise SettingsError(f"{name}: {error}", name) from error
+
+
+def _scopes_of_values(env: Mapping[str, str], name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = []
+    for part in filter(None, (_value_of(env, name) or "").split(",")):
+        value, equals, scopes = part.strip().rpartition("=")
+        if not (equals and value and scopes):
+            raise SettingsError(
+                f"{name}: {part!r:.80} given; give VALUE=SCOPE+SCOPE such as staff=read+score, separated by "
+                "commas",
+                name,
+            )
+        found.append((value, _scopes(scopes, name, "+")))
+    return tuple(found)
 
 
 def _switch(env: Mapping[str, str], name: str, meaning: str) -> bool:

@@ -25,7 +25,7 @@ from labelgrove.workers.kinds.describing import describe_artifact
 from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
 from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.specs import PlannedJob
+from labelgrove.workers.ledger.specs import PlannedJob, job_parameters
 from labelgrove.workers.ledger.states import Job, State, Unit
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.requests.request import plan_request, record_lost
@@ -147,7 +147,7 @@ def wait(
 
 def status(workspace: Workspace, job_id: str) -> Job:
     """Return the one job whose id begins with `job_id`; raise `NotFoundError` if none or several do."""
-    return Ledger(workspace.engine).job(job_id)
+    return Ledger(workspace.engine).job(job_id, about=_about(workspace))
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
@@ -166,18 +166,17 @@ def list_jobs(
     workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
 ) -> list[Job]:
     """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
-    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind)
+    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind, about=_about(workspace))
 
 
 def count_jobs(workspace: Workspace, *, state: State | None = None, kind: str | None = None) -> int:
     """Return the number of jobs that `list_jobs` would return without a limit."""
-    return Ledger(workspace.engine).n_jobs(state=state, kind=kind)
+    return Ledger(workspace.engine).n_jobs(state=state, kind=kind, about=_about(workspace))
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
     """Return the first `limit` units of a job, in an order in which they can be run."""
-    ledger = Ledger(workspace.engine)
-    return ledger.unit_records(ledger.job(job_id).id, limit=limit)
+    return Ledger(workspace.engine).unit_records(status(workspace, job_id).id, limit=limit)
 
 
 def cancel(workspace: Workspace, job_id: str) -> Job:
@@ -195,7 +194,7 @@ def cancel(workspace: Workspace, job_id: str) -> Job:
         If the job is already done or has failed.
     """
     ledger = Ledger(workspace.engine)
-    full_id = ledger.job(job_id).id
+    full_id = status(workspace, job_id).id
     ledger.cancel(full_id)
     return ledger.job(full_id)
 
@@ -234,7 +233,7 @@ def retry(
         version of the kind, that the job needs.
     """
     ledger = Ledger(workspace.engine)
-    job = ledger.job(job_id)
+    job = status(workspace, job_id)
     _check_runnable(workspace, job)
     ledger.retry(job.id)
     return _go_on(workspace, job.id, wait=wait, progress=progress)
@@ -334,6 +333,8 @@ def submit_ingest(
     from labelgrove.ontology.versions.snapshots import Snapshot, put_result, unpacked
 
     check_name(name)
+    if workspace.only is not None and name not in workspace.only:
+        workspace.catalog.version(name)  # answers as for an ontology that does not exist
     graph = result.graph if isinstance(result, Snapshot) else unpacked(result)[0]
     if not shrink:
         check_size(workspace, name, graph.n_labels)
@@ -370,10 +371,29 @@ def _submit(
     progress: Callable[[Job], None] | None,
 ) -> Job:
     ledger = Ledger(workspace.engine)
+    _refuse_unseen(workspace, plan, target)
     _refuse_impossible(workspace, ledger, kind, plan)
-    ledger.submit(plan, target=target)
+    ledger.submit(plan, target=target, asked_by=workspace.asked_by)
     record_lost(workspace, ledger, plan.id)
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
+
+
+def _about(workspace: Workspace) -> set[str] | None:
+    """Return the digests of the versions about which a workspace shows jobs; None for all."""
+    return None if workspace.only is None else {version.digest for version in workspace.catalog.versions()}
+
+
+def _refuse_unseen(workspace: Workspace, plan: PlannedJob, target: Mapping[str, str] | None) -> None:
+    """Raise `NotFoundError` if a job is not about the ontologies to which the workspace is restricted."""
+    if workspace.only is None:
+        return
+    if target is not None and "ontology" in target and target["ontology"] not in workspace.only:
+        workspace.catalog.version(target["ontology"])  # it says which there are
+    if job_parameters(plan.spec_json).get("ontology") not in (_about(workspace) or ()):
+        raise NotFoundError(
+            f"{plan.kind}: this job is about none of the ontologies that you may see; name one of "
+            f"{', '.join(sorted(workspace.only)) or 'none'}"
+        )
 
 
 def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]) -> Estimate | None:

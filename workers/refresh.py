@@ -67,7 +67,7 @@ def stale_jobs(
     with reading(workspace.engine) as connection:
         found = ended_on_other_versions(connection, currents, kind=kind)
     stale = [job for job in found if is_stale(job, currents)]
-    if ontology is not None:
+    if ontology is not None or workspace.only is not None:
         versions = {version.digest for version in workspace.catalog.versions(ontology)}
         stale = [job for job in stale if job.parameters["ontology"] in versions]
     return stale[:limit]
@@ -129,7 +129,7 @@ def _refreshed(workspace: Workspace, ontology: str, job: Job, *, dry_run: bool) 
     if not dry_run:
         ledger = Ledger(workspace.engine)
         for target in targets or (None,):
-            ledger.submit(plan, target=target)
+            ledger.submit(plan, target=target, asked_by=workspace.asked_by)
         record_lost(workspace, ledger, plan.id)
     return Refreshed(job.id, job.kind, plan.id, targets, None)
 

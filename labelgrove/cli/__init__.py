@@ -66,6 +66,7 @@ COMMANDS = {
     "select": ("labelgrove.cli.select:select", "Show which labels to collect next."),
     "serve": ("labelgrove.cli.serve:serve", "Serve the explorer and the REST interface."),
     "summarize": ("labelgrove.cli.summarize:summarize", "Merge a huge graph into supernodes."),
+    "token": ("labelgrove.cli.tokens:token", "Create, list and revoke tokens of the service."),
     "train": ("labelgrove.cli.train:train", "Train a simple model, if you have none yet."),
     "warm": ("labelgrove.cli.warm:warm", "Compile all loops now, for images and model servers."),
     "worker": ("labelgrove.cli.worker:worker", "Run background jobs until stopped."),

@@ -36,32 +36,39 @@ __all__ = ["serve"]
 @click.option("--open", "open_", is_flag=True, help="Open the explorer in a browser, signed in.")
 @click.option("--link", is_flag=True, help="Print a new link for a service that is running, and exit.")
 def serve(host: str, port: int, processes: int, worker: bool, open_: bool, link: bool) -> None:
-    """Serve the explorer and the REST interface on this machine, until stopped.
+    """Serve the explorer and the REST interface, until stopped.
 
     \b
     grove serve --open
+    grove serve --host 0.0.0.0
 
-    The service prints a link that works once. Whoever opens it may also ingest; everybody on this machine may
-    read. After SIGTERM or Ctrl-C, requests that are being answered may end; jobs that were not finished go on
-    at the next start.
+    By default, only this machine reaches the service: everybody on it may read. The service prints a link
+    that works once, and whoever opens it may also ingest. Any other address needs a token (grove token
+    create), a proxy or an issuer of tokens that says who asks (docs/service.md). After SIGTERM or Ctrl-C,
+    requests that are being answered may end; jobs that were not finished go on at the next start.
     """
     from labelgrove.ontology.settings import Settings
     from labelgrove.service import running
 
-    settings = Settings.from_env()
+    settings, host = Settings.from_env(), running.bare_address(host)
     if link:
         say(running.new_link(settings, host, port))
         return
     running.check(settings)
+    running.check_who_may(settings, host)
     bound = running.listening(host, port)
     port = int(bound.getsockname()[1])
-    entry = running.new_link(settings, host, port)
 
     def started() -> None:
-        note(f"serving {running.address(host, port)}; to sign in, open this link, which works once:")
+        where = running.address(host, port)
+        if not (open_ or running.is_local(settings, host)):
+            note(f"serving {where}; sign in with a token, or with the link of: grove serve --link")
+            return
+        entry = running.new_link(settings, host, port)
+        note(f"serving {where}; to sign in, open this link, which works once:")
         say(entry)
         if open_:
             click.launch(entry)
 
     with resumable("nothing is lost; go on with: grove serve"):
-        running.serve(bound, processes=processes, worker=worker, started=started)
+        running.serve(bound, host, processes=processes, worker=worker, started=started)

@@ -30,10 +30,11 @@ class Overview:
     Parameters
     ----------
     workspace : Workspace
+        Only what it shows is described.
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._depths: dict[str, int | None] = {}
         self._verdicts: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -50,19 +51,19 @@ class Overview:
         from labelgrove.workers.ledger.states import State
         from labelgrove.workers.refresh import stale_jobs
 
-        versions = [one for one in self._workspace.catalog.versions() if one.state == "ready"]
+        versions = [one for one in self.workspace.catalog.versions() if one.state == "ready"]
         names: dict[str, set[str]] = {}  # ontologies with the same labels have the same digest
         for one in versions:
             names.setdefault(one.digest, set()).add(one.ontology)
         stale = Counter(
-            name for job in stale_jobs(self._workspace) for name in names.get(job.parameters["ontology"], ())
+            name for job in stale_jobs(self.workspace) for name in names.get(job.parameters["ontology"], ())
         )
         evaluations = self._newest_evaluations(names)
         counts = Counter(one.ontology for one in versions)
         unfinished = [
             job
             for state in (State.RUNNING, State.PENDING)
-            for job in client.list_jobs(self._workspace, limit=_MOST_JOBS, state=state)
+            for job in client.list_jobs(self.workspace, limit=_MOST_JOBS, state=state)
         ]
         ontologies = [
             describe_version(one)
@@ -75,14 +76,14 @@ class Overview:
             for one in versions
             if one.current
         ]
-        return {"ontologies": ontologies, "unfinished": describe_jobs(self._workspace, unfinished)}
+        return {"ontologies": ontologies, "unfinished": describe_jobs(self.workspace, unfinished)}
 
     def _newest_evaluations(self, names: dict[str, set[str]]) -> dict[str, Job]:
         from labelgrove.workers import client
         from labelgrove.workers.ledger.states import State
 
         newest: dict[str, Job] = {}
-        done = client.list_jobs(self._workspace, limit=_MOST_EVALUATIONS, state=State.DONE, kind=_EVALUATION)
+        done = client.list_jobs(self.workspace, limit=_MOST_EVALUATIONS, state=State.DONE, kind=_EVALUATION)
         for job in done:
             for name in names.get(str(job.parameters.get("ontology")), ()):
                 newest.setdefault(name, job)
@@ -92,7 +93,7 @@ class Overview:
         with self._lock:
             if version.digest in self._depths:
                 return self._depths[version.digest]
-        graph = self._workspace.label_graph_of(version)
+        graph = self.workspace.label_graph_of(version)
         depth = int(graph.depth.max()) if graph.directed else None
         with self._lock:
             self._depths[version.digest] = depth
@@ -107,7 +108,7 @@ class Overview:
         if found is None:
             from labelgrove.workers.kinds.evaluation.file import read_evaluation
 
-            document = read_evaluation(self._workspace.artifacts, job.result_sha256)
+            document = read_evaluation(self.workspace.artifacts, job.result_sha256)
             found = {"model": document["model"], "answer": document["verdict"]["answer"]}
             with self._lock:
                 self._verdicts[job.result_sha256] = found

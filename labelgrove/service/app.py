@@ -19,11 +19,11 @@ from labelgrove.service.assets import Assets
 from labelgrove.service.checkup import Checkup
 from labelgrove.service.guards import LOOPBACK_NAMES, Guards
 from labelgrove.service.histories import Histories
-from labelgrove.service.identity import Owner
+from labelgrove.service.identity import Identity
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import OpenVersions
-from labelgrove.service.pages import cypher, explore, home, ingest, reference, reports
+from labelgrove.service.pages import cypher, explore, home, ingest, reference, reports, signin
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.reading import UploadReader
@@ -37,7 +37,11 @@ _FASTEST = 1
 
 
 def make_app(
-    workspace: Workspace, limits: Limits | None = None, *, hosts: Collection[str] = LOOPBACK_NAMES
+    workspace: Workspace,
+    limits: Limits | None = None,
+    *,
+    hosts: Collection[str] = LOOPBACK_NAMES,
+    local: bool = True,
 ) -> FastAPI:
     """Return the application that serves a workspace.
 
@@ -48,6 +52,8 @@ def make_app(
     limits : Limits, optional
     hosts : collection of str
         The names that requests may give this host.
+    local : bool
+        Whether only this machine reaches the service, so that everybody who does may read.
     """
     limits = limits or Limits()
     checkup = Checkup(workspace.settings)
@@ -71,21 +77,23 @@ def make_app(
         OpenVersions(workspace, limits.open_versions),
         limits,
         MarkedResults(workspace),
-        UploadReader(workspace.settings, limits),
+        UploadReader(workspace, limits),
         Overview(workspace),
         checkup,
         Histories(workspace),
     )
-    app.state.owner = Owner(workspace.settings.home)
+    app.state.identity = identity = Identity(workspace, local=local)
     for routes in (service, everywhere, ontologies, labels, drawing, jobs, queries, uploads):
         app.include_router(routes.router)
-    for pages in (home, explore, job_pages, reports, ingest, cypher, reference):
+    for pages in (home, explore, job_pages, reports, ingest, cypher, reference, signin):
         app.include_router(pages.router)
     app.mount("/static", Assets(), name="static")
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
     app.add_middleware(GZipMiddleware, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)
-    app.add_middleware(Guards, limits=limits, hosts=hosts, uploads=("/ingest", "/validate"))
+    app.add_middleware(
+        Guards, limits=limits, hosts=hosts, uploads=("/ingest", "/validate"), identity=identity
+    )
     _declare_problems(app)
     return app
 

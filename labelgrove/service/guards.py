@@ -8,15 +8,20 @@ from another site.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from http import HTTPStatus
 
 from limits import RateLimitItemPerSecond
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from labelgrove.ontology.errors import GroveError
+from labelgrove.service import audit
+from labelgrove.service.identity import Actor, Identity, require
 from labelgrove.service.limits import Limits
 from labelgrove.service.problems import MEDIA_TYPE, Problem, problem_document, problem_of
 
@@ -53,12 +58,21 @@ class Guards:
         The names that the ``Host`` of a request may have, without a port.
     uploads : collection of str
         Endings of the paths to which uploads are sent.
+    identity : Identity
+        Finds out who sends a request; the limit of requests is for each of them, and for each address from
+        which anonymous requests come.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, *, hosts: Collection[str], uploads: Collection[str]
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        *,
+        hosts: Collection[str],
+        uploads: Collection[str],
+        identity: Identity,
     ) -> None:
-        self._app, self._limits = app, limits
+        self._app, self._limits, self._identity = app, limits, identity
         self._hosts, self._uploads = frozenset(hosts), tuple(uploads)
         self._rate = RateLimitItemPerSecond(max(limits.requests_per_second, 1))
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
@@ -68,38 +82,63 @@ class Guards:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = self._most_bytes(scope["path"])
+        state = scope.setdefault("state", {})
+        headers = Headers(scope=scope)
+        peer = (scope.get("client") or ("unknown", 0))[0]
         try:
-            self._check(scope, Headers(scope=scope), most)
-        except Problem as problem:
-            await _refuse(problem, send)
+            self._check_sender(scope, headers)
+            if self._identity.asks_nothing(headers):
+                state["actor"] = self._identity.who(headers, peer)
+            else:  # a database may be asked
+                state["actor"] = await run_in_threadpool(self._identity.who, headers, peer)
+            self._check_rate(state["actor"], peer)
+            refuse_more = self._check_length(scope, headers, state["actor"])
+        except (GroveError, Problem) as error:
+            await _refuse(problem_of(error), send)
             return
-        answering = _Answering(send)
+        answering = _Answering(scope, send)
         try:
-            await self._app(scope, _counted(receive, most), answering)
+            await self._app(scope, _counted(receive, *refuse_more), answering)
         except Exception as error:
             if not answering.begun:
                 await _refuse(problem_of(error), send)
             raise  # the server logs it
 
-    def _most_bytes(self, path: str) -> int:
-        return self._limits.upload_bytes if path.endswith(self._uploads) else self._limits.body_bytes
+    def _check_length(
+        self, scope: Scope, headers: Headers, actor: Actor
+    ) -> tuple[int, Callable[[], Problem]]:
+        """Refuse a body that its header says is too large.
 
-    def _check(self, scope: Scope, headers: Headers, most: int) -> None:
+        Return the most bytes that may be received, and what makes the problem if there are more. Only who may
+        upload can send as much as an upload: others are refused before their bytes are kept on the disk.
+        """
+        most, refused = self._limits.body_bytes, partial(_too_large, self._limits.body_bytes)
+        if scope["path"].endswith(self._uploads):
+            if "admin" in actor.scopes:
+                most, refused = self._limits.upload_bytes, partial(_too_large, self._limits.upload_bytes)
+            else:
+                refused = partial(_lacks, actor)
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < _DIGITS):
+            raise _too_large(most)
+        if int(length) > most:
+            raise refused()
+        return most, refused
+
+    def _check_sender(self, scope: Scope, headers: Headers) -> None:
         hosts = [_without_port(host) for host in headers.getlist("host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             raise Problem(
                 HTTPStatus.MISDIRECTED_REQUEST,
                 "host",
                 f"Host {', '.join(hosts)[:80]!r} is not a name of this service; "
-                f"use {' or '.join(sorted(self._hosts))}",
+                f"use {' or '.join(sorted(self._hosts))}, or add the name to GROVE_SERVE_HOSTS",
             )
         if scope["method"] not in _SAFE:
             _check_same_site(headers)
-        length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit() and len(length) < _DIGITS) or int(length) > most:
-            raise _too_large(most)
-        client = (scope.get("client") or ("unknown", 0))[0]
+
+    def _check_rate(self, actor: Actor, peer: str) -> None:
+        client = actor.name if actor.known else peer
         if self._limits.requests_per_second and not self._limiter.hit(self._rate, client):
             problem = Problem(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -136,8 +175,17 @@ def _too_large(most: int) -> Problem:
     )
 
 
-def _counted(receive: Receive, most: int) -> Receive:
-    """Return `receive`, which refuses to go on once it has received more than `most` bytes."""
+def _lacks(actor: Actor) -> Problem:
+    """Return the problem of an actor who may not upload."""
+    try:
+        require(actor, "admin")
+    except Problem as problem:
+        return problem
+    raise RuntimeError(f"{actor.name} may upload")
+
+
+def _counted(receive: Receive, most: int, refused: Callable[[], Problem]) -> Receive:
+    """Return `receive`, which raises `refused` once it has received more than `most` bytes."""
     n = 0
 
     async def counting() -> Message:
@@ -145,17 +193,17 @@ def _counted(receive: Receive, most: int) -> Receive:
         message = await receive()
         n += len(message.get("body", b""))
         if n > most:
-            raise _too_large(most)
+            raise refused()
         return message
 
     return counting
 
 
 class _Answering:
-    """Sends an answer with the headers that it lacks, and knows whether it has begun."""
+    """Sends an answer with the headers that it lacks, and knows whether it has begun; logs changes."""
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.begun = send, False
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send, self.begun = scope, send, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -163,6 +211,7 @@ class _Answering:
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
+            audit.record(self._scope, message["status"], headers.get("location", ""))
         await self._send(message)
 
 

@@ -30,7 +30,7 @@ class Histories:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._kept: OrderedDict[str, Keys] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -40,7 +40,7 @@ class Histories:
         ``items`` has these versions, the newest first, ``total`` is their number, and ``n_versions`` that of
         the versions that were looked at.
         """
-        newest = [one for one in self._workspace.catalog.versions(name) if one.state == "ready"]
+        newest = [one for one in self.workspace.catalog.versions(name) if one.state == "ready"]
         newest = newest[: -_NEWEST - 1 : -1]
         items = [describe_version(one) for one in newest if self._keys(one).find(key) >= 0]
         return {"items": items, "total": len(items), "n_versions": len(newest)}
@@ -50,7 +50,7 @@ class Histories:
             if (kept := self._kept.get(version.digest)) is not None:
                 self._kept.move_to_end(version.digest)
                 return kept
-        keys = self._workspace.label_graph_of(version).keys
+        keys = self.workspace.label_graph_of(version).keys
         with self._lock:
             self._kept[version.digest] = keys
             while len(self._kept) > _MOST_KEPT:

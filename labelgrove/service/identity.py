@@ -1,127 +1,292 @@
-"""Who may change something: in local mode, whoever opened a link that only the owner of the home can make.
+"""Who sends a request, and what they may do: one `Actor` for each request, and one check for each route.
 
-``grove serve`` prints a link that works once. Opening it sets a cookie with an expiry time, signed with a key
-in the home folder, so that several processes accept it and a restart does not end it.
+An actor comes from a token or session, from the header of a trusted proxy, or from a JSON web token. Requests
+without any of these are anonymous: on a service that only its own machine reaches, they may read, score and
+query; elsewhere they may do nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import os
-import secrets
+import ipaddress
+import logging
 import time
+from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from fastapi import Request
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 
-from labelgrove.ontology.errors import ArtifactError, counted
+from labelgrove.ontology.errors import GroveError
+from labelgrove.ontology.scopes import SCOPES
+from labelgrove.ontology.settings import TOKEN_PREFIX, Settings
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.problems import Problem
+from labelgrove.service.sessions import COOKIE, OWNER, Sessions
+from labelgrove.service.webtokens import RefusedError, WebTokens
 
-__all__ = ["COOKIE", "SESSION_S", "Owner", "is_owner", "require_owner"]
+if TYPE_CHECKING:
+    from labelgrove.ontology.sql.tokens import Token, Tokens
 
-COOKIE = "grove-session"
+__all__ = ["ANONYMOUS", "Actor", "Identity", "actor_of", "needs", "require"]
 
-SESSION_S = 30 * 24 * 3600
-"""Seconds for which a session lasts."""
+logger = logging.getLogger(__name__)
 
-_LINK_S = 24 * 3600
-_KEY_BYTES = 32
+ANONYMOUS = "anonymous"
+
+_FREE = frozenset(("read", "score", "query"))
+"""What everybody on the machine may do if only this machine reaches the service."""
+
+_LONGEST_USER = 200
+_USED_S = 60.0
 
 
-class Owner:
-    """Makes links and sessions for the owner of a home folder, and checks them.
+@dataclass(frozen=True)
+class Actor:
+    """Who sends a request.
+
+    Attributes
+    ----------
+    name : str
+        ``token:NAME``, ``proxy:USER``, ``jwt:SUBJECT``, ``owner`` or ``anonymous``.
+    scopes : frozenset of str
+        See `ontology.scopes.SCOPES`.
+    ontologies : frozenset of str or None
+        The only ontologies that they may see; None for all.
+    known : bool
+        Whether they showed who they are.
+    refused : str
+        Why the token that they sent is refused; empty otherwise.
+    """
+
+    name: str
+    scopes: frozenset[str] = frozenset()
+    ontologies: frozenset[str] | None = None
+    known: bool = True
+    refused: str = ""
+
+    @property
+    def manages(self) -> bool:
+        """Whether they may see what concerns the whole home, such as the names of its folders."""
+        return "admin" in self.scopes and self.ontologies is None
+
+
+_THE_OWNER = Actor(OWNER, frozenset(SCOPES))
+
+
+class Identity:
+    """Finds out who sends a request; safe to use from several threads.
 
     Parameters
     ----------
-    home : Path
-        Its folder ``service`` has the key, and one empty file for each link that was not used yet.
+    workspace : Workspace
+        Its database has the tokens, and its home the keys of sessions.
+    local : bool
+        Whether only this machine reaches the service, so that anonymous requests may read.
+
+    Attributes
+    ----------
+    sessions : Sessions
     """
 
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "service"
+    def __init__(self, workspace: Workspace, *, local: bool) -> None:
+        self._workspace, self._local = workspace, local
+        settings: Settings = workspace.settings
+        self.sessions = Sessions(settings.home)
+        self._header = (settings.serve_proxy_header or "").lower()
+        self._peers = [ipaddress.ip_network(one) for one in settings.serve_proxy_peers]
+        self._proxied = frozenset(settings.serve_proxy_scopes)
+        self._web_tokens = WebTokens.of(settings)
+        self._used: dict[str, float] = {}
 
-    def new_link_code(self) -> str:
-        """Return a code that `use` accepts once, within a day."""
-        code = secrets.token_urlsafe(32)
-        links = self._folder / "links"
-        links.mkdir(parents=True, exist_ok=True)
-        for old in links.iterdir():
-            if time.time() - old.stat().st_mtime > _LINK_S:
-                old.unlink(missing_ok=True)
-        (links / _hashed(code)).touch(mode=0o600)
-        return code
+    def who(self, headers: Headers, peer: str) -> Actor:
+        """Return who sends a request with these headers from the address `peer`.
 
-    def use(self, code: str) -> str | None:
-        """Return a new session for a code of `new_link_code`, or None if the code is used, old or unknown."""
-        path = self._folder / "links" / _hashed(code)
-        try:
-            made = path.stat().st_mtime
-            path.unlink()  # of two that use it at once, one fails
-        except FileNotFoundError:
+        Raises
+        ------
+        Problem
+            For a header of the proxy that does not come from it, or that names nobody (status 400).
+        """
+        user = self._proxied_user(headers, peer)
+        scheme, _, text = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._bearer(text.strip())
+        if user is not None:
+            return Actor(f"proxy:{user}", self._proxied)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        return (self._of_session(cookies[COOKIE]) if COOKIE in cookies else None) or self._anonymous()
+
+    def asks_nothing(self, headers: Headers) -> bool:
+        """Return whether nothing has to be looked up to know who sends a request with these headers."""
+        return "authorization" not in headers and "cookie" not in headers
+
+    def sign_in(self, token: str) -> tuple[str, Actor] | None:
+        """Return a new session for a live token, and whose it is; None for any other text."""
+        found = self._tokens().of_secret(token)
+        if found is None or not found.live:
             return None
-        return self._session(int(time.time()) + SESSION_S) if time.time() - made <= _LINK_S else None
+        return self.sessions.begin(found.digest), self._of_token(found)
 
-    def accepts(self, session: str) -> bool:
-        """Return whether a session was made by `use` and has not expired."""
-        until, _, _ = session.partition(".")
-        if not (until.isascii() and until.isdigit() and len(until) < 16) or int(until) < time.time():
+    def enter(self, code: str) -> tuple[str, Actor] | None:
+        """Return a new session for the code of a link, and whose it is; None for any other text."""
+        session = self.sessions.use(code)
+        return None if session is None else (session, _THE_OWNER)
+
+    def _anonymous(self, refused: str = "") -> Actor:
+        allowed = _FREE if self._local and not refused else frozenset[str]()
+        return Actor(ANONYMOUS, allowed, known=False, refused=refused)
+
+    def _bearer(self, text: str) -> Actor:
+        if text.startswith(TOKEN_PREFIX):
+            return self._of_token(self._tokens().of_secret(text))
+        if (actor := self._of_session(text)) is not None:
+            return actor
+        if self._web_tokens is None:
+            return self._anonymous("the token is unknown")
+        try:
+            subject, scopes = self._web_tokens.read(text)
+        except RefusedError as error:
+            return self._anonymous(str(error))
+        return Actor(f"jwt:{subject}", scopes)
+
+    def _of_session(self, session: str) -> Actor | None:
+        subject = self.sessions.subject(session)
+        if subject is None:
+            return None
+        if subject == OWNER:
+            return _THE_OWNER
+        actor = self._of_token(self._tokens().of_digest(subject))
+        return actor if actor.known else None
+
+    def _of_token(self, token: Token | None) -> Actor:
+        if token is None:
+            return self._anonymous("the token is unknown")
+        if not token.live:
+            return self._anonymous(
+                "the token has expired" if token.revoked_at is None else "the token was revoked"
+            )
+        self._record_use(token)
+        seen = None if token.ontologies is None else frozenset(token.ontologies)
+        return Actor(f"token:{token.name}", frozenset(token.scopes), seen)
+
+    def _record_use(self, token: Token) -> None:
+        """Record the use of a token, at most once a minute.
+
+        A database that can only be read does not refuse its readers for this.
+        """
+        if time.monotonic() - self._used.get(token.name, -_USED_S) < _USED_S:
+            return
+        self._used[token.name] = time.monotonic()
+        try:
+            self._tokens().used(token)
+        except GroveError as error:
+            logger.warning("the use of token %s was not recorded: %s", token.name, error)
+
+    def _tokens(self) -> Tokens:
+        from labelgrove.ontology.sql.tokens import Tokens
+
+        return Tokens(self._workspace.engine)
+
+    def _proxied_user(self, headers: Headers, peer: str) -> str | None:
+        """Return the user whom a trusted proxy names; None if it names nobody."""
+        given = headers.getlist(self._header) if self._header else []
+        if not given:
+            return None
+        if not self._trusts(peer):
+            raise Problem(
+                HTTPStatus.BAD_REQUEST,
+                "proxy",
+                f"the header {self._header} comes from {peer}, which is not a trusted proxy; leave it out, "
+                "or add the address of the proxy to GROVE_SERVE_PROXY_PEERS",
+            )
+        user = given[0].strip()
+        if len(given) > 1 or not user.isprintable() or not 0 < len(user) <= _LONGEST_USER:
+            raise Problem(
+                HTTPStatus.BAD_REQUEST,
+                "proxy",
+                f"the header {self._header} must name one user in 1 to {_LONGEST_USER} printable characters; "
+                "leave it out for nobody",
+            )
+        return user
+
+    def _trusts(self, peer: str) -> bool:
+        try:
+            address = ipaddress.ip_address(peer)
+        except ValueError:
             return False
-        return hmac.compare_digest(session.encode(), self._session(int(until)).encode())
-
-    def _session(self, until: int) -> str:
-        return f"{until}.{hmac.new(self._key(), str(until).encode(), hashlib.sha256).hexdigest()}"
-
-    def _key(self) -> bytes:
-        path = self._folder / "key"
-        try:
-            return _checked(path, path.read_bytes())
-        except FileNotFoundError:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f"key.{secrets.token_hex(8)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())  # a key that a crash made empty could be guessed
-        try:
-            os.link(new, path)  # the first of several processes decides
-        except FileExistsError:
-            pass
-        finally:
-            new.unlink()
-        return _checked(path, path.read_bytes())
+        mapped = getattr(address, "ipv4_mapped", None)  # so a socket for both kinds of addresses tells it
+        return any((mapped or address) in network for network in self._peers)
 
 
-def _checked(path: Path, key: bytes) -> bytes:
-    if len(key) != _KEY_BYTES:
-        raise ArtifactError(
-            f"{path}: has {counted(len(key), 'byte')}, and a key has {_KEY_BYTES}; delete the file, and sign "
-            "in again with: grove serve --link"
+def actor_of(request: Request) -> Actor:
+    """Return who sends a request, as the guards found out."""
+    return cast("Actor", request.state.actor)
+
+
+def require(actor: Actor, scope: str) -> None:
+    """Refuse an actor who lacks a scope: with 401 if nobody knows them, otherwise with 403."""
+    if scope == "query" and scope in actor.scopes and actor.ontologies is not None:
+        raise Problem(
+            HTTPStatus.FORBIDDEN,
+            "scope",
+            f"{actor.name} may see only some ontologies, and a query reads the whole graph; use a token for "
+            "all ontologies: grove token create NAME --scope query",
         )
-    return key
-
-
-def _hashed(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
-def is_owner(request: Request) -> bool:
-    """Return whether the client has a session, as a cookie or as ``Authorization: Bearer``."""
-    owner: Owner = request.app.state.owner
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    bearer = token.strip() if scheme.lower() == "bearer" else ""
-    return any(owner.accepts(given) for given in (bearer, request.cookies.get(COOKIE, "")) if given)
-
-
-def require_owner(request: Request) -> None:
-    """Refuse a request without a session."""
-    if not is_owner(request):
+    if scope in actor.scopes:
+        return
+    step = f"grove token create NAME --scope {scope}"
+    if actor.known:
+        has = ", ".join(one for one in SCOPES if one in actor.scopes) or "none"
         problem = Problem(
-            HTTPStatus.UNAUTHORIZED,
-            "not-signed-in",
-            "only the owner of this service may do this; open the link that `grove serve` printed",
+            HTTPStatus.FORBIDDEN,
+            "scope",
+            f"this needs the scope {scope}, and {actor.name} has {has}; use a token made with: {step}",
         )
-        problem.headers["WWW-Authenticate"] = "Bearer"
+        problem.headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{scope}"'
         raise problem
+    why = (
+        f"{actor.refused}; this needs the scope {scope}" if actor.refused else f"this needs the scope {scope}"
+    )
+    problem = Problem(
+        HTTPStatus.UNAUTHORIZED,
+        "not-signed-in",
+        f"{why}; sign in with the link of `grove serve --link`, or send a token made with: {step}",
+    )
+    problem.headers["WWW-Authenticate"] = 'Bearer error="invalid_token"' if actor.refused else "Bearer"
+    raise problem
+
+
+def _allowed(
+    request: Request,
+    security: SecurityScopes,
+    _: Annotated[
+        Any,
+        Depends(
+            HTTPBearer(
+                auto_error=False,
+                scheme_name="token",
+                description="A token of `grove token create`, or a JSON web token of the configured issuer.",
+            )
+        ),
+    ],
+) -> None:
+    actor = actor_of(request)
+    for scope in security.scopes:
+        request.state.needed = scope
+        require(actor, scope)
+    ontology = request.path_params.get("ontology")
+    if actor.ontologies is not None and ontology is not None and ontology not in actor.ontologies:
+        seen: Workspace = request.app.state.shared.workspace.seen_by(actor.name, actor.ontologies)
+        seen.catalog.version(ontology)  # answers as for an ontology that does not exist
+
+
+def needs(scope: str) -> Any:
+    """Return the dependency by which a route says which scope it needs.
+
+    It also refuses an ontology in the path that the actor may not see, as if it did not exist.
+    """
+    if scope not in SCOPES:
+        raise ValueError(f"scope {scope!r}: give one of {', '.join(SCOPES)}")
+    return Security(_allowed, scopes=[scope])

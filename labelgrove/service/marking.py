@@ -136,7 +136,7 @@ class MarkedResults:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._kept: OrderedDict[str, MarkedResult] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -152,7 +152,7 @@ class MarkedResults:
         InputError
             For a result that marks no labels of this version.
         """
-        result = done_result(self._workspace, job)
+        result = done_result(self.workspace, job)
         with self._lock:
             if (kept := self._kept.get(result.job_id)) is not None and kept.order is order:
                 self._kept.move_to_end(result.job_id)
@@ -172,7 +172,7 @@ class MarkedResults:
 
     def about(self, label: int, digest: str, answers: Answers) -> list[dict[str, Any]]:
         """Return what the newest results about a version say of a label, the newest first."""
-        jobs = client.list_jobs(self._workspace, limit=200, state=State.DONE)
+        jobs = client.list_jobs(self.workspace, limit=200, state=State.DONE)
         ours = [job for job in jobs if job.parameters.get("ontology") == digest and job.result_sha256]
         found: list[dict[str, Any]] = []
         for job in ours[:_NEWEST]:

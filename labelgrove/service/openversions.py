@@ -74,7 +74,7 @@ class OpenVersions:
     """
 
     def __init__(self, workspace: Workspace, most: int) -> None:
-        self._workspace, self._most = workspace, most
+        self.workspace, self._most = workspace, most
         self._opened: OrderedDict[tuple[int, str | None], Opened] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[tuple[int, str | None], threading.Lock] = {}
@@ -86,7 +86,7 @@ class OpenVersions:
         no other version is closed to keep this one open, for requests that look at all ontologies. Errors are
         those of `ontology.versions.workspace.Workspace.label_index`.
         """
-        found = self._workspace.catalog.version(name, version)
+        found = self.workspace.catalog.version(name, version)
         key = (found.id, found.annotations_sha256)
         with self._lock:
             if (opened := self._opened.get(key)) is not None:
@@ -97,7 +97,7 @@ class OpenVersions:
             with self._lock:
                 if (opened := self._opened.get(key)) is not None:
                     return opened
-            opened = Opened(self._workspace, found)
+            opened = Opened(self.workspace, found)
             with self._lock:
                 self._opening.pop(key, None)
                 if not keep and len(self._opened) >= self._most:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from labelgrove.ontology import errors
-from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
 from labelgrove.service.problems import Problem, problem_for
 
@@ -31,14 +31,14 @@ class UploadReader:
 
     Parameters
     ----------
-    settings : Settings
-        Of the workspace that takes the hierarchies.
+    workspace : Workspace
+        Takes the hierarchies.
     limits : Limits
         Its `uploads` are read at once, each for at most `upload_s` seconds.
     """
 
-    def __init__(self, settings: Settings, limits: Limits) -> None:
-        self._settings, self._limits = settings, limits
+    def __init__(self, workspace: Workspace, limits: Limits) -> None:
+        self.workspace, self._limits = workspace, limits
         self._free = threading.BoundedSemaphore(limits.uploads)
 
     def read(
@@ -78,8 +78,15 @@ class UploadReader:
             )
             problem.headers["Retry-After"] = str(_RETRY_S)
             raise problem
-        settings = asdict(self._settings) | {"home": str(self._settings.home)}
-        request = {"settings": settings, "path": str(path), "options": options, "ontology": ontology}
+        seen, settings = self.workspace, self.workspace.settings
+        request = {
+            "settings": asdict(settings) | {"home": str(settings.home)},
+            "asked_by": seen.asked_by,
+            "only": None if seen.only is None else sorted(seen.only),
+            "path": str(path),
+            "options": options,
+            "ontology": ontology,
+        }
         try:
             reply = self._ask(request | {"shrink": shrink}, path.name)
         finally:

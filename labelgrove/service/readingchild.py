@@ -30,7 +30,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         from labelgrove.workers import client
 
         settings = Settings(**(request["settings"] | {"home": Path(request["settings"]["home"])}))
-        with Workspace(settings) as workspace:
+        with Workspace(settings) as whole:
+            workspace = whole.seen_by(request["asked_by"], request["only"])
             job = client.submit_ingest(
                 workspace, ontology, result, source=path.name, shrink=request["shrink"], wait=False
             )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import ipaddress
+import logging
+import re
 import signal
 import socket
 from collections.abc import Callable
@@ -16,12 +20,23 @@ from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.disk_faults import disk_advice
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service import audit
 from labelgrove.service.app import make_app
 from labelgrove.service.beside import ENDING_S, worker_beside
 from labelgrove.service.guards import LOOPBACK_NAMES
-from labelgrove.service.identity import Owner
+from labelgrove.service.sessions import Sessions
 
-__all__ = ["address", "app_of_environment", "check", "listening", "new_link", "serve"]
+__all__ = [
+    "address",
+    "app_of_environment",
+    "bare_address",
+    "check",
+    "check_who_may",
+    "is_local",
+    "listening",
+    "new_link",
+    "serve",
+]
 
 _WAITING = 2_048
 """Most connections that wait to be accepted."""
@@ -29,11 +44,60 @@ _WAITING = 2_048
 _NO_DIGEST = "0" * 64
 
 
-def app_of_environment() -> FastAPI:
-    """Return an application over the workspace of the environment; each server process makes its own."""
+def app_of_environment(host: str = "127.0.0.1") -> FastAPI:
+    """Return an application over the workspace of the environment; each server process makes its own.
+
+    `host` is the address on which the server listens.
+    """
+    from labelgrove.workers.running.logs import configure_logging
     from labelgrove.workers.showing import bring_back
 
-    return make_app(Workspace(Settings.from_env(), on_repair=bring_back))
+    settings = Settings.from_env()
+    configure_logging(settings.log_format, level=logging.WARNING)
+    logging.getLogger(audit.__name__).setLevel(logging.INFO)
+    workspace = Workspace(settings, on_repair=bring_back)
+    return make_app(workspace, hosts=_hosts(settings, host), local=is_local(settings, host))
+
+
+def is_local(settings: Settings, host: str) -> bool:
+    """Return whether only people on this machine reach a service that listens on `host`.
+
+    Whoever sets further names of the service, a proxy, or an issuer of tokens, lets others reach it, also
+    through a loopback address.
+    """
+    others = settings.serve_hosts or settings.serve_proxy_header or settings.serve_jwt_issuer
+    return _is_loopback(host) and not others
+
+
+def check_who_may(settings: Settings, host: str) -> None:
+    """Refuse to serve others as long as nobody among them could show who they are.
+
+    Raises
+    ------
+    SettingsError
+        If others reach the service, and there is neither a live token nor a proxy nor an issuer of tokens.
+    """
+    if is_local(settings, host) or settings.serve_proxy_header or settings.serve_jwt_issuer:
+        return
+    from labelgrove.ontology.sql.tokens import Tokens
+
+    with Workspace.open(settings) as workspace:
+        if Tokens(workspace.engine).any_live():
+            return
+    raise SettingsError(
+        f"host: {host!r} can be reached by other machines, and there is no token with which they could show "
+        "who they are; create one with: grove token create NAME --scope read,score (or set "
+        "GROVE_SERVE_PROXY_HEADER or GROVE_SERVE_JWT_ISSUER, see docs/service.md)"
+    )
+
+
+def _hosts(settings: Settings, host: str) -> tuple[str, ...]:
+    own = f"[{host}]" if ":" in host else host
+    return (*LOOPBACK_NAMES, own, *settings.serve_hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or ipaddress.ip_address(host).is_loopback
 
 
 def check(settings: Settings) -> None:
@@ -57,16 +121,11 @@ def listening(host: str, port: int) -> socket.socket:
     Raises
     ------
     SettingsError
-        For an address that other machines can reach.
+        For a host that is neither ``localhost`` nor an address.
     ServiceError
         If the port is in use.
     """
-    if host not in (*LOOPBACK_NAMES, "::1"):
-        raise SettingsError(
-            f"host: {host!r} can be reached by other machines, and this release cannot tell them apart; "
-            "use 127.0.0.1, and let a proxy on this machine check who asks (docs/service.md)"
-        )
-    bare = host.strip("[]")
+    bare = bare_address(host)
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     # Only with the protocol named does asyncio send answers at once, and not 40 ms later (TCP_NODELAY).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -83,6 +142,24 @@ def listening(host: str, port: int) -> socket.socket:
     return bound
 
 
+def bare_address(host: str) -> str:
+    """Return an address without brackets.
+
+    >>> bare_address("[::1]"), bare_address("localhost")
+    ('::1', 'localhost')
+    """
+    if host == "localhost":
+        return host
+    try:
+        bracketed = re.fullmatch(r"\[(.*:.*)\]", host)
+        return str(ipaddress.ip_address(bracketed[1] if bracketed else host))
+    except ValueError as error:
+        raise SettingsError(
+            f"host: {host!r} is not an address of this machine; give one such as 127.0.0.1 or 0.0.0.0, and "
+            "the names that clients use in GROVE_SERVE_HOSTS"
+        ) from error
+
+
 def new_link(settings: Settings, host: str, port: int) -> str:
     """Return a link that signs the owner in once.
 
@@ -92,7 +169,7 @@ def new_link(settings: Settings, host: str, port: int) -> str:
         If the home cannot be written.
     """
     try:
-        code = Owner(settings.home).new_link_code()
+        code = Sessions(settings.home).new_link_code()
     except OSError as error:
         advice = disk_advice(error, "the home", "GROVE_HOME", otherwise="see `grove doctor`")
         raise ServiceError(
@@ -107,11 +184,12 @@ def address(host: str, port: int) -> str:
     >>> address("127.0.0.1", 8321), address("::1", 8321)
     ('http://127.0.0.1:8321', 'http://[::1]:8321')
     """
-    return f"http://{f'[{host}]' if host == '::1' else host}:{port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve(
     bound: socket.socket,
+    host: str,
     *,
     processes: int = 1,
     worker: bool = True,
@@ -123,6 +201,8 @@ def serve(
     ----------
     bound : socket
         As `listening` returns it.
+    host : str
+        The address on which it listens, as `bare_address` returns it.
     processes : int
         Number of processes that answer requests.
     worker : bool
@@ -132,8 +212,9 @@ def serve(
     """
     signal.signal(signal.SIGTERM, _end)
     config = uvicorn.Config(
-        "labelgrove.service.running:app_of_environment",
+        functools.partial(app_of_environment, host),
         factory=True,
+        proxy_headers=False,  # the guards judge the real address of a client
         workers=processes,
         log_level="warning",
         access_log=False,

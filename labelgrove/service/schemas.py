@@ -245,6 +245,7 @@ class JobDocument(_Open):
     error: str | None
     units: dict[str, int]
     stale: bool
+    asked_by: str | None = None
 
 
 class JobList(_Open):
@@ -357,7 +358,7 @@ def ok(model: type[BaseModel] | None, *further: int, status: int = 200) -> dict[
 
     `further` are statuses that only this route answers with a problem.
     """
-    problems = (400, 403, 404, 409, 413, 421, 422, 429, 500, 503, *further)
+    problems = (400, 401, 403, 404, 409, 413, 421, 422, 429, 500, 503, *further)
     declared: dict[int | str, dict[str, Any]] = {code: _PROBLEM for code in problems}
     if model is not None:
         declared[status] = {"model": model}

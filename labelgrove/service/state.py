@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, cast
+import copy
+from dataclasses import dataclass, replace
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Path, Query, Request
 
@@ -13,6 +14,7 @@ from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.checkup import Checkup
 from labelgrove.service.histories import Histories
+from labelgrove.service.identity import Actor, actor_of
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
@@ -32,6 +34,9 @@ __all__ = [
 ]
 
 
+Kept = TypeVar("Kept", OpenVersions, MarkedResults, UploadReader, Overview, Histories)
+
+
 @dataclass(frozen=True)
 class State:
     """What an application keeps as long as it runs."""
@@ -45,9 +50,29 @@ class State:
     checkup: Checkup
     histories: Histories
 
+    def seen_by(self, actor: Actor) -> State:
+        """Return what `actor` may see of it."""
+        seen = self.workspace.seen_by(actor.name, actor.ontologies)
+        return replace(
+            self,
+            workspace=seen,
+            versions=_through(self.versions, seen),
+            results=_through(self.results, seen),
+            uploads=_through(self.uploads, seen),
+            overview=_through(self.overview, seen),
+            histories=_through(self.histories, seen),
+        )
+
+
+def _through(kept: Kept, workspace: Workspace) -> Kept:
+    """Return what is kept for everybody; `workspace` decides what one of them sees of it."""
+    other = copy.copy(kept)
+    other.workspace = workspace
+    return other
+
 
 def _state(request: Request) -> State:
-    return cast("State", request.app.state.shared)
+    return cast("State", request.app.state.shared).seen_by(actor_of(request))
 
 
 Shared = Annotated[State, Depends(_state)]

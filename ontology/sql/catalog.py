@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +28,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    ColumnElement,
     Connection,
     Double,
     Engine,
@@ -190,10 +191,13 @@ class Catalog:
     ----------
     engine : sqlalchemy.Engine
         The open database, from `ontology.sql.database.create_engine`; its schema must have been checked.
+    only : collection of str, optional
+        The only ontologies that reading methods find, as if there were no others; by default all.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, only: Collection[str] | None = None) -> None:
         self.engine = engine
+        self._only = None if only is None else sorted(only)
 
     # ---- reading -----------------------------------------------------------------------------------
 
@@ -203,7 +207,7 @@ class Catalog:
         The names are sorted. The digest is None if the name does not have a current version.
         """
         with reading(self.engine) as connection:
-            rows = connection.execute(select(_ontology).order_by(_ontology.c.name))
+            rows = connection.execute(select(_ontology).where(*self._seen()).order_by(_ontology.c.name))
             return {row.name: row.current_version for row in rows}
 
     def names(self) -> list[str]:
@@ -213,12 +217,14 @@ class Catalog:
     def current(self, name: str) -> str | None:
         """Return the digest of the current version of `name`; None if there is none."""
         with reading(self.engine) as connection:
-            return connection.scalar(select(_ontology.c.current_version).where(_ontology.c.name == name))
+            this = select(_ontology.c.current_version).where(_ontology.c.name == name, *self._seen())
+            return connection.scalar(this)
 
     def versions(self, name: str | None = None) -> list[Version]:
         """Return every version, of one ontology or of all ontologies, oldest first."""
         with reading(self.engine) as connection:
-            return _versions(connection, *([] if name is None else [version_table.c.ontology == name]))
+            named = [] if name is None else [version_table.c.ontology == name]
+            return _versions(connection, *named, *self._seen())
 
     def version(self, name: str, digest: str | None = None) -> Version:
         """Return the version of `name` whose digest begins with `digest`; by default, the current version.
@@ -282,10 +288,16 @@ class Catalog:
     def bundles(self, name: str | None = None) -> list[Bundle]:
         """Return the named bundles of one ontology or of all ontologies, sorted by name."""
         statement = select(bundle_table).order_by(bundle_table.c.ontology, bundle_table.c.name)
+        if self._only is not None:
+            statement = statement.where(bundle_table.c.ontology.in_(self._only))
         if name is not None:
             statement = statement.where(bundle_table.c.ontology == name)
         with reading(self.engine) as connection:
             return [Bundle(**row._mapping) for row in connection.execute(statement)]
+
+    def _seen(self) -> list[ColumnElement[bool]]:
+        """Return the conditions under which this catalog finds a row of the table of ontologies."""
+        return [] if self._only is None else [_ontology.c.name.in_(self._only)]
 
     def index_document(self, name: str) -> dict[str, Any] | None:
         """Return the content of ``index/<name>.json`` (docs/artifact-format.md).

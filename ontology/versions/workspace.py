@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -42,6 +42,10 @@ class Workspace:
     on_repair : callable or None
         Called with the workspace after the graph was opened and had to be repaired, so that other packages
         can restore what they keep in the graph.
+    asked_by : str or None
+        For whom it is used; jobs record who requested them first.
+    only : frozenset of str or None
+        The only ontologies that can be seen through it; None for all. See `seen_by`.
 
     Examples
     --------
@@ -57,6 +61,8 @@ class Workspace:
         require_posix("a workspace")
         self.settings = settings
         self.on_repair = on_repair
+        self.asked_by: str | None = None
+        self.only: frozenset[str] | None = None
         self._graph: GraphStore | None = None
         self._opening = threading.RLock()
 
@@ -64,6 +70,19 @@ class Workspace:
     def open(cls, settings: Settings | None = None) -> Self:
         """Return the workspace of `settings`, by default the settings of the environment."""
         return cls(Settings.from_env() if settings is None else settings)
+
+    def seen_by(self, name: str, only: Collection[str] | None = None) -> Workspace:
+        """Return this workspace as somebody sees it; its parts are opened and closed with this one.
+
+        Parameters
+        ----------
+        name : str
+            Who it is: the jobs that they submit record it.
+        only : collection of str, optional
+            The only ontologies that they may see: the catalog answers as if there were no others, and
+            `workers.client` finds only jobs about them. The graph is not restricted.
+        """
+        return _Seen(self, name, only)
 
     # ---- parts -------------------------------------------------------------------------------------
 
@@ -212,3 +231,42 @@ class Workspace:
         from labelgrove.ontology.versions.repair import repair
 
         return repair(self.stores)
+
+
+class _Seen(Workspace):
+    """A workspace as somebody sees it, whose parts are those of the whole one."""
+
+    def __init__(self, whole: Workspace, name: str, only: Collection[str] | None) -> None:
+        super().__init__(whole.settings, on_repair=whole.on_repair)
+        self._whole = whole
+        self.asked_by = name
+        self.only = None if only is None else frozenset(only)
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        return self._whole.artifacts
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self._whole.engine
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from labelgrove.ontology.sql.catalog import Catalog
+
+        return self._whole.catalog if self.only is None else Catalog(self.engine, only=self.only)
+
+    @property
+    def graph(self) -> GraphStore:
+        return self._whole.graph
+
+    @cached_property
+    def label_indexes(self) -> IndexCache:
+        return self._whole.label_indexes
+
+    @property
+    def stores(self) -> Stores:
+        return self._whole.stores
+
+    def close(self) -> None:
+        """Close nothing: the parts belong to the whole workspace."""

@@ -102,7 +102,7 @@ def test_click_stays_in_the_command_line():
     assert wrong == []
 
 
-STANDARD_LIBRARY_ALONE = ("errors", "extras", "settings", "spelling")
+STANDARD_LIBRARY_ALONE = ("errors", "extras", "scopes", "settings", "spelling")
 
 
 @pytest.mark.parametrize("module", STANDARD_LIBRARY_ALONE)

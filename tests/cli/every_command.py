@@ -87,6 +87,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "score": (NEITHER, "garden/all p.csv"),
     "select": (WRITES, "garden --observed oak -n 1"),
     "summarize": (WRITES, "garden --target 2"),
+    "token create": (WRITES, "ci --scope read,score --ontology garden"),
+    "token list": (READS, ""),
+    "token revoke": (WRITES, "nightly"),
     "train": (NEITHER, "features.csv labels.txt features.csv --out {out}/trained"),
 }
 """How each command uses the database, and arguments for which it does.
@@ -149,6 +152,7 @@ def filled(folder: Path, database_url: str) -> Iterator[Deployment]:
         made_by("db upgrade")
         made_by("ingest", "garden garden.csv")
         made_by("bundle build", "garden all --observed oak,elm,moss")
+        made_by("token create", "nightly")
         made_by("jobs schedule add", "nightly --cron '0 0 * * *' cover --param ontology=garden")
         names = {"job": job("cover"), "backup": str(folder / "whole")}
         names["waiting"] = job("summary --param target=2 --detach")

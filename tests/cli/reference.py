@@ -67,6 +67,15 @@ which `--rows` is given.
 | `GROVE_LOG_FORMAT` | `text` | `json`: workers log one JSON object per line |
 | `GROVE_METRICS_PORT` | none | port at which a worker serves Prometheus metrics |
 | `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which it serves them |
+| `GROVE_SERVE_HOSTS` | none | more names that requests may call [the service](service.md#who-may-ask) |
+| `GROVE_SERVE_PROXY_HEADER` | none | header in which a proxy tells the service who the user is |
+| `GROVE_SERVE_PROXY_PEERS` | none | addresses or networks of the proxies that are believed |
+| `GROVE_SERVE_PROXY_SCOPES` | `read,score` | what users of the proxy may do |
+| `GROVE_SERVE_JWT_ISSUER` | none | issuer of the JSON web tokens that the service accepts |
+| `GROVE_SERVE_JWT_AUDIENCE` | none | audience that they must name |
+| `GROVE_SERVE_JWT_KEYS` | none | file or URL with the keys of the issuer (JWKS) |
+| `GROVE_SERVE_JWT_CLAIM` | `scope` | claim that says what a user may do |
+| `GROVE_SERVE_JWT_SCOPES` | `grove:read=read,...` | scopes of its values: `staff=read+score,ops=admin` |
 | `GROVE_KEEP_JOBS_DAYS` | `30` | days that a finished job is kept, unless a bundle or schedule needs it |
 | `GROVE_KEEP_RESULTS` | `20` | newest results of each kind and version that stay in the graph |
 | `GROVE_UNIT_TIME_LIMIT_S` | `600` | seconds after which a worker with a broker returns a unit |

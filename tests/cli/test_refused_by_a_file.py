@@ -76,7 +76,7 @@ def another(home: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
 @contextmanager
 def without_tables(home: Path, patch: pytest.MonkeyPatch) -> Iterator[None]:
     with connected(home) as connection:
-        for table in ("unit", "ontology", "schedule"):
+        for table in ("unit", "ontology", "schedule", "token"):
             connection.execute(f"ALTER TABLE {table} RENAME TO {table}_")
     yield
 

@@ -34,10 +34,14 @@ def environment(home: Path) -> dict[str, str]:
 
 
 class Serving:
-    """A `grove serve` on a free port, which is killed at the end, with its worker, unless it ended before."""
+    """A `grove serve` on a free port, which is killed at the end, with its worker, unless it ended before.
 
-    def __init__(self, home: Path, *options: str, **variables: str) -> None:
+    With a `token`, the last of the options is the port: such a server prints no link.
+    """
+
+    def __init__(self, home: Path, *options: str, token: str = "", **variables: str) -> None:
         self._home, self._options, self._variables = home, options, variables
+        self._token = token
         self._log = home.with_name(f"{home.name}.log")
         self.session = ""
 
@@ -55,6 +59,9 @@ class Serving:
                 text=True,
             )
         assert self.process.stdout is not None
+        if self._token:
+            self.url = f"http://127.0.0.1:{self._options[-1]}"
+            return
         self.link = self.process.stdout.readline().strip()
         assert self.link, self.said
         self.url = self.link.partition("/enter")[0]
@@ -94,8 +101,10 @@ class Serving:
         except OSError:
             return False
 
-    def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=60) as answer:
+    def get(self, path: str, **headers: str) -> Any:
+        known = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        request = urllib.request.Request(f"{self.url}{path}", headers=known | headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def sign_in(self) -> None:

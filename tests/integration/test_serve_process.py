@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import urllib.error
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import pytest
 
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.rebuilding import verify_graph
 from labelgrove.ontology.versions.workspace import Workspace
@@ -282,11 +285,45 @@ def test_a_worker_that_cannot_start_says_why_in_a_line(home):
     assert "Traceback" not in serving.said
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", ""])
-def test_an_address_that_others_can_reach_is_refused(tmp_path, host):
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_others_can_reach_is_refused_without_a_token(tmp_path, host):
     status, said = refused(tmp_path / "home", "--host", host, "--no-worker")
     assert status == 2
     assert "can be reached by other machines" in said
+    assert "grove token create NAME --scope read,score" in said
+
+
+@pytest.mark.parametrize("host", ["example.com", ""])
+def test_a_host_that_is_not_an_address_is_refused(tmp_path, host):
+    status, said = refused(tmp_path / "home", "--host", host, "--no-worker")
+    assert status == 2
+    assert "is not an address of this machine" in said
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_others_are_answered_with_a_token_and_by_the_names_of_the_service(home, processes):
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(home)})) as workspace:
+        token = Tokens(workspace.engine).create("ci", ["read", "admin"])
+    more = {"GROVE_SERVE_HOSTS": "grove.example.org", "GROVE_LOG_FORMAT": "json"}
+    options = ("--host", "0.0.0.0", "--no-worker", "--workers", processes, "--port", str(free_port()))
+    with Serving(home, *options, token=token, **more) as serving:
+        assert "sign in with a token" in serving.said
+        assert "/enter?code=" not in serving.said
+        assert serving.get("/v1/ontologies", Host="grove.example.org")["total"] == 1
+        for headers, status in (({"Host": "evil.example"}, 421), ({"Authorization": "Bearer x"}, 401)):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                serving.get("/v1/ontologies", **headers)
+            with refused.value as answer:
+                assert answer.code == status
+        serving.session = token
+        job = serving.upload("garden", GARDEN)
+        assert serving.get(f"/v1/jobs/{job}")["asked_by"] == "token:ci"
+        assert serving.end(signal.SIGTERM) == 0
+    (line,) = [json.loads(one) for one in serving.said.splitlines() if one.startswith("{")]
+    assert line["actor"] == "token:ci"
+    assert line["route"] == "POST /v1/ontologies/{ontology}/ingest"
+    assert (line["job"], line["status"]) == (job, 202)
+    assert token not in serving.said
 
 
 def test_a_port_in_use_is_told(tmp_path):

@@ -15,6 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 
 import labelgrove.ontology.sql.catalog
+import labelgrove.ontology.sql.tokens
 import labelgrove.workers.ledger.ledger  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import MigrationError
 from labelgrove.ontology.packagedfiles import migrations_folder
@@ -39,6 +40,7 @@ TABLES = {
     "job_unit",
     "schedule",
     "firing",
+    "token",
 }
 
 

@@ -23,8 +23,20 @@ import sqlalchemy as sa
 from labelgrove.ontology.errors import ConflictError, InputError, NotFoundError
 from labelgrove.ontology.sql.database import autocommitting, now, patient, reading, upsert, writing
 from labelgrove.workers.ledger.failures import shortened, spent_text
-from labelgrove.workers.ledger.records import in_state, read_jobs, read_requested_names, read_units
-from labelgrove.workers.ledger.schema import job_table, job_unit_table, publication_table, unit_table
+from labelgrove.workers.ledger.records import (
+    about_versions,
+    in_state,
+    read_jobs,
+    read_requested_names,
+    read_units,
+)
+from labelgrove.workers.ledger.schema import (
+    LONGEST_NAME,
+    job_table,
+    job_unit_table,
+    publication_table,
+    unit_table,
+)
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, unit_request
 from labelgrove.workers.ledger.statements import (
     DECIDED,
@@ -108,17 +120,25 @@ class Ledger:
 
     # ---- submitting --------------------------------------------------------------------------------
 
-    def submit(self, plan: PlannedJob, *, target: Mapping[str, str] | None = None) -> None:
+    def submit(
+        self, plan: PlannedJob, *, target: Mapping[str, str] | None = None, asked_by: str | None = None
+    ) -> None:
         """Record a job and all its units in one transaction; submitting it again makes no second job.
 
         Failed and cancelled units are tried again; done units are kept. `target` is the name that the result
-        gets. If several jobs request the same name, the last request wins.
+        gets. If several jobs request the same name, the last request wins. `asked_by` says who requests it;
+        the first who did stays recorded.
         """
         with self._writing() as connection:
-            self.record(connection, plan, target=target)
+            self.record(connection, plan, target=target, asked_by=asked_by)
 
     def record(
-        self, connection: sa.Connection, plan: PlannedJob, *, target: Mapping[str, str] | None = None
+        self,
+        connection: sa.Connection,
+        plan: PlannedJob,
+        *,
+        target: Mapping[str, str] | None = None,
+        asked_by: str | None = None,
     ) -> None:
         """Do the same as `submit`, in a transaction in which the caller may also write other rows."""
         instant = self._now()
@@ -133,7 +153,14 @@ class Ledger:
         last = max(units, key=lambda unit: unit.stage)
         recorded = connection.execute(
             upsert(connection, job_table)
-            .values(id=plan.id, spec_json=plan.spec_json, created_at=instant, last_unit=last.key, **shared)
+            .values(
+                id=plan.id,
+                spec_json=plan.spec_json,
+                created_at=instant,
+                last_unit=last.key,
+                asked_by=None if asked_by is None else asked_by[:LONGEST_NAME],
+                **shared,
+            )
             .on_conflict_do_nothing()
             .returning(_job.id)
         ).first()
@@ -409,26 +436,48 @@ class Ledger:
 
     # ---- reading -----------------------------------------------------------------------------------
 
-    def job(self, job_id: str) -> Job:
-        """Return the job whose id begins with `job_id`; raise `NotFoundError` unless there is exactly one."""
+    def job(self, job_id: str, *, about: Collection[str] | None = None) -> Job:
+        """Return the job whose id begins with `job_id`; raise `NotFoundError` unless there is exactly one.
+
+        `about` is as for `jobs`.
+        """
         found: list[Job] = []
         if _BEGINNING.fullmatch(job_id):
             with reading(self._engine) as connection:
-                found = read_jobs(connection, _job.id.startswith(job_id), limit=2)
+                wanted = sa.and_(_job.id.startswith(job_id), *_about(connection, about))
+                found = read_jobs(connection, wanted, limit=2)
         if len(found) != 1:
             problem = "several jobs begin with" if found else "there is no job"
             raise NotFoundError(f"{problem} {job_id!r}; `grove jobs list` shows all jobs")
         return found[0]
 
-    def jobs(self, *, limit: int = 100, state: State | None = None, kind: str | None = None) -> list[Job]:
-        """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
-        with reading(self._engine) as connection:
-            return read_jobs(connection, _like(state, kind), limit=limit)
+    def jobs(
+        self,
+        *,
+        limit: int = 100,
+        state: State | None = None,
+        kind: str | None = None,
+        about: Collection[str] | None = None,
+    ) -> list[Job]:
+        """Return the newest jobs, newest first; by default jobs in any state and of any kind.
 
-    def n_jobs(self, *, state: State | None = None, kind: str | None = None) -> int:
-        """Return the number of jobs in a state and of a kind; by default in any state and of any kind."""
-        query = sa.select(sa.func.count()).select_from(job_table).where(_like(state, kind))
+        `about` has digests of versions: jobs about others are left out.
+        """
         with reading(self._engine) as connection:
+            wanted = sa.and_(_like(state, kind), *_about(connection, about))
+            return read_jobs(connection, wanted, limit=limit)
+
+    def n_jobs(
+        self,
+        *,
+        state: State | None = None,
+        kind: str | None = None,
+        about: Collection[str] | None = None,
+    ) -> int:
+        """Return the number of jobs that `jobs` would return without a limit."""
+        with reading(self._engine) as connection:
+            wanted = sa.and_(_like(state, kind), *_about(connection, about))
+            query = sa.select(sa.func.count()).select_from(job_table).where(wanted)
             return int(connection.execute(query).scalar_one())
 
     def requested_names(self, job_id: str) -> list[Mapping[str, str]]:
@@ -531,3 +580,7 @@ class Ledger:
 
     def _spent(self, claim: Claim, error: str) -> bool:
         return self.fail(claim, spent_text(error, claim.attempts, self.max_attempts))
+
+
+def _about(connection: sa.Connection, about: Collection[str] | None) -> list[sa.ColumnElement[bool]]:
+    return [] if about is None else [about_versions(connection, about)]

@@ -16,6 +16,7 @@ from labelgrove.workers.ledger.specs import canonical_json, job_parameters, reco
 from labelgrove.workers.ledger.states import GRAPH, Job, State, Unit
 
 __all__ = [
+    "about_versions",
     "ended_on_other_versions",
     "holders",
     "in_state",
@@ -73,12 +74,23 @@ def holders(connection: sa.Connection, key: str) -> list[str]:
     return list(connection.execute(_HOLDERS, {"unit": key}).scalars())
 
 
+def about_versions(connection: sa.Connection, digests: Collection[str]) -> sa.ColumnElement[bool]:
+    """Return the SQL condition that a job is about a version with one of the `digests`."""
+    found: sa.ColumnElement[bool] = _version(connection).in_(sorted(digests))
+    return found
+
+
+def _version(connection: sa.Connection) -> Any:
+    """Return the parameter ``ontology`` of a job as SQL."""
+    as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
+    return as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
+
+
 def ended_on_other_versions(
     connection: sa.Connection, digests: Collection[str], *, kind: str | None
 ) -> list[Job]:
     """Return the done jobs about versions that are not in `digests`, newest first."""
-    as_json = sa.cast if connection.dialect.name == "postgresql" else sa.type_coerce
-    version = as_json(_job.spec_json, sa.JSON)[("parameters", "ontology")].as_string()
+    version = _version(connection)
     conditions = [_job.state == State.DONE, sa.func.length(version) == _DIGITS, version.not_in(digests)]
     if kind is not None:
         conditions.append(_job.kind == kind)
@@ -145,6 +157,7 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
                 units=units[row.id],
                 publishing=row.id in publishing and row.state in (State.PENDING, State.DONE),
                 delayed=delayed.get(row.id),
+                asked_by=row.asked_by,
             )
         )
     return jobs

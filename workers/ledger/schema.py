@@ -8,6 +8,7 @@ from labelgrove.ontology.sql.database import metadata
 from labelgrove.workers.ledger.states import State
 
 __all__ = [
+    "LONGEST_NAME",
     "firing_table",
     "job_table",
     "job_unit_table",
@@ -16,6 +17,9 @@ __all__ = [
     "unit_table",
     "worker_table",
 ]
+
+LONGEST_NAME = 320
+"""Most characters of the name of who requested a job."""
 
 
 def _one_of(*states: State) -> sa.CheckConstraint:
@@ -37,6 +41,7 @@ job_table = sa.Table(
     sa.Column("last_unit", sa.String(64)),  # the unit whose artifact is the result
     sa.Column("asked_again_at", sa.Double),  # when it was last requested again
     _one_of(State.PENDING, State.DONE, State.FAILED, State.CANCELLED),
+    sa.Column("asked_by", sa.String(LONGEST_NAME)),  # who requested it first
 )
 
 unit_table = sa.Table(

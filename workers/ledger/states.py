@@ -88,6 +88,8 @@ class Job:
         have no result, and for a result that is only delayed because the graph is unreachable.
     delayed : str or None
         Why the result has not got its name so far; every sweep tries again.
+    asked_by : str or None
+        Who requested it first; None if nobody recorded it.
     """
 
     id: str
@@ -102,6 +104,7 @@ class Job:
     units: Mapping[str, int]
     publishing: bool
     delayed: str | None = None
+    asked_by: str | None = None
 
     @property
     def ended(self) -> bool:

@@ -21,7 +21,10 @@ from labelgrove.ontology.settings import masked
 
 __all__ = ["FIELDS", "about", "configure_logging"]
 
-FIELDS = ("unit", "jobs", "kind", "attempt", "outcome", "seconds")
+FIELDS = (
+    *("unit", "jobs", "kind", "attempt", "outcome", "seconds"),
+    *("actor", "scope", "route", "ontology", "job", "status"),
+)
 """Fields that a record may carry next to its message, as attributes or from `about`."""
 
 _about: ContextVar[dict[str, Any] | None] = ContextVar("about", default=None)

@@ -302,7 +302,7 @@ def _fire(
         return timetable.fire(schedule, due_at, next_at=next_at, error=plan)
 
     def record(connection: sa.Connection) -> None:
-        ledger.record(connection, plan, target=schedule.target)
+        ledger.record(connection, plan, target=schedule.target, asked_by=f"schedule:{schedule.name}")
 
     fired = timetable.fire(schedule, due_at, next_at=next_at, job_id=plan.id, record=record)
     if fired:

@@ -30,6 +30,7 @@ from typing import Any
 import sqlalchemy as sa
 
 import labelgrove.ontology.sql.catalog
+import labelgrove.ontology.sql.tokens
 import labelgrove.workers.ledger.schema  # noqa: F401 - registers its tables
 from labelgrove.ontology.errors import ArtifactError, ConflictError, InputError, NotFoundError, ServiceError
 from labelgrove.ontology.sql.database import metadata, schema_state

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import getpass
+import os
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
@@ -52,7 +55,21 @@ def open_workspace(settings: Settings) -> Workspace:
     """
     from labelgrove.ontology.versions.workspace import Workspace
 
-    return Workspace(settings, on_repair=_bring_results_back)
+    workspace = Workspace(settings, on_repair=_bring_results_back)
+    workspace.asked_by = _user()
+    return workspace
+
+
+def _user() -> str:
+    """Return who runs this command, for the record of jobs: ``user@host``.
+
+    A container may run with a number for which its system knows no name.
+    """
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
 
 
 def _bring_results_back(workspace: Workspace) -> None:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from labelgrove.documents.ontologies import current_versions
 from labelgrove.documents.recipes import recipes
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
+from labelgrove.service.identity import needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import problem_document, problem_of
 from labelgrove.service.routes import queries
@@ -19,7 +20,9 @@ from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/cypher", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/cypher", route_class=PageRoute, include_in_schema=False, dependencies=[needs("query")]
+)
 
 _FIRST = (
     "MATCH (l:Label {version: $version})\nRETURN l.key AS key, l.name AS name, l.depth AS depth\nLIMIT 20"

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
+from labelgrove.service.identity import needs
 from labelgrove.service.openversions import Opened
 from labelgrove.service.pages.nested import nested_rows
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
@@ -15,7 +16,9 @@ from labelgrove.service.state import After, Key, Shared, State, VersionOpened
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/o/{ontology}", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/o/{ontology}", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
+)
 
 _CHILDREN = 100
 _HITS = 50

@@ -9,14 +9,14 @@ from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
-from labelgrove.service.identity import is_owner
+from labelgrove.service.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, render, url
 from labelgrove.service.routes.everywhere import find_everywhere
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")])
 
 _MOST_JOBS = 8
 _HITS = 10
@@ -27,7 +27,7 @@ def home(request: Request, shared: Shared) -> Response:
     """Show all ontologies, what `grove doctor` noted, and the jobs that run and were submitted last."""
     from labelgrove.workers import client
 
-    signed_in = is_owner(request)
+    manages = actor_of(request).manages
     found = shared.overview.describe()
     unfinished = {job["id"] for job in found["unfinished"]}
     newest = client.list_jobs(shared.workspace, limit=_MOST_JOBS)
@@ -40,8 +40,8 @@ def home(request: Request, shared: Shared) -> Response:
         ontologies=found["ontologies"],
         unfinished=found["unfinished"],
         jobs=describe_jobs(shared.workspace, [job for job in newest if job.id not in unfinished]),
-        signed_in=signed_in,
-        notes=shared.checkup.notes() if signed_in else [],
+        may_ingest="admin" in actor_of(request).scopes,
+        notes=shared.checkup.notes() if manages else [],
     )
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.readers.asking import FORMATS
 from labelgrove.ontology.readers.defectrules import RULES
-from labelgrove.service.identity import is_owner, require_owner
+from labelgrove.service.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import Problem, problem_document, problem_of
 from labelgrove.service.routes import uploads
@@ -18,7 +18,9 @@ from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/ingest", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/ingest", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
+)
 
 _EMPTY: dict[str, Any] = {"ontology": "", "root": "root", "shrink": False, "policies": {}}
 _EMPTY |= dict.fromkeys(("format", "direction", "delimiter", "relation", "language"), "")
@@ -30,7 +32,7 @@ def show(request: Request) -> Response:
     return _page(request, _EMPTY, None)
 
 
-@router.post("", dependencies=[Depends(require_owner)])
+@router.post("", dependencies=[needs("admin")])
 def send(
     request: Request,
     shared: Shared,
@@ -47,7 +49,9 @@ def send(
         if action == "validate":
             outcome["report"] = document_of(uploads.validate(shared, ontology, file, reading))
         else:
-            outcome |= document_of(uploads.ingest(shared, ontology, file, reading, shrink))
+            answered = document_of(uploads.ingest(shared, ontology, file, reading, shrink))
+            outcome |= answered
+            request.state.job = answered["job"]  # for the audit
     except (GroveError, Problem) as error:
         problem = problem_document(problem_of(error))
         outcome |= {"report": problem["report"]} if "report" in problem else {"problem": problem}
@@ -70,5 +74,5 @@ def _page(request: Request, given: dict[str, Any], outcome: dict[str, Any] | Non
         rules=RULES,
         given=given,
         outcome=outcome,
-        signed_in=is_owner(request),
+        may_ingest="admin" in actor_of(request).scopes,
     )

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
 from labelgrove.documents.spreadsheet import as_csv
+from labelgrove.service.identity import needs
 from labelgrove.service.marking import CONTAINING
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
 from labelgrove.service.pages.reports import REPORTED
@@ -17,7 +18,9 @@ from labelgrove.service.state import CSV, Shared, SpreadsheetSafe, State
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/jobs", route_class=PageRoute, include_in_schema=False)
+router = APIRouter(
+    prefix="/jobs", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
+)
 
 _MOST_JOBS = 100
 _MOST_UNITS = 500

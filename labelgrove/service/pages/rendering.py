@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from labelgrove.ontology.errors import GroveError, counted
 from labelgrove.service.assets import ASSETS
@@ -167,7 +167,7 @@ def document_of(response: Response) -> Any:
 
 
 class PageRoute(APIRoute):
-    """A route that answers errors with a page."""
+    """A route that answers errors with a page, or sends whoever is not signed in to the page for that."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route, in which errors become pages."""
@@ -177,7 +177,11 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except (GroveError, Problem, RequestValidationError, HTTPException) as error:
-                return _problem_page(request, problem_of(error))
+                problem = problem_of(error)
+                if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
+                    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                    return RedirectResponse(url("sign-in", next=here), status_code=HTTPStatus.SEE_OTHER)
+                return _problem_page(request, problem)
 
         return handled
 

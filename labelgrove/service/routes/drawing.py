@@ -12,13 +12,14 @@ from labelgrove.ontology.browse.structure.window import LARGEST_WINDOW, DrawnTre
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
+from labelgrove.service.identity import needs
 from labelgrove.service.marking import MarkedResult
 from labelgrove.service.openversions import Opened
 from labelgrove.service.state import Shared, VersionOpened
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["drawing"])
+router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["drawing"], dependencies=[needs("read")])
 
 _MOST_OPENED = 2_000
 _NAMED_FROM = 18.0  # pixels: narrower cells have no room for a letter

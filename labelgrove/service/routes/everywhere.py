@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Request
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.service import schemas
-from labelgrove.service.identity import is_owner
+from labelgrove.service.identity import actor_of, needs
 from labelgrove.service.state import Limit, Shared, State
 
 __all__ = ["find_everywhere", "router"]
 
-router = APIRouter(prefix="/v1", tags=["everything"])
+router = APIRouter(prefix="/v1", tags=["everything"], dependencies=[needs("read")])
 
 _MATCHES = ("key", "exact", "prefix", "words", "part")  # the best one first
 
@@ -22,10 +22,10 @@ _MATCHES = ("key", "exact", "prefix", "words", "part")  # the best one first
 def overview(request: Request, shared: Shared) -> dict[str, Any]:
     """Return all ontologies with their depth, stale jobs and newest verdict, and the jobs not finished.
 
-    `notes` are what `grove doctor` said last that is wrong or could be better: null for clients that are not
-    signed in, because they name folders and servers, and before its first answer.
+    `notes` are what `grove doctor` said last that is wrong or could be better: null for clients
+    without the scope admin, because they name folders and servers, and before its first answer.
     """
-    notes = shared.checkup.notes() if is_owner(request) else None
+    notes = shared.checkup.notes() if actor_of(request).manages else None
     return shared.overview.describe() | {"notes": notes}
 
 

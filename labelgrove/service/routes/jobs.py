@@ -9,11 +9,12 @@ from starlette.responses import JSONResponse, Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units, matching_jobs
 from labelgrove.service import schemas
+from labelgrove.service.identity import needs
 from labelgrove.service.state import Limit, Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], dependencies=[needs("read")])
 
 JobId = Annotated[str, Path(description="Id of a job, or its beginning.", min_length=4, max_length=64)]
 

@@ -11,12 +11,13 @@ from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer
+from labelgrove.service.identity import needs
 from labelgrove.service.openversions import Opened
 from labelgrove.service.state import After, Key, Limit, Shared, VersionOpened
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["labels"])
+router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["labels"], dependencies=[needs("read")])
 
 Text = Annotated[str, Query(description="Text to find.", max_length=LONGEST_QUERY)]
 

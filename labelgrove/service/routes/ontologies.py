@@ -13,11 +13,12 @@ from labelgrove.documents.spreadsheet import safe_line
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.caching import answer, fresh
+from labelgrove.service.identity import needs
 from labelgrove.service.state import CSV, OntologyName, Shared, SpreadsheetSafe, VersionOpened, VersionText
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/ontologies", tags=["ontologies"])
+router = APIRouter(prefix="/v1/ontologies", tags=["ontologies"], dependencies=[needs("read")])
 
 
 @router.get("", responses=schemas.ok(schemas.VersionList))

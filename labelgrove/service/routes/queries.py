@@ -10,11 +10,12 @@ from starlette.responses import JSONResponse, Response
 
 from labelgrove.documents.recipes import recipes
 from labelgrove.service import schemas
+from labelgrove.service.identity import needs
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1", tags=["cypher"])
+router = APIRouter(prefix="/v1", tags=["cypher"], dependencies=[needs("query")])
 
 
 class Query(BaseModel):

@@ -12,8 +12,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 import labelgrove
 from labelgrove.ontology.errors import GroveError
 from labelgrove.service import schemas
-from labelgrove.service.identity import COOKIE, SESSION_S, Owner
+from labelgrove.service.audit import SIGNING_IN
+from labelgrove.service.identity import Identity
 from labelgrove.service.problems import Problem
+from labelgrove.service.sessions import keep
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]
@@ -48,9 +50,10 @@ def about(shared: Shared) -> dict[str, Any]:
 @router.get("/enter", include_in_schema=False)
 def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Response:
     """Sign in with a link that works once."""
-    owner: Owner = request.app.state.owner
-    session = owner.use(code)
-    if session is None:
+    identity: Identity = request.app.state.identity
+    request.state.needed = SIGNING_IN
+    entered = identity.enter(code)
+    if entered is None:
         problem = Problem(
             HTTPStatus.GONE,
             "link",
@@ -58,6 +61,7 @@ def enter(request: Request, code: Annotated[str, Query(max_length=100)]) -> Resp
         )
         problem.headers |= _NOT_KEPT
         raise problem
+    session, request.state.actor = entered
     answer = RedirectResponse("/", status_code=303, headers=_NOT_KEPT)
-    answer.set_cookie(COOKIE, session, max_age=SESSION_S, httponly=True, samesite="strict")
+    keep(request, answer, session)
     return answer

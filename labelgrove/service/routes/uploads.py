@@ -17,14 +17,12 @@ from starlette.responses import JSONResponse, Response
 from labelgrove.ontology.readers.defectrules import policies_of
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
-from labelgrove.service.identity import require_owner
+from labelgrove.service.identity import needs
 from labelgrove.service.state import OntologyName, Shared
 
 __all__ = ["remove_left_over", "router"]
 
-router = APIRouter(
-    prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[Depends(require_owner)]
-)
+router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[needs("admin")])
 
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _PREFIX = "grove-upload-"
@@ -80,7 +78,7 @@ def _saved(upload: UploadFile) -> Iterator[Path]:
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]
 
 
-@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 401, 501, 503))
+@router.post("/validate", responses=schemas.ok(schemas.ValidationReport, 501, 503))
 def validate(
     shared: Shared, ontology: OntologyName, file: Upload, reading: Annotated[Reading, Depends()]
 ) -> Response:
@@ -90,7 +88,7 @@ def validate(
         return JSONResponse(shared.uploads.read(path, reading.options)["report"])
 
 
-@router.post("/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 401, 501, 503, status=202))
+@router.post("/ingest", status_code=202, responses=schemas.ok(schemas.Accepted, 501, 503, status=202))
 def ingest(
     shared: Shared,
     ontology: OntologyName,

@@ -100,4 +100,4 @@ def visit(browser, served):
 def sign_in(served):
     """Return a function that signs a window in, as the owner of the home."""
     _, application = served
-    return lambda page: page.goto(f"/enter?code={application.state.owner.new_link_code()}")
+    return lambda page: page.goto(f"/enter?code={application.state.identity.sessions.new_link_code()}")

@@ -8,6 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.tokens import Tokens
+from labelgrove.ontology.versions.workspace import Workspace
 from tests.integration.explorer.explorer_cases import HOSTILE, PACKAGE, SCRIPT, name
 
 pytestmark = pytest.mark.browser
@@ -21,6 +24,7 @@ def paths(job):
     one = quote("hostile")
     return [
         "/",
+        "/sign-in?next=/jobs",
         "/search?q=o",
         "/o/garden",
         f"/o/garden?key={one}",
@@ -49,7 +53,7 @@ def test_every_page_fits_and_has_a_twin(visit, home, width, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == grounds[scheme]
         assert page.locator("h1").count() == 1, path
-        if path != "/ingest":
+        if path not in ("/ingest", "/sign-in?next=/jobs"):
             twin = page.locator("link[rel=alternate]").get_attribute("href")
             assert page.request.get(twin).ok, path
 
@@ -212,3 +216,19 @@ def test_pages_print_without_controls_and_in_full(visit):
     expect(page.locator(".panel.map")).to_be_hidden()
     expect(name(page)).to_be_visible()
     assert page.locator("#label").evaluate("e => e.scrollHeight <= e.clientHeight + 1")
+
+
+def test_a_pasted_token_signs_in_until_it_is_revoked(visit, home):
+    with Workspace.open(Settings.from_env({"GROVE_HOME": str(home[0])})) as workspace:
+        tokens = Tokens(workspace.engine)
+        page = visit("/sign-in?next=/ingest")
+        page.get_by_label("Token").fill(tokens.create("browser", ["read", "admin"]))
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/ingest")
+        expect(page.locator(".problem")).to_have_count(0)
+        (cookie,) = page.context.cookies()
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        assert page.evaluate("document.cookie") == ""
+        tokens.revoke("browser")
+        page.reload()
+        expect(page.locator(".problem")).to_contain_text("open the link")

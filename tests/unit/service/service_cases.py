@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
@@ -22,7 +23,18 @@ from labelgrove.workers import client
 from labelgrove.workers.ledger.states import State
 from tests.unit.browse.browse_cases import NameRow, annotated
 
-__all__ = ["ODD_KEYS", "URL", "WIDE", "add", "client_of", "fill", "fill_results", "settings_of", "sign_in"]
+__all__ = [
+    "ODD_KEYS",
+    "URL",
+    "WIDE",
+    "add",
+    "client_of",
+    "fill",
+    "fill_results",
+    "settings_of",
+    "sign_in",
+    "token_of",
+]
 
 URL = "http://127.0.0.1:8321"
 
@@ -110,17 +122,35 @@ def fill_results(home: Path, *, experiment: bool = False) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def client_of(home: Path, limits: Limits | None = None, *, raising: bool = True) -> Iterator[TestClient]:
-    """Yield a client of an application over `home`; without `raising`, faults are answers with status 500."""
-    app = make_app(Workspace.open(settings_of(home)), limits or Limits(requests_per_second=0))
-    with TestClient(app, base_url=URL, raise_server_exceptions=raising) as client:
+def client_of(
+    home: Path,
+    limits: Limits | None = None,
+    *,
+    raising: bool = True,
+    local: bool = True,
+    peer: str = "127.0.0.1",
+    **variables: str,
+) -> Iterator[TestClient]:
+    """Yield a client of an application over `home`; without `raising`, faults are answers with status 500.
+
+    With `local`, only this machine reaches the application; `variables` are further settings.
+    """
+    settings = Settings.from_env({"GROVE_HOME": str(home), **variables})
+    app = make_app(Workspace.open(settings), limits or Limits(requests_per_second=0), local=local)
+    with TestClient(app, base_url=URL, raise_server_exceptions=raising, client=(peer, 50_000)) as client:
         yield client
+
+
+def token_of(home: Path, name: str, *scopes: str, **options: Any) -> dict[str, str]:
+    """Create a token and return the header with it; `options` are those of `Tokens.create`."""
+    with Workspace.open(settings_of(home)) as workspace:
+        return {"Authorization": f"Bearer {Tokens(workspace.engine).create(name, scopes, **options)}"}
 
 
 def sign_in(client: TestClient) -> str:
     """Open a new link of the owner, and return the session."""
     app = client.app
     assert isinstance(app, FastAPI)
-    answer = client.get(f"/enter?code={app.state.owner.new_link_code()}", follow_redirects=False)
+    answer = client.get(f"/enter?code={app.state.identity.sessions.new_link_code()}", follow_redirects=False)
     assert answer.status_code == 303
     return str(client.cookies["grove-session"])

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from starlette.types import Message
 
+from labelgrove.ontology.settings import Settings
+from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.identity import Identity
 from labelgrove.service.limits import Limits
 from tests.unit.service.service_cases import client_of, sign_in
 
@@ -138,7 +141,13 @@ def test_two_names_of_the_host_are_refused():
     assert _asked(Limits(), [(b"host", b"evil.example")]) == [421]
 
 
-def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
+def test_a_large_upload_of_somebody_who_may_not_is_refused_before_it_is_read():
+    limits = Limits(body_bytes=1_000, upload_bytes=5_000)
+    for length, status in ((b"1000", 200), (b"1001", 401), (b"5001", 401)):
+        assert _asked(limits, [(b"content-length", length)], path="/a/ingest") == [status]
+
+
+def _asked(limits: Limits, headers: list[tuple[bytes, bytes]], *, path: str = "/") -> list[int]:
     """Return the status that the guards answer alone; behind them is an application that says 200."""
     sent: list[Message] = []
 
@@ -152,8 +161,10 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",))
-    scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
+    settings = Settings.from_env({"GROVE_HOME": "/nowhere"})
+    identity = Identity(Workspace.open(settings), local=True)
+    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",), identity=identity)
+    scope = {"type": "http", "path": path, "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
     return [message["status"] for message in sent if message["type"] == "http.response.start"]
 

@@ -113,6 +113,8 @@ def test_every_route_is_documented_and_every_documented_route_exists():
     assert named == {f"{method.upper()} {path}" for path, method in OPERATIONS} | {
         "GET /openapi.json",
         "GET /enter",
+        "POST /sign-in",
+        "POST /sign-out",
     }
 
 
@@ -122,7 +124,7 @@ def test_every_limit_and_every_problem_is_documented():
     }
     assert {field.name for field in fields(Limits)} <= named
     assert {name for _, name, _, _ in PROBLEMS} <= named
-    assert {"host", "origin", "body", "rate", "link", "not-signed-in", "bug"} <= named
+    assert {"host", "origin", "body", "rate", "link", "not-signed-in", "scope", "proxy", "bug"} <= named
 
 
 def test_the_limits_that_the_page_states_are_those_of_the_service():
