@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,7 +26,19 @@ from labelgrove.service.pages import cypher, explore, home, ingest, reference
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.reading import UploadReader
-from labelgrove.service.routes import drawing, jobs, labels, ontologies, queries, service, uploads
+from labelgrove.service.routes import (
+    bundles,
+    drawing,
+    inference,
+    jobs,
+    labels,
+    ontologies,
+    queries,
+    service,
+    uploads,
+)
+from labelgrove.service.scoring.models import Models
+from labelgrove.service.scoring.scorers import Scorers
 from labelgrove.service.state import State
 
 __all__ = ["make_app"]
@@ -51,7 +64,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with workspace:
+        with workspace, shared.scorers:
             yield
 
     app = FastAPI(
@@ -62,15 +75,18 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.shared = State(
+    shared = State(
         workspace,
         OpenVersions(workspace, limits.open_versions),
         limits,
         MarkedResults(workspace),
         UploadReader(workspace.settings, limits),
+        Models(workspace, limits.open_bundles),
+        Scorers(os.cpu_count() or 1, limits.scores_waiting, limits.body_s),
     )
+    app.state.shared = shared
     app.state.owner = Owner(workspace.settings.home)
-    for routes in (service, ontologies, labels, drawing, jobs, queries, uploads):
+    for routes in (service, ontologies, labels, drawing, jobs, queries, uploads, bundles, inference):
         app.include_router(routes.router)
     for pages in (home, explore, job_pages, ingest, cypher, reference):
         app.include_router(pages.router)
@@ -79,9 +95,15 @@ def make_app(
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
     app.add_middleware(GZipMiddleware, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)
-    app.add_middleware(Guards, limits=limits, hosts=hosts, uploads=("/ingest", "/validate"))
+    app.add_middleware(Guards, limits=limits, hosts=hosts, bodies=_bodies(limits))
     _declare_problems(app)
     return app
+
+
+def _bodies(limits: Limits) -> dict[str, int]:
+    """Return how many bytes bodies may have whose paths end so."""
+    uploads = dict.fromkeys(("/ingest", "/validate"), limits.upload_bytes)
+    return uploads | dict.fromkeys(("/infer", "/score", "/explain"), limits.score_bytes)
 
 
 def _declare_problems(app: FastAPI) -> None:

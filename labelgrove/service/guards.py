@@ -8,7 +8,7 @@ from another site.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 
 from limits import RateLimitItemPerSecond
@@ -51,15 +51,15 @@ class Guards:
     limits : Limits
     hosts : collection of str
         The names that the ``Host`` of a request may have, without a port.
-    uploads : collection of str
-        Endings of the paths to which uploads are sent.
+    bodies : mapping of str to int
+        Endings of paths to which larger bodies may be sent, and how many bytes.
     """
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, *, hosts: Collection[str], uploads: Collection[str]
+        self, app: ASGIApp, limits: Limits, *, hosts: Collection[str], bodies: Mapping[str, int]
     ) -> None:
         self._app, self._limits = app, limits
-        self._hosts, self._uploads = frozenset(hosts), tuple(uploads)
+        self._hosts, self._bodies = frozenset(hosts), bodies
         self._rate = RateLimitItemPerSecond(max(limits.requests_per_second, 1))
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
@@ -72,18 +72,19 @@ class Guards:
         try:
             self._check(scope, Headers(scope=scope), most)
         except Problem as problem:
-            await _refuse(problem, send)
+            await _refuse(problem, scope["path"], send)
             return
         answering = _Answering(send)
         try:
             await self._app(scope, _counted(receive, most), answering)
         except Exception as error:
             if not answering.begun:
-                await _refuse(problem_of(error), send)
+                await _refuse(problem_of(error), scope["path"], send)
             raise  # the server logs it
 
     def _most_bytes(self, path: str) -> int:
-        return self._limits.upload_bytes if path.endswith(self._uploads) else self._limits.body_bytes
+        larger = (most for ending, most in self._bodies.items() if path.endswith(ending))
+        return next(larger, self._limits.body_bytes)
 
     def _check(self, scope: Scope, headers: Headers, most: int) -> None:
         hosts = [_without_port(host) for host in headers.getlist("host")]
@@ -166,8 +167,8 @@ class _Answering:
         await self._send(message)
 
 
-async def _refuse(problem: Problem, send: Send) -> None:
-    body = json.dumps(problem_document(problem)).encode()
+async def _refuse(problem: Problem, path: str, send: Send) -> None:
+    body = json.dumps(problem_document(problem, path)).encode()
     headers = problem.headers | {"content-type": MEDIA_TYPE, "content-length": str(len(body))} | _HEADERS
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": int(problem.status), "headers": raw})

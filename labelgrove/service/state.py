@@ -9,11 +9,14 @@ from fastapi import Depends, Path, Query, Request
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
+from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
 from labelgrove.service.reading import UploadReader
+from labelgrove.service.scoring.models import Models
+from labelgrove.service.scoring.scorers import Scorers
 
 __all__ = [
     "After",
@@ -36,6 +39,16 @@ class State:
     limits: Limits
     results: MarkedResults
     uploads: UploadReader
+    models: Models
+    scorers: Scorers
+
+    def is_ready(self) -> bool:
+        """Tell whether the service can answer: its database can be read."""
+        try:
+            self.workspace.catalog.currents()
+        except (GroveError, OSError):
+            return False
+        return True
 
 
 def _state(request: Request) -> State:

@@ -152,7 +152,7 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]]) -> list[int]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",))
+    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, bodies={})
     scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
     return [message["status"] for message in sent if message["type"] == "http.response.start"]
