@@ -728,11 +728,37 @@ class Adapter:
                 f"{os.fspath(folder)}: its configuration does not fit its bundle; {error}"
             ) from error
 
+    def with_outputs(self, outputs: OutputKind, temperature: float = 1.0) -> Self:
+        """Return an adapter that reads another kind of outputs, or at another temperature.
+
+        It answers from the current bundle of this adapter, even if this one is refreshed later, and shares
+        all that was prepared.
+
+        Parameters
+        ----------
+        outputs, temperature
+            As for `Adapter`.
+
+        Raises
+        ------
+        InputError
+            As for `Adapter`.
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
+        >>> Adapter.from_graph(graph, ["oak", "elm"]).with_outputs("logits", 0.1).predict([1.0, 2.0])
+        ['elm']
+        """
+        return self._twin(_reader=OutputReader(outputs, temperature, self.n_observed))
+
     def pinned(self) -> Self:
         """Return an adapter that keeps the current bundle, even if this adapter is refreshed later."""
+        return self._twin()
+
+    def _twin(self, **changed: Any) -> Self:
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._renewal = Renewal()
+        twin.__dict__.update(self.__dict__ | {"_renewal": Renewal()} | changed)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.text import emit, first_digits, json_option, to_the_minute
 from labelgrove.cli.printing.texttable import table
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
-from labelgrove.documents.times import when
+from labelgrove.documents.bundles import describe_bundles
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
@@ -151,19 +151,7 @@ def list_(workspace: Workspace, ontology: str | None, as_json: bool) -> None:
 
     A bundle is stale if it was built from a version that is no longer current.
     """
-    if ontology is not None:
-        workspace.catalog.version(ontology)
-    currents = workspace.catalog.currents()
-    described = [
-        {
-            "bundle": f"{found.ontology}/{found.name}",
-            "sha256": found.sha256,
-            "version": found.version,
-            "stale": found.version != currents[found.ontology],
-            "created_at": when(found.created_at),
-        }
-        for found in workspace.catalog.bundles(ontology)
-    ]
+    described = describe_bundles(workspace, ontology)
     columns = ("bundle", "stale", "created_at", "sha256")
     rows = [(b["bundle"], "stale" if b["stale"] else None, b["created_at"], b["sha256"]) for b in described]
     brief = {"created_at": to_the_minute, "sha256": first_digits}

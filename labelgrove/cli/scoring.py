@@ -15,27 +15,16 @@ from labelgrove.cli.printing.outfile import give
 from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import in_options, json_option, json_text, note
+from labelgrove.documents.answers import CANDIDATES, answers, candidates_of, header
 from labelgrove.documents.spreadsheet import as_csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labelgrove.adapter import Adapter, Subtree
+    from labelgrove.adapter import Adapter
     from labelgrove.adapter.outputs.rows import OutputRows
 
 __all__ = ["score"]
-
-_RULES = ("leaves", "locus", "observed")
-_BELOW = "subtree:"
-
-
-def _candidates(given: str | None) -> str | list[str] | Subtree | None:
-    """Return the value of ``--candidates`` in the form that the adapter accepts."""
-    from labelgrove.adapter import Subtree
-
-    if given is None or given in _RULES:
-        return given
-    return Subtree(given.removeprefix(_BELOW)) if given.startswith(_BELOW) else read_keys(given)
 
 
 @contextmanager
@@ -52,11 +41,10 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
     except UnknownLabelError as error:
         if str(error).startswith("candidates: "):  # this error is about a subtree
             raise
-        words = (*_RULES, f"{_BELOW}KEY")
-        near = close_words(given or "", words, 1)
+        near = close_words(given or "", CANDIDATES, 1)
         raise UnknownLabelError(
             f"--candidates {given}: {error}{'; a similar word: ' if near else ''}{''.join(near)}; give "
-            f"{', '.join(words)}, a file with one label per line, or key,key,..."
+            f"{', '.join(CANDIDATES)}, a file with one label per line, or key,key,..."
         ) from None
 
 
@@ -68,7 +56,7 @@ def _naming_candidates(given: str | None) -> Iterator[None]:
 @click.option(
     "--candidates",
     metavar="leaves|observed|locus|subtree:KEY|FILE|KEYS",
-    shell_complete=files(*_RULES, _BELOW),
+    shell_complete=files(*CANDIDATES[:-1], "subtree:"),
     help="The labels that may be an answer; all by default. leaves: labels without children; observed: the "
     "observed labels; locus: labels that are the best answer to some outputs; subtree:KEY: a label and all "
     "labels below it; or a file with one label per line, or key,key,...",
@@ -115,11 +103,13 @@ def score(
     Each answer is printed with its Fréchet variance. The first answer to a row also shows how many labels are
     tied for first place. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
     """
+    from labelgrove.adapter.outputs.outputkinds import KindSeen
+
     _check_ending(out)
     as_document = as_json if out is None else out.suffix == ".json"
     check_safe(safe, explain is None and not as_document, "leave out --json, --explain and a .json file")
     adapter, values = load_model(bundle, outputs, beta=beta, **model)
-    among = _candidates(candidates)
+    among = candidates_of(candidates, read_keys)
     if explain is not None:
         from dataclasses import asdict
 
@@ -129,14 +119,19 @@ def score(
         text = json_text(asdict(found)) if as_document else str(found)
         give(f"{text}\n", out, f"the explanation of row {explain}")
         return
-    ids = ("id",) if getattr(values, "id_column", None) is not None else ()
-    header = ("row", *ids, "rank", "key", "name", "variance", "n_tied")
+    seen, columns = KindSeen(adapter.outputs), header(values)
     with Progress("score").shown() as progress, _naming_candidates(candidates):
-        rows = list(_answers(adapter, values, top, among, progress))
+
+        def told(n_rows: int) -> None:
+            progress(f"{n_rows:,} rows")
+
+        rows = list(answers(adapter, values, top, among, seen=seen, progress=told))
+    if (said := seen.note()) is not None:
+        note(f"note: {in_options(said)}")
     if as_document:
-        text = json_text([dict(zip(header, row, strict=True)) for row in rows])
+        text = json_text([dict(zip(columns, row, strict=True)) for row in rows])
     else:
-        text = as_csv(header, rows, safe=safe)
+        text = as_csv(columns, rows, safe=safe)
     give(f"{text}\n", out, f"{len(rows):,} answers")
 
 
@@ -151,31 +146,6 @@ def _check_ending(out: Path | None) -> None:
 
     if out is not None and out.suffix in FORMATS and out.suffix != ".csv":
         raise InputError(f"--out {out}: answers are written as CSV or JSON; name a .csv or a .json file")
-
-
-def _answers(
-    adapter: Adapter, values: Any, top: int, among: Any, progress: Progress
-) -> Iterator[tuple[int | float | str | None, ...]]:
-    """Yield a line for each answer; a file is read a few rows at a time, so it may be larger than memory."""
-    from labelgrove.adapter.outputs.outputfiles import OutputFile
-    from labelgrove.adapter.outputs.outputkinds import KindSeen
-
-    names, seen = adapter.names, KindSeen(adapter.outputs)
-    file = values if isinstance(values, OutputFile) else None
-    ids = None if file is None else file.ids()
-    for rows in adapter.blocks(values):
-        ranking = adapter.top_k(rows, top, candidates=among)
-        if file is not None:  # sparse rows need not sum to 1
-            seen.add(rows.values)
-        found = zip(ranking.keys, ranking.indices, ranking.values, ranking.n_tied, strict=True)
-        for row, (keys, indices, variances, tied) in enumerate(found, rows.first):
-            where = (row,) if ids is None else (row, next(ids))
-            for k, (key, index, value) in enumerate(zip(keys, indices, variances, strict=True)):
-                yield *where, k + 1, key, names[int(index)], float(value), int(tied) if k == 0 else None
-        progress(f"{rows.first + len(rows):,} rows")
-    said = seen.note()
-    if said is not None:
-        note(f"note: {in_options(said)}")
 
 
 def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> OutputRows:

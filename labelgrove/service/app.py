@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, closing
 
@@ -27,7 +28,20 @@ from labelgrove.service.pages import cypher, explore, home, ingest, reference, r
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.reading import UploadReader
-from labelgrove.service.routes import drawing, everywhere, jobs, labels, ontologies, queries, service, uploads
+from labelgrove.service.routes import (
+    bundles,
+    drawing,
+    everywhere,
+    inference,
+    jobs,
+    labels,
+    ontologies,
+    queries,
+    service,
+    uploads,
+)
+from labelgrove.service.scoring.models import Models
+from labelgrove.service.scoring.scorers import Scorers
 from labelgrove.service.state import State
 
 __all__ = ["make_app"]
@@ -61,7 +75,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         uploads.remove_left_over()
-        with workspace, closing(checkup):
+        with workspace, closing(checkup), shared.scorers:
             yield
 
     app = FastAPI(
@@ -72,7 +86,7 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.shared = State(
+    shared = State(
         workspace,
         OpenVersions(workspace, limits.open_versions),
         limits,
@@ -81,9 +95,23 @@ def make_app(
         Overview(workspace),
         checkup,
         Histories(workspace),
+        Models(workspace, limits.open_bundles),
+        Scorers(os.cpu_count() or 1, limits.scores_waiting, limits.body_s),
     )
+    app.state.shared = shared
     app.state.identity = identity = Identity(workspace, local=local)
-    for routes in (service, everywhere, ontologies, labels, drawing, jobs, queries, uploads):
+    for routes in (
+        service,
+        everywhere,
+        ontologies,
+        labels,
+        drawing,
+        jobs,
+        queries,
+        uploads,
+        bundles,
+        inference,
+    ):
         app.include_router(routes.router)
     for pages in (home, explore, job_pages, reports, ingest, cypher, reference, signin):
         app.include_router(pages.router)
@@ -91,11 +119,15 @@ def make_app(
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
     app.add_middleware(GZipMiddleware, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)
-    app.add_middleware(
-        Guards, limits=limits, hosts=hosts, uploads=("/ingest", "/validate"), identity=identity
-    )
+    app.add_middleware(Guards, limits=limits, hosts=hosts, bodies=_bodies(limits), identity=identity)
     _declare_problems(app)
     return app
+
+
+def _bodies(limits: Limits) -> dict[str, tuple[int, str]]:
+    """Return the endings of paths with larger bodies: their most bytes, and the scope to send so many."""
+    uploads = dict.fromkeys(("/ingest", "/validate"), (limits.upload_bytes, "admin"))
+    return uploads | dict.fromkeys(("/infer", "/score", "/explain"), (limits.score_bytes, "score"))
 
 
 def _declare_problems(app: FastAPI) -> None:

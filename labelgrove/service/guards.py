@@ -8,7 +8,7 @@ from another site.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from http import HTTPStatus
 
@@ -56,8 +56,8 @@ class Guards:
     limits : Limits
     hosts : collection of str
         The names that the ``Host`` of a request may have, without a port.
-    uploads : collection of str
-        Endings of the paths to which uploads are sent.
+    bodies : mapping of str to (int, str)
+        Endings of paths to which larger bodies may be sent: how many bytes, and the scope that it takes.
     identity : Identity
         Finds out who sends a request; the limit of requests is for each of them, and for each address from
         which anonymous requests come.
@@ -69,11 +69,11 @@ class Guards:
         limits: Limits,
         *,
         hosts: Collection[str],
-        uploads: Collection[str],
+        bodies: Mapping[str, tuple[int, str]],
         identity: Identity,
     ) -> None:
         self._app, self._limits, self._identity = app, limits, identity
-        self._hosts, self._uploads = frozenset(hosts), tuple(uploads)
+        self._hosts, self._bodies = frozenset(hosts), bodies
         self._rate = RateLimitItemPerSecond(max(limits.requests_per_second, 1))
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
@@ -94,14 +94,14 @@ class Guards:
             self._check_rate(state["actor"], peer)
             refuse_more = self._check_length(scope, headers, state["actor"])
         except (GroveError, Problem) as error:
-            await _refuse(problem_of(error), send)
+            await _refuse(problem_of(error), scope["path"], send)
             return
         answering = _Answering(scope, send)
         try:
             await self._app(scope, _counted(receive, *refuse_more), answering)
         except Exception as error:
             if not answering.begun:
-                await _refuse(problem_of(error), send)
+                await _refuse(problem_of(error), scope["path"], send)
             raise  # the server logs it
 
     def _check_length(
@@ -109,15 +109,16 @@ class Guards:
     ) -> tuple[int, Callable[[], Problem]]:
         """Refuse a body that its header says is too large.
 
-        Return the most bytes that may be received, and what makes the problem if there are more. Only who may
-        upload can send as much as an upload: others are refused before their bytes are kept on the disk.
+        Return the most bytes that may be received, and what makes the problem if there are more. Only who has
+        the scope for a larger body can send one: others are refused before their bytes are kept.
         """
         most, refused = self._limits.body_bytes, partial(_too_large, self._limits.body_bytes)
-        if scope["path"].endswith(self._uploads):
-            if "admin" in actor.scopes:
-                most, refused = self._limits.upload_bytes, partial(_too_large, self._limits.upload_bytes)
-            else:
-                refused = partial(_lacks, actor)
+        for ending, (larger, needed) in self._bodies.items():
+            if scope["path"].endswith(ending):
+                if needed in actor.scopes:
+                    most, refused = larger, partial(_too_large, larger)
+                else:
+                    refused = partial(_lacks, actor, needed)
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < _DIGITS):
             raise _too_large(most)
@@ -175,13 +176,13 @@ def _too_large(most: int) -> Problem:
     )
 
 
-def _lacks(actor: Actor) -> Problem:
-    """Return the problem of an actor who may not upload."""
+def _lacks(actor: Actor, scope: str) -> Problem:
+    """Return the problem of an actor who may not send so much."""
     try:
-        require(actor, "admin")
+        require(actor, scope)
     except Problem as problem:
         return problem
-    raise RuntimeError(f"{actor.name} may upload")
+    raise RuntimeError(f"{actor.name} has the scope {scope}")
 
 
 def _counted(receive: Receive, most: int, refused: Callable[[], Problem]) -> Receive:
@@ -215,8 +216,8 @@ class _Answering:
         await self._send(message)
 
 
-async def _refuse(problem: Problem, send: Send) -> None:
-    body = json.dumps(problem_document(problem)).encode()
+async def _refuse(problem: Problem, path: str, send: Send) -> None:
+    body = json.dumps(problem_document(problem, path)).encode()
     headers = problem.headers | {"content-type": MEDIA_TYPE, "content-length": str(len(body))} | _HEADERS
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": int(problem.status), "headers": raw})

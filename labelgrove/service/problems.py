@@ -102,10 +102,13 @@ def problem_of(error: Exception) -> Problem:
     )
 
 
-def problem_document(problem: Problem) -> dict[str, Any]:
-    """Return the document of a problem; ``next_step`` is what its detail says last."""
+def problem_document(problem: Problem, path: str = "") -> dict[str, Any]:
+    """Return the document of a problem; ``next_step`` is what its detail says last.
+
+    Clients of the Open Inference Protocol, whose paths begin with ``/v2``, read ``error`` instead.
+    """
     _, _, advice = problem.detail.rpartition("; ")
-    return {
+    document = {
         "type": f"/reference#problem-{problem.type}",
         "title": problem.status.phrase,
         "status": int(problem.status),
@@ -114,10 +117,11 @@ def problem_document(problem: Problem) -> dict[str, Any]:
         "next_step": advice,
         **problem.further,
     }
+    return document | {"error": problem.detail} if path.startswith("/v2") else document
 
 
-def problem_response(_: Request, error: Exception) -> JSONResponse:
+def problem_response(request: Request, error: Exception) -> JSONResponse:
     """Return the answer for an error that a route raised."""
     problem = problem_of(error)
-    document = problem_document(problem)
+    document = problem_document(problem, request.url.path)
     return JSONResponse(document, status_code=problem.status, media_type=MEDIA_TYPE, headers=problem.headers)

@@ -9,9 +9,13 @@ from pydantic import BaseModel, ConfigDict
 __all__ = [
     "About",
     "Accepted",
+    "Bound",
+    "BundleDocument",
+    "BundleList",
     "Context",
     "CypherRows",
     "Everywhere",
+    "Explained",
     "Health",
     "Item",
     "JobDocument",
@@ -26,6 +30,7 @@ __all__ = [
     "OverviewDocument",
     "ProblemDocument",
     "RecipeList",
+    "Scores",
     "SearchPage",
     "UnitList",
     "ValidationReport",
@@ -337,6 +342,77 @@ class Accepted(_Open):
     job: str
     state: str
     location: str
+
+
+class BundleItem(_Open):
+    """A named bundle."""
+
+    bundle: str
+    sha256: str
+    version: str
+    stale: bool
+
+
+class BundleList(_Open):
+    """Named bundles."""
+
+    items: list[BundleItem]
+    total: int
+
+
+class BundleDocument(_Open):
+    """The properties of a bundle."""
+
+    digest: str
+    n_labels: int
+    n_observed: int
+    observed: list[str]
+
+
+class Answer(_Open):
+    """One answer to a row."""
+
+    row: int
+    rank: int
+    key: str
+    name: str
+    variance: float
+    n_tied: int | None
+
+
+class Scores(_Open):
+    """Answers to rows of outputs."""
+
+    bundle: str
+    digest: str
+    items: list[Answer]
+
+
+class Explained(_Open):
+    """Why a row has its answer."""
+
+    answer: str
+    value: float
+    n_tied: int
+    argmax: str
+    runner_up: str | None
+    path: list[str]
+
+
+class BoundColumn(_Open):
+    """The observed label that a column means."""
+
+    column: str
+    key: str | None
+    problem: str | None
+
+
+class Bound(_Open):
+    """What columns of a model mean, and the observed labels without a column."""
+
+    items: list[BoundColumn]
+    total: int
+    missing: list[str]
 
 
 class About(_Open):

@@ -11,6 +11,7 @@ from fastapi import Depends, Path, Query, Request
 from labelgrove.documents.overview import Overview
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
+from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.checkup import Checkup
 from labelgrove.service.histories import Histories
@@ -19,6 +20,8 @@ from labelgrove.service.limits import Limits
 from labelgrove.service.marking import MarkedResults
 from labelgrove.service.openversions import Opened, OpenVersions
 from labelgrove.service.reading import UploadReader
+from labelgrove.service.scoring.models import Models
+from labelgrove.service.scoring.scorers import Scorers
 
 __all__ = [
     "CSV",
@@ -34,7 +37,7 @@ __all__ = [
 ]
 
 
-Kept = TypeVar("Kept", OpenVersions, MarkedResults, UploadReader, Overview, Histories)
+Kept = TypeVar("Kept", OpenVersions, MarkedResults, UploadReader, Overview, Histories, Models)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class State:
     overview: Overview
     checkup: Checkup
     histories: Histories
+    models: Models
+    scorers: Scorers
 
     def seen_by(self, actor: Actor) -> State:
         """Return what `actor` may see of it."""
@@ -61,7 +66,16 @@ class State:
             uploads=_through(self.uploads, seen),
             overview=_through(self.overview, seen),
             histories=_through(self.histories, seen),
+            models=_through(self.models, seen),
         )
+
+    def is_ready(self) -> bool:
+        """Tell whether the service can answer: its database can be read."""
+        try:
+            self.workspace.catalog.currents()
+        except (GroveError, OSError):
+            return False
+        return True
 
 
 def _through(kept: Kept, workspace: Workspace) -> Kept:

@@ -34,7 +34,7 @@ from labelgrove.ontology.readers import ReadResult, read
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.identity import Owner
+from labelgrove.service.sessions import Sessions
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
@@ -205,7 +205,7 @@ class Ingest:
     def _run(self, port: int, home: Path, table: bytes, name: str) -> None:
         try:
             with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
-                client.get("/enter", params={"code": Owner(home).new_link_code()})
+                client.get("/enter", params={"code": Sessions(home).new_link_code()})
                 files = {"file": ("other.csv", table)}
                 sent = client.post(f"/v1/ontologies/{name}/ingest", files=files).raise_for_status()
                 while self.job.get("state") not in ("done", "failed"):

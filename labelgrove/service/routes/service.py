@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import labelgrove
-from labelgrove.ontology.errors import GroveError
 from labelgrove.service import schemas
 from labelgrove.service.audit import SIGNING_IN
 from labelgrove.service.identity import Identity
@@ -34,9 +33,7 @@ def health() -> schemas.Health:
 @router.get("/readyz", responses=schemas.ok(schemas.Health))
 def ready(shared: Shared) -> Response:
     """Tell whether the service can answer: its database can be read; 503 otherwise."""
-    try:
-        shared.workspace.catalog.currents()
-    except (GroveError, OSError):
+    if not shared.is_ready():
         return JSONResponse({"status": "unavailable"}, status_code=503)
     return JSONResponse({"status": "ok"})
 

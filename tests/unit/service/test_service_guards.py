@@ -163,7 +163,9 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]], *, path: str = "/
 
     settings = Settings.from_env({"GROVE_HOME": "/nowhere"})
     identity = Identity(Workspace.open(settings), local=True)
-    guards = Guards(behind, limits, hosts=LOOPBACK_NAMES, uploads=("/ingest",), identity=identity)
+    guards = Guards(
+        behind, limits, hosts=LOOPBACK_NAMES, bodies={"/ingest": (1 << 30, "admin")}, identity=identity
+    )
     scope = {"type": "http", "path": path, "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
     return [message["status"] for message in sent if message["type"] == "http.response.start"]

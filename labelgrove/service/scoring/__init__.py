@@ -1,0 +1,1 @@
+"""Score outputs of models: adapters that are open, threads that score, and tensors of the protocol."""
