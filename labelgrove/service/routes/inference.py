@@ -142,8 +142,8 @@ async def _inferred(
         body = await shared.scorers.body(request)
 
         def work() -> Response:
-            asked = read_request(body, length, shared.limits.score_values)
-            return _answered(_open(shared, model, version), model, asked)
+            adapter = _open(shared, model, version)
+            return _answered(adapter, model, read_request(body, length, shared.limits.score_values))
 
         return await shared.scorers.run(work)
 
