@@ -64,6 +64,7 @@ HOMES = {
     "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
     "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
     "os.geteuid": {"ontology/geometry/kernels/codefiles.py"},
+    "os.getuid": {"labelgrove/cli/options/workspace.py"},
     "os.register_at_fork": {
         "ontology/geometry/scoring/kernelloading.py",
         "ontology/graph/embedded/graphfile.py",
