@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,11 +19,11 @@ from labelgrove.cli.schedules import schedule
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
 from labelgrove.documents.jobs import describe_jobs, describe_units, matching_jobs
+from labelgrove.documents.kinds import describe_estimate
 from labelgrove.ontology.errors import sized
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.kinds import Estimate
     from labelgrove.workers.ledger.states import Job
 
 __all__ = ["jobs"]
@@ -216,33 +215,29 @@ def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
 
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:
     from labelgrove.ontology.errors import InputError
-    from labelgrove.workers import client
-    from labelgrove.workers.kinds import kind_named
-    from labelgrove.workers.requests.request import complete_request
 
-    found = client.estimate(workspace, kind, complete_request(workspace, kind_named(kind), asked))
-    if found is None:
+    described = describe_estimate(workspace, kind, asked)
+    if described is None:
         raise InputError(f"job kind {kind!r} has no estimate; submit the job without --estimate")
-    free = client.free_bytes(workspace)
-    described = asdict(found) | {"free_bytes": free}
-    emit(described, as_json, lambda: table(("property", "value"), _told(found, free).items()))
+    emit(described, as_json, lambda: table(("property", "value"), _told(described).items()))
 
 
-def _told(found: Estimate, free: int | None) -> dict[str, str]:
+def _told(found: dict[str, Any]) -> dict[str, str]:
     """Return the estimates for a job: a dictionary from their names, such as ``time``, to texts.
 
     The entry ``free in the store`` says how much space the store has left, which is not an estimate.
     """
-    seconds = "unknown" if found.seconds is None else f"about {found.seconds:,.1f} s on one core"
-    least = f", {sized(found.least_bytes)} at least" if found.least_bytes else ""
+    free, most, least = found["free_bytes"], found["n_bytes"], found["least_bytes"]
+    seconds = "unknown" if found["seconds"] is None else f"about {found['seconds']:,.1f} s on one core"
+    at_least = f", {sized(least)} at least" if least else ""
     room = "unknown" if free is None else sized(free)
-    if free is not None and found.n_bytes > free:
-        room += ", too little" if found.least_bytes > free else ", which may be too little"
+    if free is not None and most > free:
+        room += ", too little" if least > free else ", which may be too little"
     return {
-        "units": f"{found.units:,}",
-        "artifacts": f"{sized(found.n_bytes)} at most{least}",
+        "units": f"{found['units']:,}",
+        "artifacts": f"{sized(most)} at most{at_least}",
         "free in the store": room,
-        "graph": f"{found.graph_rows:,} nodes and relationships at most",
+        "graph": f"{found['graph_rows']:,} nodes and relationships at most",
         "time": seconds,
     }
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from labelgrove.cli.printing.text import emit, json_option
 from labelgrove.cli.printing.texttable import table
+from labelgrove.documents.kinds import describe_kinds, describe_parameter
 
 if TYPE_CHECKING:
     from labelgrove.workers.kinds import JobKind
-    from labelgrove.workers.kinds.parameters import Parameter
 
 __all__ = ["COLUMNS", "kinds", "parameter_rows"]
 
@@ -26,18 +26,8 @@ def kinds(as_json: bool) -> None:
     """List the kinds of jobs with their parameters."""
     from labelgrove.workers.kinds import known_kinds
 
-    known = known_kinds()
-    described = [
-        {
-            "kind": kind.name,
-            "version": kind.version,
-            "queue": kind.queue,
-            "named": kind.publish is not None,
-            "parameters": [_described(parameter) for parameter in kind.parameters],
-        }
-        for kind in known
-    ]
-    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known), wrap=True))
+    described = describe_kinds()
+    emit(described, as_json, lambda: table(COLUMNS, parameter_rows(known_kinds()), wrap=True))
 
 
 def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
@@ -47,20 +37,8 @@ def parameter_rows(known: Sequence[JobKind]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for kind in known:
         for parameter in kind.parameters:
-            told = _described(parameter)
+            told = describe_parameter(parameter)
             default = "" if parameter.default is REQUIRED else json.dumps(parameter.default)
             required = "filled in" if parameter.filled else "yes" if told["required"] else "no"
             rows.append((kind.name, parameter.name, required, default, parameter.values))
     return rows
-
-
-def _described(parameter: Parameter) -> dict[str, Any]:
-    from labelgrove.workers.kinds.parameters import REQUIRED
-
-    required = parameter.default is REQUIRED
-    return {
-        "name": parameter.name,
-        "required": required and not parameter.filled,
-        "default": None if required else parameter.default,
-        "values": parameter.values,
-    }

@@ -38,6 +38,7 @@ from labelgrove.service.routes import (
     ontologies,
     queries,
     service,
+    submitting,
     uploads,
 )
 from labelgrove.service.scoring.models import Models
@@ -107,6 +108,7 @@ def make_app(
         labels,
         drawing,
         jobs,
+        submitting,
         queries,
         uploads,
         bundles,

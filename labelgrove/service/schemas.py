@@ -14,12 +14,14 @@ __all__ = [
     "BundleList",
     "Context",
     "CypherRows",
+    "Estimated",
     "Everywhere",
     "Explained",
     "Health",
     "Item",
     "JobDocument",
     "JobList",
+    "KindList",
     "LabelDocument",
     "LabelItem",
     "LabelPage",
@@ -258,6 +260,39 @@ class JobList(_Open):
 
     items: list[JobDocument]
     total: int
+
+
+class _Parameter(_Open):
+    name: str
+    required: bool
+    default: Any
+    values: str
+
+
+class _Kind(_Open):
+    kind: str
+    version: int
+    queue: str
+    named: bool
+    parameters: list[_Parameter]
+
+
+class KindList(_Open):
+    """Kinds of jobs."""
+
+    items: list[_Kind]
+    total: int
+
+
+class Estimated(_Open):
+    """What a job would need."""
+
+    units: int
+    n_bytes: int
+    graph_rows: int
+    seconds: float | None
+    least_bytes: int
+    free_bytes: int | None
 
 
 class _Verdict(_Open):
