@@ -4,7 +4,8 @@
 
 The first paint is what the browser tells of a page that is opened in a window without a cache. A frame lasts
 from the event of the scroll bar until the rows are drawn and painted; the tree is scrolled from its
-deepest label and from a label with many children. Prints one JSON document.
+deepest label and from a label with many children, and again while a hierarchy of the same size is ingested.
+Prints one JSON document.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
-from tests.benchmarks.bench_service import SEED, SERVER, quantiles
+from tests.benchmarks.bench_service import SEED, SERVER, Ingest, quantiles, worker_beside
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 
@@ -64,7 +65,12 @@ def measured(browser: Browser, title: str, graph: LabelGraph) -> dict[str, Any]:
             paints = [paint(browser, f"{address}/o/bench") for _ in range(VISITS)]
             deepest = graph.keys[int(graph.depth.argmax())]
             widest = graph.keys[int(graph.edge_parent[0])]
-            frames = scrolled(browser, f"{address}/o/bench", [deepest, widest])
+            where = f"{address}/o/bench"
+            frames, busy = scrolled(browser, where, [deepest, widest]), []
+            port = int(address.rpartition(":")[2])
+            with worker_beside(Path(folder)), Ingest(port, Path(folder), graph, seed=1) as going:
+                while going():
+                    busy += scrolled(browser, where, [deepest])
         finally:
             server.terminate()
             server.wait()
@@ -73,6 +79,7 @@ def measured(browser: Browser, title: str, graph: LabelGraph) -> dict[str, Any]:
         "first_paint_of_a_new_server_ms": round(paints[0], 1),
         "frame_ms": quantiles(frames),
         "frames": len(frames),
+        "frame_while_ingesting_ms": quantiles(busy),
     }
 
 

@@ -12,6 +12,7 @@ document.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import http.client
 import os
 import random
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -215,23 +216,30 @@ class Ingest:
             self._done.set()
 
 
-def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
-    """Measure one client, and many, each while an ingest goes on."""
+@contextlib.contextmanager
+def worker_beside(home: Path) -> Iterator[None]:
+    """Run a worker for the jobs of a home, as `grove serve` does."""
     environment = os.environ | {"GROVE_HOME": str(home)}
     with subprocess.Popen(
         [sys.executable, "-m", "labelgrove.service.child"], stdin=subprocess.PIPE, env=environment
     ) as worker:
         try:
-            with Ingest(port, home, graph, seed=1) as going:
-                taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
-                while going():
-                    for kind, answered in one_after_the_other(port, graph, AT_A_TIME).items():
-                        taken[kind] += answered["all_ms"]
-                alone = {kind: quantiles(times) for kind, times in taken.items()}
-            with Ingest(port, home, graph, seed=2) as going:
-                together = at_once(port, graph, going)
+            yield
         finally:
             worker.terminate()
+
+
+def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
+    """Measure one client, and many, each while an ingest goes on."""
+    with worker_beside(home):
+        with Ingest(port, home, graph, seed=1) as going:
+            taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
+            while going():
+                for kind, answered in one_after_the_other(port, graph, AT_A_TIME).items():
+                    taken[kind] += answered["all_ms"]
+            alone = {kind: quantiles(times) for kind, times in taken.items()}
+        with Ingest(port, home, graph, seed=2) as going:
+            together = at_once(port, graph, going)
     return {"one_client_ms": alone, "load": together}
 
 

@@ -57,7 +57,11 @@ def section(runs: list[Run]) -> Section:
             ["in the browser, p50 / p99, ms", *(graph["graph"] for graph in explorer)],
             [
                 [what, *(_quantiles(graph[field]) for graph in explorer)]
-                for what, field in (("first paint", "first_paint_ms"), ("frame of scrolling", "frame_ms"))
+                for what, field in (
+                    ("first paint", "first_paint_ms"),
+                    ("frame of scrolling", "frame_ms"),
+                    ("frame of scrolling while ingesting", "frame_while_ingesting_ms"),
+                )
             ],
         ),
         *map(graph_line, graphs),

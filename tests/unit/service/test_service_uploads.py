@@ -88,7 +88,7 @@ def test_a_hostile_name_of_a_file_is_only_a_name(owner, folder, name):
     ],
     ids=range(16),
 )
-@pytest.mark.parametrize("route", ["validate", "ingest"])
+@pytest.mark.parametrize("route", ["validate", pytest.param("ingest", marks=pytest.mark.long)])
 def test_no_answer_names_a_folder_of_this_machine(owner, folder, content, name, form, route):
     answer = send(owner, content, name, route, **form)
     assert answer.status_code in (200, 202, 400, 422)
