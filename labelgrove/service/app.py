@@ -31,6 +31,7 @@ from labelgrove.service.reading import UploadReader
 from labelgrove.service.routes import (
     bundles,
     drawing,
+    events,
     everywhere,
     inference,
     jobs,
@@ -44,6 +45,7 @@ from labelgrove.service.routes import (
 from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.scorers import Scorers
 from labelgrove.service.state import State
+from labelgrove.service.streams import Watcher
 
 __all__ = ["make_app"]
 
@@ -77,7 +79,8 @@ def make_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         uploads.remove_left_over()
         with workspace, closing(checkup), shared.scorers:
-            yield
+            async with shared.watcher:
+                yield
 
     app = FastAPI(
         title="labelgrove",
@@ -98,6 +101,7 @@ def make_app(
         Histories(workspace),
         Models(workspace, limits.open_bundles),
         Scorers(os.cpu_count() or 1, limits.scores_waiting, limits.body_s),
+        Watcher(workspace, limits.watchers),
     )
     app.state.shared = shared
     app.state.identity = identity = Identity(workspace, local=local)
@@ -109,6 +113,7 @@ def make_app(
         drawing,
         jobs,
         submitting,
+        events,
         queries,
         uploads,
         bundles,

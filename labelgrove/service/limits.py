@@ -27,6 +27,8 @@ class Limits:
         Longest time in which the body of a request for scores arrives.
     open_bundles : int
         Most bundles that are kept open for scoring.
+    watchers : int
+        Most clients that watch jobs in one process of the service.
     requests_per_second : int
         Most requests of one client in a second; 0 for no limit.
     open_versions : int
@@ -44,6 +46,7 @@ class Limits:
     scores_waiting: int = 16
     body_s: float = 30.0
     open_bundles: int = 8
+    watchers: int = 200
     requests_per_second: int = 200
     open_versions: int = 8
     cypher_s: float = 30.0

@@ -22,6 +22,7 @@ from labelgrove.service.openversions import Opened, OpenVersions
 from labelgrove.service.reading import UploadReader
 from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.scorers import Scorers
+from labelgrove.service.streams import Watcher
 
 __all__ = [
     "CSV",
@@ -54,6 +55,7 @@ class State:
     histories: Histories
     models: Models
     scorers: Scorers
+    watcher: Watcher
 
     def seen_by(self, actor: Actor) -> State:
         """Return what `actor` may see of it."""

@@ -31,9 +31,6 @@ _FURTHER = (
     ("proxy", HTTPStatus.BAD_REQUEST, "The header of the proxy is malformed, or comes from elsewhere."),
     ("link", HTTPStatus.GONE, "A link to sign in was used before, or is too old."),
     ("method-not-allowed", HTTPStatus.METHOD_NOT_ALLOWED, "The route does not answer this method."),
-    ("busy", HTTPStatus.SERVICE_UNAVAILABLE, "As many uploads as the limit allows are being read already."),
-    ("too-long", HTTPStatus.UNPROCESSABLE_ENTITY, "Reading an upload took longer than the limit."),
-    ("reader-ended", HTTPStatus.UNPROCESSABLE_ENTITY, "The process that read an upload ended early."),
     ("bug", HTTPStatus.INTERNAL_SERVER_ERROR, "The service failed; its log has the details."),
 )
 

@@ -63,7 +63,7 @@ def submit(shared: Shared, asked: JobRequest, prefer: Prefer = None) -> Response
     The service reads no files and addresses that a client names: kinds that need them are submitted with
     `grove`, and hierarchies are uploaded.
     """
-    _check(shared, asked)
+    _check(asked)
     wait_s = _seconds(prefer)
     job = client.submit(shared.workspace, asked.kind, asked.parameters, target=asked.target, wait=False)
     return _answered(shared, job, wait_s)
@@ -72,7 +72,7 @@ def submit(shared: Shared, asked: JobRequest, prefer: Prefer = None) -> Response
 @router.post("/estimate", responses=schemas.ok(schemas.Estimated), dependencies=_WORK)
 def estimate(shared: Shared, asked: JobRequest) -> dict[str, Any]:
     """Return the units, bytes and seconds that a job would need, and submit nothing."""
-    _check(shared, asked)
+    _check(asked)
     found = describe_estimate(shared.workspace, asked.kind, asked.parameters)
     if found is None:
         raise InputError(f"kind: {asked.kind!r} makes no estimate; submit the job")
@@ -97,10 +97,8 @@ def retry(shared: Shared, job: JobId, prefer: Prefer = None) -> Response:
     return _answered(shared, client.retry(shared.workspace, job, wait=False), wait_s)
 
 
-def _check(shared: State, asked: JobRequest) -> None:
+def _check(asked: JobRequest) -> None:
     """Refuse what a client may not name: files, addresses, artifacts, and work on the whole home."""
-    if asked.target is not None and "ontology" in asked.target:
-        shared.workspace.catalog.version(asked.target["ontology"])  # refused if the client may not see it
     declared = {parameter.name: parameter for parameter in kind_named(asked.kind).parameters}
     if "ontology" not in declared or asked.kind == "ingest":
         raise InputError(

@@ -57,7 +57,7 @@ def asked(filled, tmp_path_factory):
     """Return the schema of an application over a copy of the filled home, and headers of its owner."""
     home = tmp_path_factory.mktemp("openapi") / "home"
     shutil.copytree(filled, home)
-    with client_of(home, Limits(requests_per_second=0, cypher_s=5.0), raising=False) as client:
+    with client_of(home, Limits(requests_per_second=0, cypher_s=5.0, watchers=0), raising=False) as client:
         session = sign_in(client)
         yield (
             schemathesis.openapi.from_asgi("/openapi.json", client.app, headers={"Host": "localhost"}),

@@ -17,6 +17,7 @@ from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
 from labelgrove.service.identity import Actor
+from labelgrove.service.limits import Limits
 from labelgrove.workers import client as jobs
 from tests.unit.service.service_cases import client_of, settings_of, sign_in, token_of
 
@@ -24,6 +25,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="u
 
 OPEN = {"/healthz", "/readyz", "/about", "/v2", "/v2/health/live", "/v2/health/ready"}
 
+LIMITS = Limits(requests_per_second=0, watchers=0)  # streams would not end
 FREE = {"read", "score", "query"}
 
 QUERY = {"key": "oak", "q": "oak", "name": "oak", "from": "oak", "to": "elm", "idx": "0"}
@@ -76,14 +78,14 @@ def tokens(home: Path) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def exposed(home: Path) -> Iterator[TestClient]:
     """A client of a service that others reach."""
-    with client_of(home, local=False) as client:
+    with client_of(home, LIMITS, local=False) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def local(home: Path) -> Iterator[TestClient]:
     """A client of a service that only this machine reaches."""
-    with client_of(home) as client:
+    with client_of(home, LIMITS) as client:
         yield client
 
 

@@ -94,7 +94,6 @@ REFUSED = {
         404,
     ),
     "a name for a kind without names": (COVER | {"target": {"ontology": "garden"}}, 400),
-    "a name of an unknown ontology": (COVER | {"target": {"ontology": "nothing"}}, 404),
     "parameters that are a list": (COVER | {"parameters": []}, 400),
 }
 

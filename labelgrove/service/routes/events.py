@@ -1,0 +1,61 @@
+"""Streams of server-sent events that tell how jobs go on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from labelgrove.service import schemas
+from labelgrove.service.identity import needs
+from labelgrove.service.routes.jobs import JobId
+from labelgrove.service.state import Shared
+from labelgrove.service.streams import Event, as_text
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1", tags=["jobs"], dependencies=[needs("read")])
+
+Known = Annotated[
+    str | None,
+    Header(
+        alias="Last-Event-ID",
+        description="Id of the last event; it is not told again if nothing changed since.",
+        max_length=100,
+    ),
+]
+
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events `jobs`, whose data are documents of jobs, and comments between them.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.get("/events", responses=schemas.ok(None) | _STREAM, response_class=StreamingResponse)
+async def events(shared: Shared, known: Known = None) -> Response:
+    """Tell the newest 200 jobs at once, and again whenever one of them changes."""
+    return _stream(shared.watcher.watch(shared.workspace, None, known or ""))
+
+
+@router.get("/jobs/{job}/events", responses=schemas.ok(None) | _STREAM, response_class=StreamingResponse)
+async def job_events(shared: Shared, job: JobId, known: Known = None) -> Response:
+    """Tell a job at once, and again whenever it changes, such as when one of its units is done."""
+    from labelgrove.workers import client
+
+    found = await run_in_threadpool(client.status, shared.workspace, job)
+    return _stream(shared.watcher.watch(shared.workspace, found.id, known or ""))
+
+
+def _stream(events: AsyncIterator[Event | None]) -> Response:
+    async def text() -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
+        async for event in events:
+            yield as_text(event)
+
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(text(), media_type="text/event-stream", headers=headers)
