@@ -34,7 +34,7 @@ from labelgrove.ontology.readers import ReadResult, read
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.sessions import Sessions
+from labelgrove.service.access.sessions import Sessions
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
@@ -219,7 +219,7 @@ def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
     """Measure one client, and many, each while an ingest goes on."""
     environment = os.environ | {"GROVE_HOME": str(home)}
     with subprocess.Popen(
-        [sys.executable, "-m", "labelgrove.service.child"], stdin=subprocess.PIPE, env=environment
+        [sys.executable, "-m", "labelgrove.service.processes.child"], stdin=subprocess.PIPE, env=environment
     ) as worker:
         try:
             with Ingest(port, home, graph, seed=1) as going:
