@@ -16,18 +16,19 @@ from labelgrove.documents.overview import Overview
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service import schemas
+from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.access.identity import Identity
 from labelgrove.service.assets import Assets
-from labelgrove.service.checkup import Checkup
-from labelgrove.service.guards import LOOPBACK_NAMES, Guards
-from labelgrove.service.histories import Histories
-from labelgrove.service.identity import Identity
+from labelgrove.service.kept.checkup import Checkup
+from labelgrove.service.kept.histories import Histories
+from labelgrove.service.kept.marking import MarkedResults
+from labelgrove.service.kept.openversions import OpenVersions
+from labelgrove.service.kept.streams import Watcher
 from labelgrove.service.limits import Limits
-from labelgrove.service.marking import MarkedResults
-from labelgrove.service.openversions import OpenVersions
 from labelgrove.service.pages import cypher, explore, home, ingest, reference, reports, signin
 from labelgrove.service.pages import jobs as job_pages
 from labelgrove.service.problems import Problem, problem_response
-from labelgrove.service.reading import UploadReader
+from labelgrove.service.processes.reading import UploadReader
 from labelgrove.service.routes import (
     bundles,
     drawing,
@@ -45,7 +46,6 @@ from labelgrove.service.routes import (
 from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.scorers import Scorers
 from labelgrove.service.state import State
-from labelgrove.service.streams import Watcher
 
 __all__ = ["make_app"]
 

@@ -20,11 +20,11 @@ from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.store.disk_faults import disk_advice
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service import audit
+from labelgrove.service.access import audit
+from labelgrove.service.access.guards import LOOPBACK_NAMES
+from labelgrove.service.access.sessions import Sessions
 from labelgrove.service.app import make_app
-from labelgrove.service.beside import ENDING_S, worker_beside
-from labelgrove.service.guards import LOOPBACK_NAMES
-from labelgrove.service.sessions import Sessions
+from labelgrove.service.processes.beside import ENDING_S, worker_beside
 
 __all__ = [
     "address",

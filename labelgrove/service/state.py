@@ -13,16 +13,16 @@ from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.checkup import Checkup
-from labelgrove.service.histories import Histories
-from labelgrove.service.identity import Actor, actor_of
+from labelgrove.service.access.identity import Actor, actor_of
+from labelgrove.service.kept.checkup import Checkup
+from labelgrove.service.kept.histories import Histories
+from labelgrove.service.kept.marking import MarkedResults
+from labelgrove.service.kept.openversions import Opened, OpenVersions
+from labelgrove.service.kept.streams import Watcher
 from labelgrove.service.limits import Limits
-from labelgrove.service.marking import MarkedResults
-from labelgrove.service.openversions import Opened, OpenVersions
-from labelgrove.service.reading import UploadReader
+from labelgrove.service.processes.reading import UploadReader
 from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.scorers import Scorers
-from labelgrove.service.streams import Watcher
 
 __all__ = [
     "CSV",

@@ -35,7 +35,7 @@ from labelgrove.ontology.readers import ReadResult, read
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.sessions import Sessions
+from labelgrove.service.access.sessions import Sessions
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
@@ -221,7 +221,7 @@ def worker_beside(home: Path) -> Iterator[None]:
     """Run a worker for the jobs of a home, as `grove serve` does."""
     environment = os.environ | {"GROVE_HOME": str(home)}
     with subprocess.Popen(
-        [sys.executable, "-m", "labelgrove.service.child"], stdin=subprocess.PIPE, env=environment
+        [sys.executable, "-m", "labelgrove.service.processes.child"], stdin=subprocess.PIPE, env=environment
     ) as worker:
         try:
             yield

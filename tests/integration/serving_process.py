@@ -24,7 +24,7 @@ from tests.services import wait_until
 __all__ = ["ROOT", "Serving", "environment", "gone", "table"]
 
 ROOT = Path(__file__).parents[2]
-CHILD = "labelgrove.service.child"
+CHILD = "labelgrove.service.processes.child"
 
 
 def environment(home: Path) -> dict[str, str]:

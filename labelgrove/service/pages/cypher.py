@@ -12,7 +12,7 @@ from starlette.responses import Response
 from labelgrove.documents.ontologies import current_versions
 from labelgrove.documents.recipes import recipes
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import problem_document, problem_of
 from labelgrove.service.routes import queries

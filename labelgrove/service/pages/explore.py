@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
-from labelgrove.service.identity import needs
-from labelgrove.service.openversions import Opened
+from labelgrove.service.access.identity import needs
+from labelgrove.service.kept.openversions import Opened
 from labelgrove.service.pages.nested import nested_rows
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
 from labelgrove.service.state import After, Key, Shared, State, VersionOpened

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
-from labelgrove.service.identity import actor_of, needs
+from labelgrove.service.access.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, render, url
 from labelgrove.service.routes.everywhere import find_everywhere
 from labelgrove.service.state import Shared

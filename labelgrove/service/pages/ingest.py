@@ -10,7 +10,7 @@ from starlette.responses import Response
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.readers.asking import FORMATS
 from labelgrove.ontology.readers.defectrules import RULES
-from labelgrove.service.identity import actor_of, needs
+from labelgrove.service.access.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import Problem, problem_document, problem_of
 from labelgrove.service.routes import uploads

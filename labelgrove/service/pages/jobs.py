@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
 from labelgrove.documents.spreadsheet import as_csv
-from labelgrove.service.identity import needs
-from labelgrove.service.marking import CONTAINING
+from labelgrove.service.access.identity import needs
+from labelgrove.service.kept.marking import CONTAINING
 from labelgrove.service.pages.rendering import PageRoute, command, render, url
 from labelgrove.service.pages.reports import REPORTED
 from labelgrove.service.routes import jobs as routes

@@ -13,7 +13,7 @@ from labelgrove.documents.labels import names_with_keys
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.report import Origin, Report, evaluation_report, to_html
 from labelgrove.report.experiment import experiment_report
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.pages.rendering import PageRoute, command
 from labelgrove.service.routes.jobs import JobId
 from labelgrove.service.state import Shared

@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from labelgrove.service.audit import SIGNING_IN
-from labelgrove.service.identity import Identity, actor_of
+from labelgrove.service.access.audit import SIGNING_IN
+from labelgrove.service.access.identity import Identity, actor_of
+from labelgrove.service.access.sessions import COOKIE, keep
 from labelgrove.service.pages.rendering import PageRoute, render
-from labelgrove.service.sessions import COOKIE, keep
 
 __all__ = ["router"]
 

@@ -25,7 +25,7 @@ from labelgrove.documents.answers import answers, candidates_of, header
 from labelgrove.documents.bundles import describe_bundles
 from labelgrove.ontology.errors import GroveError, InputError
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.state import OntologyName, Shared, State
 
 __all__ = ["router"]

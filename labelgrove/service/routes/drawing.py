@@ -11,10 +11,10 @@ from starlette.responses import Response
 from labelgrove.ontology.browse.structure.window import LARGEST_WINDOW, DrawnTree
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
+from labelgrove.service.access.identity import needs
 from labelgrove.service.caching import answer
-from labelgrove.service.identity import needs
-from labelgrove.service.marking import MarkedResult
-from labelgrove.service.openversions import Opened
+from labelgrove.service.kept.marking import MarkedResult
+from labelgrove.service.kept.openversions import Opened
 from labelgrove.service.state import Shared, VersionOpened
 
 __all__ = ["router"]

@@ -10,10 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
+from labelgrove.service.kept.streams import Event, as_text
 from labelgrove.service.routes.jobs import JobId
 from labelgrove.service.state import Shared
-from labelgrove.service.streams import Event, as_text
 
 __all__ = ["router"]
 

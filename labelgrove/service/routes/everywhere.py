@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.service import schemas
-from labelgrove.service.identity import actor_of, needs
+from labelgrove.service.access.identity import actor_of, needs
 from labelgrove.service.state import Limit, Shared, State
 
 __all__ = ["find_everywhere", "router"]

@@ -15,7 +15,7 @@ from labelgrove.adapter import Adapter
 from labelgrove.adapter.outputs.outputkinds import KINDS
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.scoring.tensors import InferRequest, Tensor, Wanted, read_request, write_answer
 from labelgrove.service.state import Shared, State
 

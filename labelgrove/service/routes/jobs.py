@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units, matching_jobs
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.state import Limit, Shared
 
 __all__ = ["router"]

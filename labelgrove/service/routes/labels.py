@@ -10,9 +10,9 @@ from starlette.responses import Response
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.errors import NotFoundError
 from labelgrove.service import schemas
+from labelgrove.service.access.identity import needs
 from labelgrove.service.caching import answer
-from labelgrove.service.identity import needs
-from labelgrove.service.openversions import Opened
+from labelgrove.service.kept.openversions import Opened
 from labelgrove.service.state import After, Key, Limit, Shared, VersionOpened
 
 __all__ = ["router"]

@@ -12,8 +12,8 @@ from labelgrove.documents.ontologies import current_versions, describe_ontology,
 from labelgrove.documents.spreadsheet import safe_line
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
+from labelgrove.service.access.identity import needs
 from labelgrove.service.caching import answer, fresh
-from labelgrove.service.identity import needs
 from labelgrove.service.state import CSV, OntologyName, Shared, SpreadsheetSafe, VersionOpened, VersionText
 
 __all__ = ["router"]

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from labelgrove.documents.recipes import recipes
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]

@@ -11,10 +11,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 import labelgrove
 from labelgrove.service import schemas
-from labelgrove.service.audit import SIGNING_IN
-from labelgrove.service.identity import Identity
+from labelgrove.service.access.audit import SIGNING_IN
+from labelgrove.service.access.identity import Identity
+from labelgrove.service.access.sessions import keep
 from labelgrove.service.problems import Problem
-from labelgrove.service.sessions import keep
 from labelgrove.service.state import Shared
 
 __all__ = ["router"]

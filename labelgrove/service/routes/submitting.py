@@ -14,7 +14,7 @@ from labelgrove.documents.jobs import describe_jobs
 from labelgrove.documents.kinds import describe_estimate, describe_kinds
 from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.routes.jobs import JobId
 from labelgrove.service.state import Shared, State
 from labelgrove.workers import client

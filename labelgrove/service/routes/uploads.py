@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from labelgrove.ontology.readers.defectrules import policies_of
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
-from labelgrove.service.identity import needs
+from labelgrove.service.access.identity import needs
 from labelgrove.service.state import OntologyName, Shared
 
 __all__ = ["remove_left_over", "router"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from labelgrove.service import beside
-from labelgrove.service.beside import next_pause, worker_beside
+from labelgrove.service.processes import beside
+from labelgrove.service.processes.beside import next_pause, worker_beside
 from tests.services import wait_until
 
 STAYS = "import os, pathlib, sys; pathlib.Path(sys.argv[1], str(os.getpid())).touch(); sys.stdin.read()"
@@ -49,7 +49,8 @@ def test_a_worker_that_cannot_start_is_tried_again_and_the_end_waits_for_no_paus
 def test_a_process_whose_parent_is_gone_ends_although_signals_get_lost(heard, status):
     """The handler of a worker raises an exception, and what it interrupts may swallow that."""
     program = (
-        "import signal, sys, threading; from labelgrove.service import child; child._PATIENCE_S = 0.05\n"
+        "import signal, sys, threading\n"
+        "from labelgrove.service.processes import child; child._PATIENCE_S = 0.05\n"
         "lost = []\n"
         "def handle(*_):\n"
         "    lost.append(1)\n"

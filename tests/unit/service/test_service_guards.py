@@ -10,8 +10,8 @@ from starlette.types import Message
 
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.guards import LOOPBACK_NAMES, Guards
-from labelgrove.service.identity import Identity
+from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.access.identity import Identity
 from labelgrove.service.limits import Limits
 from tests.unit.service.service_cases import client_of, sign_in
 

@@ -16,9 +16,9 @@ from labelgrove.ontology.errors import ServiceError, SettingsError
 from labelgrove.ontology.scopes import SCOPES
 from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.access.sessions import COOKIE
 from labelgrove.service.limits import Limits
 from labelgrove.service.running import bare_address, check_who_may, is_local
-from labelgrove.service.sessions import COOKIE
 from labelgrove.workers import client as jobs
 from labelgrove.workers.running.logs import FIELDS
 from tests.unit.service.service_cases import GARDEN as HIERARCHY
@@ -293,10 +293,10 @@ def test_a_large_upload_of_somebody_who_may_not_is_refused_as_a_small_one(home):
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Any:
     """Return the audited fields of each line since the last call."""
-    caplog.set_level(logging.INFO, "labelgrove.service.audit")
+    caplog.set_level(logging.INFO, "labelgrove.service.access.audit")
 
     def take() -> list[dict[str, Any]]:
-        records = [record for record in caplog.records if record.name == "labelgrove.service.audit"]
+        records = [record for record in caplog.records if record.name == "labelgrove.service.access.audit"]
         found = [{name: vars(one)[name] for name in FIELDS if name in vars(one)} for one in records]
         caplog.clear()
         return found

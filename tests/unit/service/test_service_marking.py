@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.graph.results import Links
-from labelgrove.service.marking import MarkedResult
+from labelgrove.service.kept.marking import MarkedResult
 from tests.unit.browse.test_browse_parts import random_tree
 
 BIN = 3  # pixels of which one point is kept

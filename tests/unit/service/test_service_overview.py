@@ -8,7 +8,7 @@ import pytest
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.checkup import Checkup
+from labelgrove.service.kept.checkup import Checkup
 from labelgrove.service.limits import Limits
 from labelgrove.workers import client as jobs
 from labelgrove.workers.ledger.states import State

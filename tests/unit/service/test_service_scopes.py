@@ -15,8 +15,8 @@ from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.scopes import SCOPES
 from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.access.identity import Actor
 from labelgrove.service.app import make_app
-from labelgrove.service.identity import Actor
 from labelgrove.service.limits import Limits
 from labelgrove.workers import client as jobs
 from tests.unit.service.service_cases import client_of, settings_of, sign_in, token_of

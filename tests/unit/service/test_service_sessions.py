@@ -15,7 +15,7 @@ import pytest
 
 from labelgrove.ontology.errors import ArtifactError
 from labelgrove.ontology.store.posix import locked
-from labelgrove.service.sessions import COOKIE, OWNER, SESSION_S, Sessions
+from labelgrove.service.access.sessions import COOKIE, OWNER, SESSION_S, Sessions
 from tests.unit.service.service_cases import client_of, sign_in
 
 ROOT = Path(__file__).parents[3]
@@ -43,8 +43,9 @@ def _bytes(path: Path) -> bytes:
 def test_of_processes_that_use_a_link_at_once_one_gets_a_session(tmp_path):
     code = Sessions(tmp_path).new_link_code()
     program = (
-        "import sys, pathlib; from labelgrove.service.sessions import Sessions; owner = Sessions(pathlib."
-        "Path(sys.argv[1])); print('ready', flush=True); sys.stdin.readline(); print(owner.use(sys.argv[2]))"
+        "import sys, pathlib; from labelgrove.service.access.sessions import Sessions; "
+        "owner = Sessions(pathlib.Path(sys.argv[1])); "
+        "print('ready', flush=True); sys.stdin.readline(); print(owner.use(sys.argv[2]))"
     )
     command = [sys.executable, "-c", program, str(tmp_path), code]
     running = [
@@ -134,7 +135,7 @@ def test_a_session_ends(tmp_path, monkeypatch):
     session = owner.begin(OWNER)
     now = time.time()
     for late_s, subject in ((SESSION_S - 5, OWNER), (SESSION_S + 5, None)):
-        monkeypatch.setattr("labelgrove.service.sessions.time.time", lambda late_s=late_s: now + late_s)
+        monkeypatch.setattr("time.time", lambda late_s=late_s: now + late_s)
         assert owner.subject(session) == subject
 
 
@@ -175,7 +176,7 @@ def test_of_processes_that_replace_a_key_at_once_one_does(tmp_path, monkeypatch)
         with locked(path, longest_s) as held:
             yield held
 
-    monkeypatch.setattr("labelgrove.service.sessions.locked", slowly)
+    monkeypatch.setattr("labelgrove.service.access.sessions.locked", slowly)
     begun.append(sessions.begin(OWNER))
     assert len(begun) == 2
     assert [sessions.subject(one) for one in (kept, *begun)] == [OWNER] * 3

@@ -18,7 +18,7 @@ from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
 
 from labelgrove.ontology.errors import MissingExtraError, ServiceError, SettingsError
 from labelgrove.ontology.settings import Settings
-from labelgrove.service.webtokens import RefusedError, WebTokens
+from labelgrove.service.access.webtokens import RefusedError, WebTokens
 from tests.unit.service.service_cases import client_of
 
 KEYS = {
@@ -201,10 +201,10 @@ def test_keys_are_asked_for_seldom_and_again_for_a_new_one(issuer, monkeypatch):
             tokens.read(signed(key=new))
     assert issuer.asked == 1
     start = time.monotonic()
-    monkeypatch.setattr("labelgrove.service.webtokens.time.monotonic", lambda: start + 31)
+    monkeypatch.setattr("labelgrove.service.access.webtokens.time.monotonic", lambda: start + 31)
     assert tokens.read(signed(key=new))[0] == "alice"
     assert issuer.asked == 2
-    monkeypatch.setattr("labelgrove.service.webtokens.time.monotonic", lambda: start + 700)
+    monkeypatch.setattr("labelgrove.service.access.webtokens.time.monotonic", lambda: start + 700)
     issuer.keys = []
     assert tokens.read(signed())[0] == "alice"  # the issuer is out of order: its last keys stay
     assert issuer.asked == 3

@@ -22,7 +22,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0
 _SOUND_S = 60.0
 """Seconds after which a worker that ends is not taken for one that cannot start."""
 
-_COMMAND = (sys.executable, "-m", "labelgrove.service.child")
+_COMMAND = (sys.executable, "-m", "labelgrove.service.processes.child")
 
 
 def next_pause(pause_s: float, ran_s: float) -> float:

@@ -1,4 +1,4 @@
-"""Run a worker beside the service; ``python -m labelgrove.service.child`` ends when its parent does."""
+"""Run a worker beside the service: ``python -m`` this module ends when its parent does."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class UploadReader:
 
     def _ask(self, request: dict[str, Any], name: str) -> dict[str, Any]:
         with subprocess.Popen(
-            [sys.executable, "-m", "labelgrove.service.readingchild"],
+            [sys.executable, "-m", "labelgrove.service.processes.readingchild"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

@@ -23,9 +23,9 @@ from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.scopes import SCOPES
 from labelgrove.ontology.settings import TOKEN_PREFIX, Settings
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.access.sessions import COOKIE, OWNER, Sessions
+from labelgrove.service.access.webtokens import RefusedError, WebTokens
 from labelgrove.service.problems import Problem
-from labelgrove.service.sessions import COOKIE, OWNER, Sessions
-from labelgrove.service.webtokens import RefusedError, WebTokens
 
 if TYPE_CHECKING:
     from labelgrove.ontology.sql.tokens import Token, Tokens

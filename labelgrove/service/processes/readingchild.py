@@ -1,7 +1,7 @@
-"""Read one upload; ``python -m labelgrove.service.readingchild`` ends when its parent does.
+"""Read one upload; ``python -m labelgrove.service.processes.readingchild`` ends when its parent does.
 
 The request is one line of JSON on standard input, and the answer is one document on standard output, as
-`labelgrove.service.reading` describes them. FastAPI is not imported here, to begin at once.
+`labelgrove.service.processes.reading` describes them. FastAPI is not imported here, to begin at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from labelgrove.documents.readings import describe_reading
 from labelgrove.ontology.errors import DefectsError, GroveError
 from labelgrove.ontology.readers.reading import read
-from labelgrove.service.child import end_with_parent
+from labelgrove.service.processes.child import end_with_parent
 
 __all__: list[str] = []
 

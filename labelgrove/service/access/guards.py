@@ -20,8 +20,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labelgrove.ontology.errors import GroveError
-from labelgrove.service import audit
-from labelgrove.service.identity import Actor, Identity, require
+from labelgrove.service.access import audit
+from labelgrove.service.access.identity import Actor, Identity, require
 from labelgrove.service.limits import Limits
 from labelgrove.service.problems import MEDIA_TYPE, Problem, problem_document, problem_of
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.types import Scope
 
 if TYPE_CHECKING:
-    from labelgrove.service.identity import Actor
+    from labelgrove.service.access.identity import Actor
 
 __all__ = ["SIGNING_IN", "record"]
 

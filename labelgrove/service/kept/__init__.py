@@ -1,0 +1,1 @@
+"""What stays open between requests, such as versions, marked results and histories."""
