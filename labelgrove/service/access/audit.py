@@ -6,6 +6,7 @@ A line has nothing secret: no token, no cookie, no query and no body.
 from __future__ import annotations
 
 import logging
+import re
 from typing import TYPE_CHECKING
 
 from starlette.types import Scope
@@ -22,6 +23,8 @@ SIGNING_IN = "sign-in"
 
 _CHANGING = ("work", "admin", SIGNING_IN)
 _JOBS = "/v1/jobs/"
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_LONGEST = 80
 
 
 def record(scope: Scope, status: int, location: str) -> None:
@@ -46,12 +49,17 @@ def record(scope: Scope, status: int, location: str) -> None:
         "actor": actor.name,
         "scope": needed,
         "route": f"{scope['method']} {template}",
-        "ontology": asked.get("ontology"),
-        "job": state.get("job") or asked.get("job") or _job_at(location),
+        "ontology": _named(asked.get("ontology")),
+        "job": state.get("job") or _named(asked.get("job")) or _job_at(location),
         "status": status,
     }
     told = {name: value for name, value in fields.items() if value is not None}
     logger.info("request: %s", " ".join(f"{name}={value}" for name, value in told.items()), extra=told)
+
+
+def _named(text: str | None) -> str | None:
+    """Return a name from a path; what is not a name is quoted, because a line break would begin a line."""
+    return text if text is None or _NAME.fullmatch(text) else ascii(text[:_LONGEST])
 
 
 def _job_at(location: str) -> str | None:

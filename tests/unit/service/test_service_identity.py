@@ -327,6 +327,22 @@ def test_one_line_says_who_changed_what_and_how_it_ended(home, exposed, logged):
     ]
 
 
+def test_a_path_cannot_forge_a_line_of_the_log(exposed, logged, caplog):
+    for path in (
+        "/v1/ontologies/x%0Aforged/ingest",
+        f"/v1/jobs/{'y' * 3_000}/cancel",
+        "/v1/jobs/a%20b/cancel",
+    ):
+        exposed.post(path)
+    assert not any("\n" in record.getMessage() for record in caplog.records)
+    lines = logged()
+    assert [line.get("ontology", line.get("job")) for line in lines] == [
+        "'x\\nforged'",
+        f"'{'y' * 80}'",
+        "'a b'",
+    ]
+
+
 def test_sessions_are_logged_without_what_opened_them(home, exposed, logged, caplog):
     header = token_of(home, "ci", "read")
     code = exposed.app.state.identity.sessions.new_link_code()
