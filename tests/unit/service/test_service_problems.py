@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 
 from labelgrove.cli import EXIT_CODES
 from labelgrove.ontology import errors
+from labelgrove.service.pages.reference import PROBLEM_TYPES
 from labelgrove.service.problems import PROBLEMS, Problem, problem_document, problem_of
 from labelgrove.service.schemas import ProblemDocument
 from tests.unit.service.service_cases import client_of
@@ -97,3 +98,8 @@ def test_a_fault_is_a_problem_document_without_its_cause(filled):
     assert (answer.status_code, answer.json()["type"]) == (500, "/reference#problem-bug")
     assert "NoneType" not in answer.text
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_each_type_of_problem_is_told_once():
+    names = [name for name, _, _ in PROBLEM_TYPES]
+    assert sorted(names) == sorted({*names})
