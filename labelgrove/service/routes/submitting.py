@@ -29,6 +29,10 @@ _READ, _WORK = [needs("read")], [needs("work")]
 
 _LONGEST_WAIT_S = 30
 _LOOK_S = 0.1
+_MOST_WAITING = 8
+"""Requests that wait at once: each keeps a thread, and all routes share 40 of them."""
+
+_waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
 
 class JobRequest(BaseModel):
@@ -43,7 +47,10 @@ class JobRequest(BaseModel):
 
 Prefer = Annotated[
     str | None,
-    Header(description=f"`wait=SECONDS`, at most {_LONGEST_WAIT_S}: answer once the job ended, if it does."),
+    Header(
+        description=f"`wait=SECONDS`, at most {_LONGEST_WAIT_S}: answer once the job ended, if it does, "
+        "unless too many others wait."
+    ),
 ]
 
 
@@ -130,11 +137,18 @@ def _seconds(prefer: str | None) -> float:
 
 
 def _answered(shared: State, job: Job, wait_s: float) -> Response:
-    """Wait for a job, whose units other processes run, and answer with what it is then."""
-    end = time.monotonic() + wait_s
-    while not job.finished and time.monotonic() < end:
-        threading.Event().wait(_LOOK_S)
-        job = client.status(shared.workspace, job.id)
+    """Wait for a job, whose units other processes run, and answer with what it is then.
+
+    While too many others wait, answer at once: waiting is what a client prefers, and nothing that it gets.
+    """
+    if wait_s and not job.finished and _waiting.acquire(blocking=False):
+        try:
+            end = time.monotonic() + wait_s
+            while not job.finished and time.monotonic() < end:
+                threading.Event().wait(_LOOK_S)
+                job = client.status(shared.workspace, job.id)
+        finally:
+            _waiting.release()
     return _document(shared, job, 200 if job.finished else 202)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 
 import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.routes import submitting
 from labelgrove.workers import client as jobs
 from tests.unit.service.service_cases import client_of, settings_of, sign_in, token_of
 
@@ -55,6 +57,19 @@ def test_a_client_may_wait_for_a_job_that_others_run(client):
     assert waited.status_code == 202
     for text in ("wait=soon", "wait=-1", "wait=9999", "wait="):
         assert client.post("/v1/jobs", json=COVER, headers={"Prefer": text}).status_code == 400
+
+
+def test_requests_that_wait_leave_threads_for_others(client):
+    for _ in range(submitting._MOST_WAITING):
+        assert submitting._waiting.acquire(blocking=False)
+    try:
+        began = time.monotonic()
+        answer = client.post("/v1/jobs", json=COVER, headers={"Prefer": "wait=30"})
+        assert (answer.status_code, answer.json()["state"]) == (202, "pending")
+        assert time.monotonic() - began < 15
+    finally:
+        for _ in range(submitting._MOST_WAITING):
+            submitting._waiting.release()
 
 
 def test_cancelled_jobs_can_be_tried_again(client):
