@@ -97,9 +97,12 @@ class OpenVersions:
             with self._lock:
                 if (opened := self._opened.get(key)) is not None:
                     return opened
-            opened = Opened(self.workspace, found)
+            try:
+                opened = Opened(self.workspace, found)
+            finally:
+                with self._lock:
+                    self._opening.pop(key, None)
             with self._lock:
-                self._opening.pop(key, None)
                 if not keep and len(self._opened) >= self._most:
                     return opened
                 self._opened[key] = opened

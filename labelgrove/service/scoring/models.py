@@ -63,10 +63,8 @@ class Models:
         with self._lock:
             model = self._opened.setdefault(uri, _Model())
             self._opened.move_to_end(uri)
-            while len(self._opened) > self._most:
-                self._opened.popitem(last=False)
         try:
-            return model.current(uri, self.workspace.settings.artifacts_url)
+            adapter = model.current(uri, self.workspace.settings.artifacts_url)
         except GroveError as error:
             with self._lock:
                 if self._opened.get(uri) is model:
@@ -74,6 +72,10 @@ class Models:
             if isinstance(error, NotFoundError):  # its message names the folder of the store
                 raise _unknown(uri) from error
             raise
+        with self._lock:  # only now: a name of no bundle must not close one that is used
+            while len(self._opened) > self._most:
+                self._opened.popitem(last=False)
+        return adapter
 
 
 def _unknown(uri: str) -> NotFoundError:
