@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "too_many_answers"]
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Limits:
         Most uploads that one process of the service reads at once.
     upload_s : float
         Longest time for reading an upload.
-    score_bytes, score_values : int
-        Largest body of a request for scores, and most numbers in it.
+    score_bytes, score_values, score_answers : int
+        Largest body of a request for scores, most numbers in it, and most answers to it.
     scores_waiting : int
         Most requests for scores that wait in one process of the service.
     body_s : float
@@ -43,6 +43,7 @@ class Limits:
     upload_s: float = 900.0
     score_bytes: int = 64 << 20
     score_values: int = 50_000_000
+    score_answers: int = 1_000_000
     scores_waiting: int = 16
     body_s: float = 30.0
     open_bundles: int = 8
@@ -51,3 +52,8 @@ class Limits:
     open_versions: int = 8
     cypher_s: float = 30.0
     cypher_rows: int = 1_000
+
+
+def too_many_answers(most: int) -> str:
+    """Return what is told to a client who wants more answers than `score_answers`."""
+    return f"rows: more than {most:,} answers wanted; ask for fewer to a row, or send fewer rows at a time"

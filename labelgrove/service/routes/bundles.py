@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ from labelgrove.documents.bundles import describe_bundles
 from labelgrove.ontology.errors import GroveError, InputError
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
+from labelgrove.service.limits import too_many_answers
 from labelgrove.service.state import OntologyName, Shared, State
 
 __all__ = ["router"]
@@ -126,7 +128,11 @@ async def score(
 
     def answered(adapter: Adapter, values: Any) -> dict[str, Any]:
         columns = header(values)
-        rows = [dict(zip(columns, row, strict=True)) for row in answers(adapter, values, top, scoring.among)]
+        most = shared.limits.score_answers
+        found = islice(answers(adapter, values, top, scoring.among), most + 1)
+        rows = [dict(zip(columns, row, strict=True)) for row in found]
+        if len(rows) > most:
+            raise InputError(too_many_answers(most))
         return {"bundle": f"{ontology}/{bundle}", "digest": adapter.digest, "items": rows}
 
     return await _scored(request, shared, ontology, bundle, scoring, answered)
@@ -203,10 +209,11 @@ async def _scored(
         def work() -> Response:
             adapter = shared.models.open(ontology, bundle)
             if kind == "application/json":
-                rows, columns = _of_document(body, shared.limits.score_values)
+                rows, columns = _of_document(body, adapter.n_observed, shared.limits.score_values)
                 document = answer(_bound(adapter, columns, scoring), rows)
             elif kind in _ENDINGS:
-                document = _of_file(body, _ENDINGS[kind], adapter, scoring, answer)
+                most = shared.limits.score_values
+                document = _of_file(body, _ENDINGS[kind], adapter, scoring, answer, most)
             else:
                 known = ", ".join(("application/json", *_ENDINGS))
                 raise InputError(f"content-type: {kind!r:.80} given; send one of {known}")
@@ -226,7 +233,7 @@ class _Rows(msgspec.Struct):
     columns: list[str] | None = None
 
 
-def _of_document(body: bytes, most: int) -> tuple[Any, list[str] | None]:
+def _of_document(body: bytes, n_observed: int, most: int) -> tuple[Any, list[str] | None]:
     try:
         found = msgspec.json.decode(body, type=_Rows)
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
@@ -236,13 +243,24 @@ def _of_document(body: bytes, most: int) -> tuple[Any, list[str] | None]:
     widths = {len(row) for row in found.rows}
     if len(widths) > 1:
         raise InputError(f"rows: of {min(widths)} to {max(widths)} numbers; give each row the same number")
-    if (n_values := sum(map(len, found.rows))) > most:
+    _check_amount(sum(map(len, found.rows)), most)
+    n_columns = n_observed if found.columns is None else len(found.columns)
+    width = widths.pop() if widths else n_columns  # no rows do not say how many columns they have
+    return np.array(found.rows, dtype=np.float64).reshape(len(found.rows), width), found.columns
+
+
+def _check_amount(n_values: int, most: int) -> None:
+    if n_values > most:
         raise InputError(f"rows: {n_values:,} numbers given; send at most {most:,} at once")
-    return np.array(found.rows, dtype=np.float64).reshape(len(found.rows), -1), found.columns
 
 
 def _of_file(
-    body: bytes, ending: str, adapter: Adapter, scoring: Scoring, answer: Callable[[Adapter, Any], Any]
+    body: bytes,
+    ending: str,
+    adapter: Adapter,
+    scoring: Scoring,
+    answer: Callable[[Adapter, Any], Any],
+    most: int,
 ) -> dict[str, Any]:
     """Answer a body that is a file; it is written to a folder of its own, where the readers map it."""
     bundle = adapter.bundle
@@ -252,6 +270,8 @@ def _of_file(
         try:
             labels = {*bundle.observed_keys, *bundle.observed_names}
             found = open_outputs(path, labels=labels, keys=bundle.observed_keys)
+            if isinstance(found, OutputFile):  # a Parquet file can have far more numbers than bytes
+                _check_amount((found.n_rows or 0) * found.n_columns, most)
             named = found.columns if isinstance(found, OutputFile) else None
             columns = None if named is None else list(named)
             document: dict[str, Any] = answer(_bound(adapter, columns, scoring), found)

@@ -16,6 +16,7 @@ from labelgrove.adapter.outputs.outputkinds import KINDS
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
+from labelgrove.service.limits import too_many_answers
 from labelgrove.service.scoring.tensors import InferRequest, Tensor, Wanted, read_request, write_answer
 from labelgrove.service.state import Shared, State
 
@@ -143,7 +144,8 @@ async def _inferred(
 
         def work() -> Response:
             adapter = _open(shared, model, version)
-            return _answered(adapter, model, read_request(body, length, shared.limits.score_values))
+            asked = read_request(body, length, shared.limits.score_values)
+            return _answered(adapter, model, asked, shared.limits.score_answers)
 
         return await shared.scorers.run(work)
 
@@ -167,7 +169,7 @@ def _open(shared: State, model: str, version: str | None) -> Adapter:
     return shared.models.open(ontology, bundle, version)
 
 
-def _answered(adapter: Adapter, model: str, asked: InferRequest) -> Response:
+def _answered(adapter: Adapter, model: str, asked: InferRequest, most_answers: int) -> Response:
     tensor = _chosen(adapter, asked.tensors)
     given = asked.parameters
     kind = given.get("outputs", tensor.name if tensor.name in KINDS else "probabilities")
@@ -182,6 +184,8 @@ def _answered(adapter: Adapter, model: str, asked: InferRequest) -> Response:
     most = max(k, *(one.classification for one in wanted))
     if most > _MOST_ANSWERS:
         raise InputError(f"classification: {most} given; ask for at most {_MOST_ANSWERS:,} classes")
+    if len(rows) * min(most, adapter.n_labels) > most_answers:
+        raise InputError(too_many_answers(most_answers))
     ranked = any(one.classification or one.name in ("variance", "n_tied") for one in wanted)
     found = _Answers(adapter, rows, min(most, adapter.n_labels), given.get("candidates"), ranked=ranked)
     tensors = [(found.tensor(one, k), one.binary) for one in wanted]

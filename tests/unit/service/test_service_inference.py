@@ -9,8 +9,10 @@ import re
 import numpy as np
 import pytest
 
+from labelgrove.ontology.errors import NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
+from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.tensors import DATATYPES
 from tests.unit.service.scoring_cases import (
     N_OBSERVED,
@@ -329,6 +331,28 @@ def test_the_body_and_its_numbers_are_bounded(home):
         assert small.post(INFER.format("tree"), json={"inputs": [tensor(few)]}).status_code == 200
         assert small.post(INFER.format("tree"), json={"inputs": [tensor(many)]}).status_code == 400
         assert small.post(INFER.format("tree"), json={"inputs": [tensor(few)] * 9}).status_code == 413
+
+
+def test_the_answers_of_a_request_are_bounded(home):
+    classes = [{"name": "label", "parameters": {"classification": 3}}]
+    asked = {"inputs": [tensor(outputs_of("probabilities", 5))]}
+    with client_of(home, Limits(score_answers=10, requests_per_second=0)) as small:
+        assert small.post(INFER.format("tree"), json=asked | {"parameters": {"k": 2}}).status_code == 200
+        for more in ({"parameters": {"k": 3}}, {"outputs": classes}):
+            answer = small.post(INFER.format("tree"), json=asked | more)
+            assert (answer.status_code, "more than 10 answers" in answer.json()["error"]) == (400, True)
+
+
+def test_names_of_no_bundle_close_none(home):
+    with Workspace.open(settings_of(home)) as workspace:
+        models = Models(workspace, 1)
+        models.open("zoo", "tree")
+        opened = models._opened["zoo/tree"]
+        with pytest.raises(NotFoundError):
+            models.open("zoo", "none")
+        assert models._opened == {"zoo/tree": opened}
+        models.open("zoo", "block")
+        assert [*models._opened] == ["zoo/block"]
 
 
 def test_a_body_that_comes_too_slowly_is_refused(home):

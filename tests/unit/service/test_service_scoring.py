@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from labelgrove.cli import grove
+from labelgrove.service.limits import Limits
 from tests.unit.service.scoring_cases import N_OBSERVED, adapter_of, fill_with_bundles, outputs_of
 from tests.unit.service.service_cases import client_of
 
@@ -171,3 +172,29 @@ def test_a_row_that_is_not_there_cannot_be_explained(client):
     body = json.dumps({"rows": outputs_of("probabilities", 2).tolist()})
     answer = client.post(f"{ROUTE}/explain?row=2", content=body)
     assert (answer.status_code, "has 2 rows" in answer.json()["detail"]) == (400, True)
+
+
+def test_no_rows_get_no_answers(client):
+    columns = list(client.get(ROUTE).json()["observed"])
+    for document in ({"rows": []}, {"rows": [], "columns": columns}):
+        answer = client.post(f"{ROUTE}/score", json=document)
+        assert (answer.status_code, answer.json()["items"]) == (200, [])
+        assert client.post(f"{ROUTE}/explain", json=document).status_code == 400
+
+
+def test_a_small_parquet_file_may_not_have_too_many_numbers(home, client):
+    columns = client.get(ROUTE).json()["observed"]
+    body = body_of(PARQUET, np.full((100, N_OBSERVED), 0.1), columns)
+    for most, status in ((100 * N_OBSERVED, 200), (100 * N_OBSERVED - 1, 400)):
+        with client_of(home, Limits(score_values=most, requests_per_second=0)) as bounded:
+            answer = bounded.post(f"{ROUTE}/score", content=body, headers={"content-type": PARQUET})
+            assert answer.status_code == status, answer.text
+    assert "at most 699 at once" in answer.json()["detail"]
+
+
+def test_the_answers_of_a_request_are_bounded(home):
+    rows = outputs_of("probabilities", 5).tolist()
+    with client_of(home, Limits(score_answers=10, requests_per_second=0)) as bounded:
+        assert bounded.post(f"{ROUTE}/score?top=2", json={"rows": rows}).status_code == 200
+        answer = bounded.post(f"{ROUTE}/score?top=3", json={"rows": rows})
+        assert (answer.status_code, answer.json()["type"]) == (400, "/reference#problem-input")
