@@ -133,7 +133,11 @@ REFUSED = {
         JSON,
         "columns: 1,001 given, and the bundle has 7",
     ),
-    "a header of far more columns": (b"nobody," * 1_001 + b"k10\n" + b"1," * 1_001 + b"1\n", CSV, "columns: 1,002 given"),
+    "a header of far more columns": (
+        b"nobody," * 1_001 + b"k10\n" + b"1," * 1_001 + b"1\n",
+        CSV,
+        "columns: 1,002 given",
+    ),
     "unknown columns": (b'{"rows": [[1]], "columns": ["nobody"]}', JSON, "nobody"),
     "deep JSON": (b'{"rows": ' + b"[" * 100_000, JSON, "body: "),
     "an array of objects": (b"\x93NUMPY\x01\x00v\x00" + OF_OBJECTS, NPY, "body.npy"),
