@@ -32,7 +32,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 _DIGITS = 20  # an int of thousands of digits cannot be read at all
 _SAFE = ("GET", "HEAD", "OPTIONS")
-_USED_UP = "/enter"
+_GET_ALONE = ("/enter", "/events")
 _OURS = ("same-origin", "none")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -155,9 +155,10 @@ class Guards:
 def _as_get(scope: Scope) -> Scope:
     """Return the scope of a request, in which HEAD is GET: the server leaves the body of its answer out.
 
-    A link that works once is not used up by a program that only looks whether it exists.
+    A link that works once is not used up by a program that only looks whether it exists, and a stream of
+    events, which never ends, is not begun for nobody.
     """
-    if scope["method"] == "HEAD" and scope["path"] != _USED_UP:
+    if scope["method"] == "HEAD" and not scope["path"].endswith(_GET_ALONE):
         return {**scope, "method": "GET"}
     return scope
 

@@ -224,6 +224,7 @@ def test_head_is_answered_as_get(reader, url):
 
 def test_head_is_refused_where_get_is_and_does_not_use_a_link_up(reader):
     assert reader.head("/v1/cypher").status_code == 405
+    assert reader.head("/v1/events").status_code == 405
     link = f"/enter?code={reader.app.state.identity.sessions.new_link_code()}"
     assert reader.head(link).status_code == 405
     assert reader.get(link, follow_redirects=False).status_code == 303
