@@ -32,6 +32,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 _DIGITS = 20  # an int of thousands of digits cannot be read at all
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_GET_ALONE = ("/enter", "/events")
 _OURS = ("same-origin", "none")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -82,6 +83,7 @@ class Guards:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope = _as_get(scope)
         state = scope.setdefault("state", {})
         headers = Headers(scope=scope)
         peer = (scope.get("client") or ("unknown", 0))[0]
@@ -148,6 +150,17 @@ class Guards:
             )
             problem.headers["Retry-After"] = "1"
             raise problem
+
+
+def _as_get(scope: Scope) -> Scope:
+    """Return the scope of a request, in which HEAD is GET: the server leaves the body of its answer out.
+
+    A link that works once is not used up by a program that only looks whether it exists, and a stream of
+    events, which never ends, is not begun for nobody.
+    """
+    if scope["method"] == "HEAD" and not scope["path"].endswith(_GET_ALONE):
+        return {**scope, "method": "GET"}
+    return scope
 
 
 def _check_same_site(headers: Headers) -> None:

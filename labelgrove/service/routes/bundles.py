@@ -48,6 +48,9 @@ _ENDINGS = {
 
 _MOST_ANSWERS = 1_000
 
+_MOST_FAULTS = 1_000
+"""Most columns that are looked for one by one in a bundle with fewer labels."""
+
 
 class Scoring:
     """What requests about rows of outputs have in common."""
@@ -225,6 +228,12 @@ async def _scored(
 def _bound(adapter: Adapter, columns: list[str] | None, scoring: Scoring) -> Adapter:
     if columns is None:
         return adapter.with_outputs(scoring.outputs, scoring.temperature)
+    n_observed = len(adapter.bundle.observed_keys)
+    if len(columns) > max(n_observed, _MOST_FAULTS):  # each of them would be looked for, and named
+        raise InputError(
+            f"columns: {len(columns):,} given, and the bundle has {n_observed:,} observed labels; "
+            "give one for each of them, see the route /bind"
+        )
     return Adapter(adapter.bundle, columns, outputs=scoring.outputs, temperature=scoring.temperature)
 
 
@@ -241,6 +250,8 @@ def _of_document(body: bytes, n_observed: int, most: int) -> tuple[Any, list[str
             f'body: {error}; send a document such as {{"rows": [[0.5, 0.5]]}}, see /reference'
         ) from None
     widths = {len(row) for row in found.rows}
+    if 0 in widths:  # millions of them are a small body
+        raise InputError("rows: a row without numbers given; give each row a number for each observed label")
     if len(widths) > 1:
         raise InputError(f"rows: of {min(widths)} to {max(widths)} numbers; give each row the same number")
     _check_amount(sum(map(len, found.rows)), most)

@@ -212,6 +212,24 @@ def test_every_answer_has_the_headers_that_guard_a_browser(reader, url):
     assert "server" not in headers
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["/", "/healthz", "/about", "/v1/ontologies", "/v1/ontologies/garden/label?key=oak", "/v1/jobs/nothing"],
+)
+def test_head_is_answered_as_get(reader, url):
+    got, head = reader.get(url), reader.head(url)
+    assert head.status_code == got.status_code
+    assert head.headers["content-type"] == got.headers["content-type"]
+
+
+def test_head_is_refused_where_get_is_and_does_not_use_a_link_up(reader):
+    assert reader.head("/v1/cypher").status_code == 405
+    assert reader.head("/v1/events").status_code == 405
+    link = f"/enter?code={reader.app.state.identity.sessions.new_link_code()}"
+    assert reader.head(link).status_code == 405
+    assert reader.get(link, follow_redirects=False).status_code == 303
+
+
 def test_an_unchanged_answer_and_a_refused_method_have_them_too(reader):
     tag = reader.get("/v1/ontologies/garden").headers["etag"]
     unchanged = reader.get("/v1/ontologies/garden", headers={"if-none-match": tag})

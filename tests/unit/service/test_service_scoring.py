@@ -128,6 +128,17 @@ REFUSED = {
     "no rows": (b"{}", JSON, "missing required field"),
     "ragged rows": (b'{"rows": [[1], [1, 2]]}', JSON, "the same number"),
     "other columns": (b'{"rows": [[1, 2]]}', JSON, "2 columns"),
+    "rows without numbers": (b'{"rows": [' + b",".join([b"[]"] * 9) + b"]}", JSON, "a row without numbers"),
+    "far more columns than labels": (
+        b'{"rows": [[1]], "columns": [' + b",".join([b'"nobody"'] * 1_001) + b"]}",
+        JSON,
+        "columns: 1,001 given, and the bundle has 7",
+    ),
+    "a header of far more columns": (
+        b"nobody," * 1_001 + b"k10\n" + b"1," * 1_001 + b"1\n",
+        CSV,
+        "columns: 1,002 given",
+    ),
     "unknown columns": (b'{"rows": [[1]], "columns": ["nobody"]}', JSON, "nobody"),
     "deep JSON": (b'{"rows": ' + b"[" * 100_000, JSON, "body: "),
     "an array of objects": (b"\x93NUMPY\x01\x00v\x00" + OF_OBJECTS, NPY, "body.npy"),
