@@ -12,7 +12,9 @@ from tests.services.postgres_server import _connect
 
 __all__ = ["WAYS", "Way", "ordinary_user", "refusing"]
 
-_TABLES = "ontology, version, artifact, bundle, upkeep, job, unit, job_unit, publication, schedule, firing"
+_TABLES = (
+    "ontology, version, artifact, bundle, upkeep, job, unit, job_unit, publication, schedule, firing, token"
+)
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,12 @@ WAYS: Mapping[str, Way] = {
         "its user may not do this",
     ),
     "without tables": Way(
-        "; ".join(f"ALTER TABLE {name} RENAME TO {name}_" for name in ("unit", "ontology", "schedule")),
-        "; ".join(f"ALTER TABLE {name}_ RENAME TO {name}" for name in ("unit", "ontology", "schedule")),
+        "; ".join(
+            f"ALTER TABLE {name} RENAME TO {name}_" for name in ("unit", "ontology", "schedule", "token")
+        ),
+        "; ".join(
+            f"ALTER TABLE {name}_ RENAME TO {name}" for name in ("unit", "ontology", "schedule", "token")
+        ),
         "the schema does not fit this version",
     ),
     "without room": Way(

@@ -117,4 +117,4 @@ class _Model:
 
 
 def _loaded(uri: str, artifacts_url: str) -> Adapter:
-    return Adapter.load(uri, artifacts_url=artifacts_url, stale="ignore").warm()
+    return Adapter.load(uri, artifacts_url=artifacts_url, stale="ignore")
