@@ -93,7 +93,7 @@ def _ingesting(graph: dict[str, Any]) -> str:
 
 
 def _slower(busy: dict[str, float], quiet: dict[str, float]) -> str:
-    return number(busy["p99"] / quiet["p99"])
+    return number(round(busy["p99"] / quiet["p99"], 1))
 
 
 def _goals(graph: dict[str, Any]) -> list[Goal]:
