@@ -27,7 +27,7 @@ from labelgrove.ontology.errors import (
 )
 from labelgrove.ontology.settings import masked
 
-__all__ = ["PROBLEMS", "Problem", "problem_for", "problem_of", "problem_response"]
+__all__ = ["PROBLEMS", "Problem", "busy", "problem_for", "problem_of", "problem_response"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -66,6 +66,13 @@ class Problem(HTTPException):
         super().__init__(status, detail, headers={})
         self.status, self.type, self.exit_code = status, type_, exit_code
         self.further = {}
+
+
+def busy(detail: str, retry_s: int) -> Problem:
+    """Return the problem of a client that has to come again after some seconds, because others are served."""
+    problem = Problem(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, exit_code=5)
+    problem.headers["Retry-After"] = str(retry_s)
+    return problem
 
 
 def problem_for(kind: type[GroveError], message: str, *, report: dict[str, Any] | None = None) -> Problem:

@@ -16,7 +16,6 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, Self
 
 from starlette.concurrency import run_in_threadpool
@@ -24,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from labelgrove.documents.jobs import describe_jobs
 from labelgrove.ontology.errors import GroveError, NotFoundError
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.problems import Problem
+from labelgrove.service.problems import busy
 
 __all__ = ["Event", "Watcher", "as_text"]
 
@@ -117,14 +116,9 @@ class Watcher:
             With status 503, if too many clients watch already.
         """
         if len(self._watches) >= self._most:
-            problem = Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "busy",
-                f"{self._most} clients watch jobs here already; ask for the job itself now and then",
-                exit_code=5,
+            raise busy(
+                f"{self._most} clients watch jobs here already; ask for the job itself now and then", 10
             )
-            problem.headers["Retry-After"] = "10"
-            raise problem
         return self._events(_Watch(workspace, job), known)
 
     async def _events(self, watch: _Watch, known: str) -> AsyncIterator[Event | None]:

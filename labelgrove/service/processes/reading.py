@@ -19,7 +19,7 @@ from typing import Any
 from labelgrove.ontology import errors
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.limits import Limits
-from labelgrove.service.problems import Problem, problem_for
+from labelgrove.service.problems import Problem, busy, problem_for
 
 __all__ = ["UploadReader"]
 
@@ -70,14 +70,8 @@ class UploadReader:
             takes too long, or if the process that reads ends.
         """
         if not self._free.acquire(blocking=False):
-            problem = Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "busy",
-                f"{self._limits.uploads} uploads are being read already; send yours again in a while",
-                exit_code=5,
-            )
-            problem.headers["Retry-After"] = str(_RETRY_S)
-            raise problem
+            told = f"{self._limits.uploads} uploads are being read already; send yours again in a while"
+            raise busy(told, _RETRY_S)
         seen, settings = self.workspace, self.workspace.settings
         request = {
             "settings": asdict(settings) | {"home": str(settings.home)},

@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 
 from starlette.requests import Request
 
-from labelgrove.service.problems import Problem
+from labelgrove.service.problems import Problem, busy
 
 __all__ = ["Scorers"]
 
@@ -47,14 +47,7 @@ class Scorers:
     def place(self) -> Iterator[None]:
         """Take a place among those that wait; a request takes it before its body is read into memory."""
         if not self._room.acquire(blocking=False):
-            problem = Problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "busy",
-                "too many requests for scores are waiting; send this one again in a second",
-                exit_code=5,
-            )
-            problem.headers["Retry-After"] = "1"
-            raise problem
+            raise busy("too many requests for scores are waiting; send this one again in a second", 1)
         try:
             yield
         finally:
