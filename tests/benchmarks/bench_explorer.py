@@ -11,8 +11,6 @@ Prints one JSON document.
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,10 +19,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, sync_playwright
 
 from labelgrove.ontology.labelgraph import LabelGraph
-from labelgrove.ontology.settings import Settings
-from labelgrove.ontology.versions.ingest import register
-from labelgrove.ontology.versions.workspace import Workspace
-from tests.benchmarks.bench_service import SEED, SERVER, Ingest, quantiles, worker_beside
+from tests.benchmarks.bench_service import SEED, Ingest, quantiles, serving, worker_beside
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 
@@ -53,27 +48,14 @@ PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTi
 
 def measured(browser: Browser, title: str, graph: LabelGraph) -> dict[str, Any]:
     """Return the figures of one hierarchy."""
-    with tempfile.TemporaryDirectory() as folder:
-        with Workspace.open(Settings.from_env({"GROVE_HOME": folder})) as workspace:
-            register(workspace, "bench", graph)
-        server = subprocess.Popen(
-            [sys.executable, "-c", SERVER, folder], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
-        )
-        try:
-            assert server.stdout is not None
-            address = f"http://127.0.0.1:{int(server.stdout.readline())}"
-            paints = [paint(browser, f"{address}/o/bench") for _ in range(VISITS)]
-            deepest = graph.keys[int(graph.depth.argmax())]
-            widest = graph.keys[int(graph.edge_parent[0])]
-            where = f"{address}/o/bench"
-            frames, busy = scrolled(browser, where, [deepest, widest]), []
-            port = int(address.rpartition(":")[2])
-            with worker_beside(Path(folder)), Ingest(port, Path(folder), graph, seed=1) as going:
-                while going():
-                    busy += scrolled(browser, where, [deepest])
-        finally:
-            server.terminate()
-            server.wait()
+    deepest, widest = graph.keys[int(graph.depth.argmax())], graph.keys[int(graph.edge_parent[0])]
+    with tempfile.TemporaryDirectory() as folder, serving(folder, graph) as (port, _):
+        where = f"http://127.0.0.1:{port}/o/bench"
+        paints = [paint(browser, where) for _ in range(VISITS)]
+        frames, busy = scrolled(browser, where, [deepest, widest]), []
+        with worker_beside(Path(folder)), Ingest(port, Path(folder), graph, seed=1) as going:
+            while going():
+                busy += scrolled(browser, where, [deepest])
     return describe(title, graph) | {
         "first_paint_ms": quantiles(paints[1:]),
         "first_paint_of_a_new_server_ms": round(paints[0], 1),

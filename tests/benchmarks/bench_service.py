@@ -243,39 +243,41 @@ def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
     return {"one_client_ms": alone, "load": together}
 
 
+@contextlib.contextmanager
+def serving(folder: str, held: ReadResult | LabelGraph) -> Iterator[tuple[int, psutil.Process]]:
+    """Serve a hierarchy, called ``bench``, from a process of its own; yield its port and the process."""
+    with Workspace.open(Settings.from_env({"GROVE_HOME": folder})) as workspace:
+        register(workspace, "bench", held)
+    command = [sys.executable, "-c", SERVER, folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path.cwd()) as server:
+        try:
+            assert server.stdout is not None
+            yield int(server.stdout.readline()), psutil.Process(server.pid)
+        finally:
+            server.terminate()
+
+
 def measured(
     title: str, held: ReadResult | LabelGraph, seconds: float, *, ingesting: bool = False
 ) -> dict[str, Any]:
     """Return everything about one hierarchy."""
     graph = held if isinstance(held, LabelGraph) else held.graph
     assert graph is not None
-    with tempfile.TemporaryDirectory() as folder:
-        with Workspace.open(Settings.from_env({"GROVE_HOME": folder})) as workspace:
-            register(workspace, "bench", held)
-        server = subprocess.Popen(
-            [sys.executable, "-c", SERVER, folder], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
-        )
-        try:
-            assert server.stdout is not None
-            port = int(server.stdout.readline())
-            connection = http.client.HTTPConnection("127.0.0.1", port)
-            ask(connection, "/healthz")
-            process = psutil.Process(server.pid)
-            idle = process.memory_info().rss
-            root = quote(graph.keys[0], safe="")
-            first, status, _ = ask(connection, f"/v1/ontologies/bench/label?key={root}")
-            assert status == 200
-            connection.close()
-            alone = {
-                kind: quantiles(found["all_ms"]) | {"kb": found["kb"]}
-                for kind, found in one_after_the_other(port, graph).items()
-            }
-            together = at_once(port, graph, for_seconds(seconds))
-            busy = while_ingesting(port, Path(folder), graph) if ingesting else None
-            private = process.memory_full_info().uss
-        finally:
-            server.terminate()
-            server.wait()
+    with tempfile.TemporaryDirectory() as folder, serving(folder, held) as (port, process):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        ask(connection, "/healthz")
+        idle = process.memory_info().rss
+        root = quote(graph.keys[0], safe="")
+        first, status, _ = ask(connection, f"/v1/ontologies/bench/label?key={root}")
+        assert status == 200
+        connection.close()
+        alone = {
+            kind: quantiles(found["all_ms"]) | {"kb": found["kb"]}
+            for kind, found in one_after_the_other(port, graph).items()
+        }
+        together = at_once(port, graph, for_seconds(seconds))
+        busy = while_ingesting(port, Path(folder), graph) if ingesting else None
+        private = process.memory_full_info().uss
     return describe(title, graph) | {
         "idle_mb": round(idle / 1e6, 1),
         "cold_open_ms": round(first, 1),

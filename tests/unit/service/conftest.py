@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from tests.unit.service.scoring_cases import fill_with_bundles
 from tests.unit.service.service_cases import client_of, fill, fill_results, sign_in
 
 
@@ -24,6 +25,21 @@ def resulting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
     """A home with results, and the id of each job by its kind, of `service_cases.fill_results`."""
     home = tmp_path_factory.mktemp("results") / "home"
     return home, fill_results(home)
+
+
+@pytest.fixture(scope="session")
+def with_bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the bundles of `scoring_cases.fill_with_bundles`."""
+    home = tmp_path_factory.mktemp("bundles") / "home"
+    fill_with_bundles(home)
+    return home
+
+
+@pytest.fixture(scope="module")
+def scoring(with_bundles: Path) -> Iterator[TestClient]:
+    """A client of the home with bundles."""
+    with client_of(with_bundles) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -30,16 +30,13 @@ LENGTH = "Inference-Header-Content-Length"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inference") / "home"
-    fill_with_bundles(folder)
-    return folder
+def home(with_bundles):
+    return with_bundles
 
 
 @pytest.fixture(scope="module")
-def client(home):
-    with client_of(home) as opened:
-        yield opened
+def client(scoring):
+    return scoring
 
 
 def tensor(values, name="probabilities", datatype="FP64", **more):

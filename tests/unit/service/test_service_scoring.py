@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from labelgrove.cli import grove
 from labelgrove.service.limits import Limits
-from tests.unit.service.scoring_cases import N_OBSERVED, adapter_of, fill_with_bundles, outputs_of
+from tests.unit.service.scoring_cases import N_OBSERVED, adapter_of, outputs_of
 from tests.unit.service.service_cases import client_of
 
 ROUTE = "/v1/bundles/zoo/tree"
@@ -21,16 +21,13 @@ SAFETENSORS, PARQUET = "application/x-safetensors", "application/vnd.apache.parq
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scoring") / "home"
-    fill_with_bundles(folder)
-    return folder
+def home(with_bundles):
+    return with_bundles
 
 
 @pytest.fixture(scope="module")
-def client(home):
-    with client_of(home) as opened:
-        yield opened
+def client(scoring):
+    return scoring
 
 
 def body_of(kind, values, columns):
