@@ -8,7 +8,7 @@ test: ## what does not need long; servers that are missing are skipped
 
 test-long: ## the rest of what continuous integration runs: twenty minutes
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup \
-		-m "(long or faults) and not (slow or bench or torch or jax or lingua or browser or data)"
+		-m "(long or faults) and not (slow or bench or torch or jax or mlflow or lingua or recipes or browser or data)"
 
 test-data: ## real label hierarchies from packages, which are downloaded once (GROVE_TEST_DATA names the folder)
 	$(PYTHON) -m pytest -n 2 --dist loadgroup -m data

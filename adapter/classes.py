@@ -258,7 +258,8 @@ class ClassAnswers:
         bundle = self.adapter.bundle
         if np.isin(bundle.allowed, bundle.observed[self._feeds]).all():
             return False
-        return {bundle.observed_keys[i] for i in self._feeds.tolist()}.issuperset(truth.tolist())
+        keys = bundle.observed_keys
+        return {keys[i] for i in self._feeds.tolist()}.issuperset(truth.tolist())
 
     def outputs(self, given: NDArray[Any]) -> NDArray[Any]:
         """Return the input of the adapter, made from outputs with one column for each class.

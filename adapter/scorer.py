@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from labelgrove.adapter.answers.backoff import back_off
 from labelgrove.adapter.answers.batches import best, check_k, one_set, ranked, room_for_variances, variances
 from labelgrove.adapter.answers.candidates import Candidates, OneSet
+from labelgrove.adapter.answers.everylabel import every_variance
 from labelgrove.adapter.answers.explanation import Explanation, explain
 from labelgrove.adapter.answers.labelsets import label_sets
 from labelgrove.adapter.answers.records import BackedOff, Ranking
@@ -569,11 +570,50 @@ class Adapter:
         oak  0.6  1  0.6  0
         """
         state = self._state
+        return explain(state, one_set(state, candidates), self._one(state, "explain", row))
+
+    def variances(self, row: Outputs, *, candidates: OneSet | None = None) -> NDArray[np.float64]:
+        """Return the Fréchet variance of every label for one row, as for a picture of all of them.
+
+        Parameters
+        ----------
+        row
+            One row of outputs, as for `predict`.
+        candidates : optional
+            As for `predict`, but one set for the row.
+
+        Returns
+        -------
+        variances : ndarray of shape (n_labels,), dtype=float64
+            In the order of `keys`; NaN for labels that are not candidates. On a tree with beta 2, all have
+            the rounding errors of the largest one: small ones are less exact than those of `top_k`.
+
+        Raises
+        ------
+        WeightError
+            As for `predict`, and if the number of rows is not one.
+
+        Notes
+        -----
+        Trees with beta 2: O(n_labels + n_observed * depth). Otherwise O(n_labels * n_observed).
+
+        Examples
+        --------
+        >>> graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant")])
+        >>> adapter = Adapter.from_graph(graph, ["oak", "elm"])
+        >>> dict(zip(adapter.keys, adapter.variances([0.75, 0.25]).tolist(), strict=True))
+        {'plant': 4.0, 'tree': 1.0, 'elm': 3.0, 'oak': 1.0}
+        """
+        state = self._state
+        return every_variance(state, one_set(state, candidates), self._one(state, "variances", row))
+
+    def _one(self, state: State, what: str, row: Outputs) -> NDArray[np.float64]:
+        """Return the checked weights of one row; shape (1, n_observed)."""
         rows = self.rows(row)
         if len(rows) != 1:
-            raise WeightError(f"row: {len(rows)} rows given; explain one at a time: adapter.explain(P[0])")
+            raise WeightError(f"row: {len(rows)} rows given; give one at a time: adapter.{what}(P[0])")
         ((_, weights),) = self._reader.chunks(rows, state.order)
-        return explain(state, one_set(state, candidates), weights)
+        return weights
 
     # ---- used by evaluation ------------------------------------------------------------------------
 

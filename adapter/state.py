@@ -25,6 +25,7 @@ from labelgrove.ontology.geometry.scoring.dense.densescorer import DenseScorer, 
 from labelgrove.ontology.geometry.scoring.restricted.restrictedscorer import RestrictedTreeScorer
 from labelgrove.ontology.geometry.scoring.rows.graphscorer import GraphScorer
 from labelgrove.ontology.geometry.scoring.rows.rowgroups import RowGroups
+from labelgrove.ontology.geometry.scoring.tree.everywhere import Everywhere
 from labelgrove.ontology.geometry.ties import check_beta
 from labelgrove.ontology.keys import Keys, Texts
 
@@ -190,6 +191,13 @@ class State:
     def pairs_scorer(self) -> DenseScorer:
         """The scorer for single pairs of a row of weights and an allowed label."""
         return DenseScorer(self.distances, beta=self.beta)
+
+    @cached_property
+    def everywhere(self) -> Everywhere | None:
+        """Computes the variances of all labels of a tree at once; None unless beta is 2."""
+        if self.tree is None or self.beta != 2:
+            return None
+        return Everywhere(self.tree.tree, self.tree.tree.positions(self.bundle.observed))
 
     def candidates(self, chosen: Chosen) -> CandidateSet:
         """Return the candidates that `chosen` describes, with a scorer for them.

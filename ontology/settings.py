@@ -81,9 +81,15 @@ class Settings:
         Port where a worker serves its metrics to Prometheus. If None, it serves none; 0 takes any free port,
         which the log names.
     metrics_address : str
-        Address on which the worker serves its metrics. By default, only this machine can reach it.
+        Address on which workers and the HTTP service serve their metrics. By default, only this machine can
+        reach it.
     serve_hosts : tuple of str
         Names, next to those of this machine, that requests to the HTTP service may give its host.
+    serve_origins : tuple of str
+        Origins whose pages may read what the HTTP service tells Label Studio.
+    serve_metrics_port : int or None
+        Port where the HTTP service serves its metrics; None and 0 as in `metrics_port`. Of several processes,
+        each serves its own metrics at this port or one of those that follow.
     serve_proxy_header : str or None
         Header in which a proxy tells the HTTP service who the user is.
     serve_proxy_peers : tuple of str
@@ -119,6 +125,8 @@ class Settings:
     metrics_port: int | None = None
     metrics_address: str = "127.0.0.1"
     serve_hosts: tuple[str, ...] = ()
+    serve_origins: tuple[str, ...] = ()
+    serve_metrics_port: int | None = None
     serve_proxy_header: str | None = None
     serve_proxy_peers: tuple[str, ...] = ()
     serve_proxy_scopes: tuple[str, ...] = ("read", "score")
@@ -164,6 +172,7 @@ class Settings:
             graph_pool_mb=_whole(env, "GROVE_GRAPH_POOL_MB", 64, 1_048_576),
             log_format=_one_of(env, "GROVE_LOG_FORMAT", _LOG_FORMATS),
             metrics_port=_whole(env, "GROVE_METRICS_PORT", 0, 65_535),
+            serve_metrics_port=_whole(env, "GROVE_SERVE_METRICS_PORT", 0, 65_535),
             metrics_address=_value_of(env, "GROVE_METRICS_ADDRESS") or cls.metrics_address,
             **_of_serve(env),
         )
@@ -322,6 +331,12 @@ def _of_serve(env: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings about who may use the HTTP service; those that are not set are left out."""
     found: dict[str, Any] = {
         "serve_hosts": _listed(env, "GROVE_SERVE_HOSTS", _HOST, "a name or address, without a port"),
+        "serve_origins": _listed(
+            env,
+            "GROVE_SERVE_ORIGINS",
+            _ORIGIN,
+            "origins such as https://labels.example.org, without a path and without the port 443 or 80",
+        ),
         "serve_proxy_header": _value_of(env, "GROVE_SERVE_PROXY_HEADER"),
         "serve_proxy_peers": _networks(env, "GROVE_SERVE_PROXY_PEERS"),
         "serve_proxy_scopes": _scopes(_value_of(env, "GROVE_SERVE_PROXY_SCOPES"), "GROVE_SERVE_PROXY_SCOPES"),
@@ -358,6 +373,9 @@ def _of_serve(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 _HOST = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_ORIGIN = re.compile(
+    rf"(?!https:.*:443$|http:.*:80$)https?://({_HOST.pattern})(:[0-9]{{1,5}})?"  # as browsers send them
+)
 
 
 def _listed(env: Mapping[str, str], name: str, form: re.Pattern[str], rule: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from labelgrove.workers.ledger.states import State
 from tests.integration.serving_process import ROOT, Serving
 
 WORDNET = Path("/usr/share/wordnet")
+ANIMALS = ROOT / "labelgrove" / "quickstart" / "animals.noun.gz"
 PICTURES = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
 WIDTH, HEIGHT = 1_280, 800
@@ -42,9 +43,9 @@ shrub;Shrub;rose;
 
 
 def fill(home: Path) -> str:
-    """Ingest WordNet and its animals, compute loci and a selection, and return the locus of the animals."""
+    """Ingest WordNet and its animals, compute results and a bundle, and return the locus of the animals."""
     with Workspace.open(Settings.from_env({"GROVE_HOME": str(home)})) as workspace:
-        animals = read(ROOT / "labelgrove" / "quickstart" / "animals.noun.gz", format="wordnet")
+        animals = read(ANIMALS, format="wordnet")
         nouns = read(WORDNET, format="wordnet", part="noun")
         for name, found in (("animals", animals), ("wordnet", nouns)):
             assert client.submit_ingest(workspace, name, found, source="WordNet 3.0").state is State.DONE
@@ -53,6 +54,7 @@ def fill(home: Path) -> str:
             observed = sample_observed(metric_space(found.graph, metric="tree"), N_OBSERVED, seed=0)
             asked[name] = {"ontology": name, "observed": [*observed], "metric": "tree"}
         client.submit(workspace, "selection", {**asked["wordnet"], "n": 12})
+        client.build_bundle_job(workspace, "animals", "model", asked["animals"]["observed"], metric="tree")
         return client.submit(workspace, "locus", asked["animals"]).id
 
 
@@ -67,6 +69,22 @@ def home(page: Page, served: Serving, job: str) -> None:
 
 def browse(page: Page, served: Serving, job: str) -> None:
     page.goto(f"/o/animals?key={key_of(served, 'primate', 'animals')}&marks={job}")
+
+
+def reach(page: Page, served: Serving, job: str) -> None:
+    observed = sample_observed(metric_space(read(ANIMALS, format="wordnet").graph, "tree"), 40, seed=0)
+    page.goto(f"/o/animals/reach?taken=3&{'&'.join(f'observed={quote(key)}' for key in observed)}")
+    page.locator("#picks .taken").first.wait_for()
+
+
+def what_if(page: Page, served: Serving, job: str) -> None:
+    observed = sample_observed(
+        metric_space(read(ANIMALS, format="wordnet").graph, "tree"), N_OBSERVED, seed=0
+    )
+    shares = (0.31, 0.24, 0.16, 0.11, 0.08, 0.06, 0.04)
+    row = "\n".join(f"{key}: {share}" for key, share in zip(observed[::13], shares, strict=False))
+    page.goto(f"/bundles/animals/model/what-if?row={quote(row)}")
+    page.locator(".pulls li").first.wait_for()
 
 
 def label(page: Page, served: Serving, job: str) -> None:
@@ -100,6 +118,8 @@ def cypher(page: Page, served: Serving, job: str) -> None:
 SHOTS: dict[str, tuple[Callable[[Page, Serving, str], None], str]] = {
     "explorer-home": (home, "light"),
     "explorer-browse": (browse, "light"),
+    "explorer-reach": (reach, "light"),
+    "explorer-what-if": (what_if, "light"),
     "explorer-label": (label, "dark"),
     "explorer-result": (result, "light"),
     "explorer-ingest": (ingest, "light"),

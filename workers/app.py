@@ -46,7 +46,7 @@ from labelgrove.workers.running.pool import Pool
 from labelgrove.workers.running.presence import Presence
 from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 
-__all__ = ["make_app", "run_worker", "send_due"]
+__all__ = ["make_app", "run_sweeper", "run_worker", "send_due"]
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ _DATABASE_S = 60.0
 """Seconds for which a starting worker waits for its database, because servers may start at the same time."""
 
 _ENDING_S = 2.0
-"""Seconds that threads have to end after their units were given back; then their process ends."""
+"""Seconds that threads have to end once their process was told to; then it ends without them."""
 
 _TO_GIVE_BACK_S = 60
 """Seconds that a unit has after its time limit to give itself back; then its process is killed."""
@@ -169,6 +169,33 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         raise KeyboardInterrupt
 
 
+def run_sweeper(settings: Settings, *, log_level: str = "INFO") -> None:
+    """Sweep until a signal ends this process, and run no units.
+
+    Without a broker, nothing is sent: workers find in the ledger what they can run.
+
+    Raises
+    ------
+    SettingsError, ServiceError, MigrationError, KeyboardInterrupt
+        As `run_worker`.
+    """
+    if settings.broker_url is not None:
+        check_deployment(settings, mend=True)
+    configure_logging(settings.log_format, level=log_level)
+    signal.signal(signal.SIGTERM, _end)
+    _await_database(settings)
+    window = 0 if settings.broker_url is None else WINDOW_PER_SLOT * (os.cpu_count() or 1)
+    with contextlib.ExitStack() as stack:
+        app = stack.enter_context(make_app(settings))
+        metrics = _metrics(settings)
+        swept = None if metrics is None else stack.enter_context(metrics).swept
+        sweeper = _sweeper(app, Presence(0), window=window, swept=swept)
+        sweeper.start()
+        stack.callback(sweeper.stop, within_s=_ENDING_S)
+        logger.info("ready: this process sweeps, and runs no units")
+        threading.Event().wait()  # signals come to this thread, and must not interrupt a sweep
+
+
 def _serve_here(settings: Settings, concurrency: int | None) -> None:
     """Run units in threads of this process until a signal arrives.
 
@@ -264,27 +291,35 @@ class _Sweeping(bootsteps.StartStopStep):  # type: ignore[misc]
 
     def create(self, worker: Any) -> Sweeper:
         """Return the thread that sweeps; Celery starts and stops it with the worker."""
-        _guard_forks()
         task = worker.app.tasks[TASK]
         window = WINDOW_PER_SLOT * worker.concurrency
         task.window = window  # units that end in a child send the next ones within it
-        send = sender(worker.app)
-        presence = Presence(worker.concurrency)
+        swept = None if worker.metrics is None else worker.metrics.swept
+        return _sweeper(worker.app, Presence(worker.concurrency), window=window, swept=swept)
 
-        def once() -> None:
-            # A workspace for each sweep: no connection to SQL is open when the pool forks its next child.
-            with _no_fork, Workspace.open(task.settings) as workspace:
+
+def _sweeper(
+    app: celery.Celery, presence: Presence, *, window: int, swept: Callable[[int], None] | None
+) -> Sweeper:
+    """Return a thread that sweeps; `swept` is told how many ended leases each sweep found."""
+    _guard_forks()
+    task, send = app.tasks[TASK], sender(app)
+
+    def once() -> None:
+        # A workspace for each sweep: no connection to SQL is open when a pool forks its next child.
+        with _no_fork, Workspace.open(task.settings) as workspace:
+            if task.settings.broker_url is not None:
                 with contextlib.suppress(ServiceError):  # an absent broker is reported when units are sent
                     rename_foreign_keys(task.settings.broker_url)
-                expired = sweep(workspace, Ledger(workspace.engine), send, window=window, presence=presence)
-            if worker.metrics is not None:
-                worker.metrics.swept(expired)
+            expired = sweep(workspace, Ledger(workspace.engine), send, window=window, presence=presence)
+        if swept is not None:
+            swept(expired)
 
-        def leave() -> None:
-            with _no_fork, Workspace.open(task.settings) as workspace:
-                presence.leave(workspace.engine)
+    def leave() -> None:
+        with _no_fork, Workspace.open(task.settings) as workspace:
+            presence.leave(workspace.engine)
 
-        return Sweeper(once, period_s=task.sweep_s, leave=leave)
+    return Sweeper(once, period_s=task.sweep_s, leave=leave)
 
 
 def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:

@@ -25,11 +25,12 @@ from labelgrove.workers.kinds.describing import describe_artifact
 from labelgrove.workers.kinds.inputs import open_graph, read_amounts, read_keys
 from labelgrove.workers.kinds.parameters import is_digest
 from labelgrove.workers.ledger.ledger import Ledger
-from labelgrove.workers.ledger.specs import PlannedJob, job_parameters
+from labelgrove.workers.ledger.specs import PlannedJob
 from labelgrove.workers.ledger.states import Job, State, Unit
 from labelgrove.workers.requests.plan import plan_job
 from labelgrove.workers.requests.request import plan_request, record_lost
 from labelgrove.workers.requests.targets import check_named, complete_target
+from labelgrove.workers.requests.visible import refuse_unseen, versions_shown
 from labelgrove.workers.running.pool import Pool
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def wait(
 
 def status(workspace: Workspace, job_id: str) -> Job:
     """Return the one job whose id begins with `job_id`; raise `NotFoundError` if none or several do."""
-    return Ledger(workspace.engine).job(job_id, about=_about(workspace))
+    return Ledger(workspace.engine).job(job_id, about=versions_shown(workspace))
 
 
 def describe(workspace: Workspace, result: JobResult) -> Description:
@@ -163,15 +164,30 @@ def describe(workspace: Workspace, result: JobResult) -> Description:
 
 
 def list_jobs(
-    workspace: Workspace, *, limit: int = 100, state: State | None = None, kind: str | None = None
+    workspace: Workspace,
+    *,
+    limit: int = 100,
+    state: State | None = None,
+    kind: str | None = None,
+    ontology: str | None = None,
+    asked_by: str | None = None,
 ) -> list[Job]:
-    """Return the newest jobs, newest first; by default jobs in any state and of any kind."""
-    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind, about=_about(workspace))
+    """Return the newest jobs, newest first; by default in any state, of any kind, about any ontology."""
+    about = versions_shown(workspace, ontology)
+    return Ledger(workspace.engine).jobs(limit=limit, state=state, kind=kind, asked_by=asked_by, about=about)
 
 
-def count_jobs(workspace: Workspace, *, state: State | None = None, kind: str | None = None) -> int:
+def count_jobs(
+    workspace: Workspace,
+    *,
+    state: State | None = None,
+    kind: str | None = None,
+    ontology: str | None = None,
+    asked_by: str | None = None,
+) -> int:
     """Return the number of jobs that `list_jobs` would return without a limit."""
-    return Ledger(workspace.engine).n_jobs(state=state, kind=kind, about=_about(workspace))
+    about = versions_shown(workspace, ontology)
+    return Ledger(workspace.engine).n_jobs(state=state, kind=kind, asked_by=asked_by, about=about)
 
 
 def list_units(workspace: Workspace, job_id: str, *, limit: int = 100) -> list[Unit]:
@@ -203,8 +219,15 @@ def estimate(workspace: Workspace, kind: str, parameters: Mapping[str, Any]) -> 
     """Return the estimated size and time of a job with complete parameters.
 
     Return None if the kind makes no estimate.
+
+    Raises
+    ------
+    NotFoundError
+        If the job is not about the ontologies to which the workspace is restricted.
     """
-    return _estimate(workspace, kind_named(kind), parameters)
+    known = kind_named(kind)
+    refuse_unseen(workspace, kind, parameters, None)
+    return _estimate(workspace, known, parameters)
 
 
 def free_bytes(workspace: Workspace) -> int | None:
@@ -371,29 +394,11 @@ def _submit(
     progress: Callable[[Job], None] | None,
 ) -> Job:
     ledger = Ledger(workspace.engine)
-    _refuse_unseen(workspace, plan, target)
+    refuse_unseen(workspace, kind.name, plan.parameters, target)
     _refuse_impossible(workspace, ledger, kind, plan)
     ledger.submit(plan, target=target, asked_by=workspace.asked_by)
     record_lost(workspace, ledger, plan.id)
     return _go_on(workspace, plan.id, wait=wait, progress=progress)
-
-
-def _about(workspace: Workspace) -> set[str] | None:
-    """Return the digests of the versions about which a workspace shows jobs; None for all."""
-    return None if workspace.only is None else {version.digest for version in workspace.catalog.versions()}
-
-
-def _refuse_unseen(workspace: Workspace, plan: PlannedJob, target: Mapping[str, str] | None) -> None:
-    """Raise `NotFoundError` if a job is not about the ontologies to which the workspace is restricted."""
-    if workspace.only is None:
-        return
-    if target is not None and "ontology" in target and target["ontology"] not in workspace.only:
-        workspace.catalog.version(target["ontology"])  # it says which there are
-    if job_parameters(plan.spec_json).get("ontology") not in (_about(workspace) or ()):
-        raise NotFoundError(
-            f"{plan.kind}: this job is about none of the ontologies that you may see; name one of "
-            f"{', '.join(sorted(workspace.only)) or 'none'}"
-        )
 
 
 def _estimate(workspace: Workspace, kind: JobKind, parameters: Mapping[str, Any]) -> Estimate | None:

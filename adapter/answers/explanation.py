@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,11 +133,18 @@ def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> 
     pull = row * powers(distances, state.beta)
     pull_there, argmax_value = _at_argmax(state, column, row)
     largest = pull if pull_there is None else np.maximum(pull, pull_there)
-    ranked = positive[np.argsort(-largest[positive], kind="stable")].tolist()
+    ranked = positive[np.argsort(-largest[positive], kind="stable")]
     second = index[1] if len(index) > 1 else None
     path = _path(state, int(bundle.observed[column]), int(bundle.allowed[index[0]]))
     points = [*bundle.allowed[index].tolist(), *bundle.observed[ranked].tolist(), *path]
     keys = dict(zip(points, bundle.points.take(points), strict=True))
+    columns = (
+        [keys[point] for point in bundle.observed[ranked].tolist()],
+        row[ranked].tolist(),
+        distances[ranked].tolist(),
+        pull[ranked].tolist(),
+        itertools.repeat(None) if pull_there is None else pull_there[ranked].tolist(),
+    )
     named = {keys[point]: name for point, name in zip(points, bundle.names.take(points), strict=True)}
     return Explanation(
         answer=keys[points[0]],
@@ -149,16 +157,7 @@ def explain(state: State, among: CandidateSet, weights: NDArray[np.float64]) -> 
         margin=None if second is None else (value[1] - value[0]) / float(row.sum()),
         path=tuple(keys[point] for point in path),
         names={key: name for key, name in named.items() if name != key},
-        contributions=tuple(
-            Contribution(
-                key=keys[int(bundle.observed[i])],
-                weight=float(row[i]),
-                distance=float(distances[i]),
-                pull=float(pull[i]),
-                pull_at_argmax=None if pull_there is None else float(pull_there[i]),
-            )
-            for i in ranked
-        ),
+        contributions=tuple(map(Contribution, *columns)),
     )
 
 

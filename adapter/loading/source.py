@@ -31,7 +31,7 @@ from labelgrove.ontology.settings import Settings, masked
 from labelgrove.ontology.spelling import close_words
 from labelgrove.ontology.store.artifacts import ArtifactStore, open_store, read_safetensors
 
-__all__ = ["BundleSource", "Stale", "Verify", "open_bundle"]
+__all__ = ["BundleSource", "Stale", "Verify", "bundle_name", "open_bundle"]
 
 Verify = Literal["once", "always"]
 """How often the bytes of an artifact are compared with its digest; see `open_bundle`."""
@@ -333,6 +333,12 @@ def open_bundle(
     labelgrove.ontology.errors.InputError: bundle 'animals': not a known form of address; ...
     """
     return BundleSource(uri, artifacts_url, offline, verify, stale).locate().open()
+
+
+def bundle_name(uri: str) -> tuple[str, str] | None:
+    """Return the ontology and the bundle in an address ``ontology/bundle``; None for other addresses."""
+    named = _NAMED.fullmatch(uri)
+    return (named[1], named[2]) if named else None
 
 
 def _file(path: str) -> Located:

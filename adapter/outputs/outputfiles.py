@@ -5,11 +5,12 @@
 ``.npz``           one array of two axes (or one of several, by name), read as it is unpacked
 ``.safetensors``   one array of two axes (or one of several, by name), memory-mapped
 ``.parquet``       a column of numbers for each label, read one row group at a time (needs pyarrow)
+``.arrow``         the same, or one column of lists of K numbers, one record batch at a time (needs pyarrow)
 ``.csv``           a header with the names of the columns, then lines of numbers, read line by line
 =================  ==================================================================================
 
-In ``.parquet`` and ``.csv`` files one column may contain the names of the samples instead (``id_column``).
-Nothing is ever unpickled.
+In ``.parquet``, ``.arrow`` and ``.csv`` files one column may contain the names of the samples instead
+(``id_column``). Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.formats.arrowfile import ArrowFile
 from labelgrove.adapter.outputs.formats.csvfile import CsvFile
 from labelgrove.adapter.outputs.formats.mappedfile import MappedFile
 from labelgrove.adapter.outputs.formats.namedcolumns import without_names
@@ -31,10 +33,13 @@ from labelgrove.adapter.outputs.gate import refuse_dtype, wrong_axes
 from labelgrove.adapter.plainfile import open_plain
 from labelgrove.ontology.errors import InputError, no_such_file
 
-__all__ = ["FORMATS", "OutputFile"]
+__all__ = ["FORMATS", "NAMED_FORMATS", "OutputFile"]
 
-FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".csv")
+FORMATS = (".npy", ".npz", ".safetensors", ".parquet", ".arrow", ".csv")
 """File name endings of the supported formats."""
+
+NAMED_FORMATS = (".parquet", ".arrow", ".csv")
+"""Those whose columns have names."""
 
 
 class OutputFile:
@@ -48,8 +53,8 @@ class OutputFile:
         Name of the array in a ``.npz`` or ``.safetensors`` file; not needed if the file has only one array of
         two axes.
     id_column : str, optional
-        In a ``.csv`` or ``.parquet`` file: the name of the column that contains the samples' names. Its cells
-        may contain anything.
+        In a ``.csv``, ``.parquet`` or ``.arrow`` file: the name of the column that contains the samples'
+        names. Its cells may contain anything (in ``.arrow``: texts or numbers).
     labels : container of str, optional
         Names that columns of outputs may have. They are used only if `id_column` is not given. A column
         is then taken as the column of the samples' names if its name is ``id`` (or ``ID``), or a name under
@@ -64,7 +69,8 @@ class OutputFile:
     ----------
     path : Path
     columns : tuple of str or None
-        Names of the columns with numbers, for ``.csv`` and ``.parquet`` files.
+        Names of the columns with numbers, for ``.csv``, ``.parquet`` and ``.arrow`` files; None for a column
+        of lists.
     id_column : str or None
         Name of the column that names the samples, if there is one; see `ids`.
     n_rows : int or None
@@ -79,7 +85,7 @@ class OutputFile:
         For a file that is empty, damaged or of another format; for an array that does not contain numbers or
         does not have two axes; and for a file without the column `id_column`.
     MissingExtraError
-        For ``.parquet`` without pyarrow.
+        For ``.parquet`` and ``.arrow`` without pyarrow.
 
     Examples
     --------
@@ -108,14 +114,16 @@ class OutputFile:
             raise InputError(
                 f"array: {array!r} given for {self.path}, which contains no named arrays; leave out array"
             )
-        if id_column is not None and ending not in (".csv", ".parquet"):
+        if id_column is not None and ending not in NAMED_FORMATS:
             raise without_names(self.path, id_column)
         self._refuse_what_is_no_file()
-        self._reader: MappedFile | PackedFile | ParquetFile | CsvFile
+        self._reader: MappedFile | PackedFile | ParquetFile | ArrowFile | CsvFile
         if ending == ".csv":
             self._reader = CsvFile(self.path, id_column, labels, keys)
         elif ending == ".parquet":
             self._reader = ParquetFile(self.path, id_column, labels)
+        elif ending == ".arrow":
+            self._reader = ArrowFile(self.path, id_column, labels)
         elif ending == ".npz":
             self._reader = PackedFile(self.path, array)
         else:
@@ -143,7 +151,7 @@ class OutputFile:
 
     def ids(self) -> Iterator[str] | None:
         """Return an iterator over the samples' names, read from the file; None if no column has them."""
-        if self.id_column is None or not isinstance(self._reader, CsvFile | ParquetFile):
+        if self.id_column is None or not isinstance(self._reader, CsvFile | ParquetFile | ArrowFile):
             return None
         return self._reader.ids()
 

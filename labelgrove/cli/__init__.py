@@ -49,6 +49,7 @@ COMMANDS = {
         "labelgrove.cli.experiments:experiment",
         "Test a claim of the paper on open data, or on yours.",
     ),
+    "export": ("labelgrove.cli.exporting:export", "Write a bundle as a model of another model server."),
     "graph": ("labelgrove.cli.graph:graph", "Rebuild or verify the graph."),
     "ingest": (
         "labelgrove.cli.ingest:ingest",

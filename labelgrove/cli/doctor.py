@@ -314,12 +314,15 @@ def _living(workspace: Workspace, reached: Collection[str], brokered: bool) -> s
     if "database" not in reached:
         return Note("not known: the database cannot be read")
     found = living(workspace.engine)
-    if found:
-        slots = sum(worker.slots for worker in found)
-        return f"{len(found)}, for {slots} units at a time: {first_few([worker.name for worker in found])}"
+    working = [worker for worker in found if worker.slots]
+    if working:
+        slots, names = sum(worker.slots for worker in working), [worker.name for worker in working]
+        return f"{len(working)}, for {slots} units at a time: {first_few(names)}"
     if brokered:
         return Note("no worker is alive, so jobs wait; start one: grove worker")
     if Timetable(workspace.engine).schedules():
+        if found:
+            return Note("only a sweeper is alive: schedules submit jobs, which wait; start one: grove worker")
         return Note("no worker is alive, so no schedule submits jobs; start one: grove worker")
     return "no worker is alive, and none is needed"
 

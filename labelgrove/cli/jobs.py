@@ -18,7 +18,7 @@ from labelgrove.cli.results import result
 from labelgrove.cli.schedules import schedule
 from labelgrove.cli.waiting.following import check_waitable, follow, result_of
 from labelgrove.cli.waiting.refreshing import check_refreshed, refresh_stale, refresh_table
-from labelgrove.documents.jobs import describe_jobs, describe_units, matching_jobs
+from labelgrove.documents.jobs import describe_costs, describe_jobs, describe_units, matching_jobs
 from labelgrove.documents.kinds import describe_estimate
 from labelgrove.ontology.errors import sized
 
@@ -95,15 +95,28 @@ def submit(
 @click.option("--kind", shell_complete=completers.kinds, help="Only jobs of this kind.")
 @click.option("--stale", is_flag=True, help="Only done jobs about a version that is no longer current.")
 @click.option(
+    "--ontology", shell_complete=completers.ontologies, help="Only jobs about versions of this ontology."
+)
+@click.option("--asked-by", help="Only jobs that this person, token or schedule requested first.")
+@click.option(
     "--limit", default=50, show_default=True, type=click.IntRange(1, 100_000), help="Most jobs to list."
 )
 @json_option
 @with_workspace
 def list_(
-    workspace: Workspace, state: str | None, kind: str | None, stale: bool, limit: int, as_json: bool
+    workspace: Workspace,
+    state: str | None,
+    kind: str | None,
+    stale: bool,
+    ontology: str | None,
+    asked_by: str | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """List jobs, the newest first."""
-    found, _ = matching_jobs(workspace, state=state, kind=kind, stale=stale, limit=limit)
+    found, _ = matching_jobs(
+        workspace, state=state, kind=kind, stale=stale, limit=limit, ontology=ontology, asked_by=asked_by
+    )
     described = describe_jobs(workspace, found)
     emit(described, as_json, lambda: _listed(workspace, found, described))
 
@@ -193,24 +206,55 @@ def retry(workspace: Workspace, job: str, wait: bool, as_json: bool) -> None:
 @click.option(
     "--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Most units to show."
 )
+@click.option("--errors", is_flag=True, help="Only units whose last attempt left an error, the newest first.")
 @json_option
 @with_workspace
-def logs(workspace: Workspace, job: str, limit: int, as_json: bool) -> None:
+def logs(workspace: Workspace, job: str, limit: int, errors: bool, as_json: bool) -> None:
     """Show each unit of a job: the number of attempts, and the time and error of the last attempt."""
-    from labelgrove.workers import client
+    from labelgrove.workers.progress import units_page
 
-    found = client.status(workspace, job)
-    units = client.list_units(workspace, found.id, limit=limit)
+    units, total, _ = units_page(workspace, job, limit=limit, errors=errors)
     described = describe_units(units)
     columns = ("stage", "key", "state", "attempts", "claimed_at", "ended_at", "seconds", "error")
     emit(described, as_json, lambda: table(columns, [[u[c] for c in columns] for u in described]))
-    left_out = sum(found.units.values()) - len(units)
+    left_out = total - len(units)
     if left_out > 0:
         note(f"{left_out} more units; raise --limit to see them")
-    if all(unit.claimed_at is None for unit in units):
+    if not errors and all(unit.claimed_at is None for unit in units):
         note("no unit has been claimed since the job was last submitted")
     else:
         note("only the last attempt of each unit is recorded; the logs of the workers have the others")
+
+
+@jobs.command()
+@click.argument("job", shell_complete=completers.jobs())
+@json_option
+@with_workspace
+def costs(workspace: Workspace, job: str, as_json: bool) -> None:
+    """Show what was estimated for a job next to what it used so far.
+
+    The seconds used are those of the last attempts of its units, one after the other.
+    """
+    described = describe_costs(workspace, job)
+    emit(described, as_json, lambda: table(("property", "estimated", "used"), _compared(described)))
+
+
+def _compared(costs: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the rows of a table of the costs that `describe_costs` returns."""
+    estimated, used, elapsed_s = costs["estimated"], costs["used"], costs["elapsed_s"]
+    most = None if estimated is None else estimated["n_bytes"]
+    seconds = None if estimated is None else estimated["seconds"]
+    return [
+        ("units", "unknown" if estimated is None else f"{estimated['units']:,}", f"{used['units']:,} done"),
+        ("attempts", "", f"{used['attempts']:,}"),
+        ("artifacts", "unknown" if most is None else f"{sized(most)} at most", sized(used["n_bytes"])),
+        (
+            "time on one core",
+            "unknown" if seconds is None else f"{seconds:,.1f} s",
+            f"{used['seconds']:,.1f} s",
+        ),
+        ("elapsed", "", "not ended" if elapsed_s is None else f"{elapsed_s:,.1f} s"),
+    ]
 
 
 def _estimate(workspace: Workspace, kind: str, asked: dict[str, Any], as_json: bool) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +11,10 @@ from labelgrove.cli.options.parameters import asking, read_pairs, read_parameter
 from labelgrove.cli.options.workspace import with_workspace
 from labelgrove.cli.printing.text import emit, json_option, note
 from labelgrove.cli.printing.texttable import table
-from labelgrove.documents.times import when
+from labelgrove.documents.schedules import describe_schedules
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
-    from labelgrove.workers.schedules.schedule import Schedule
 
 __all__ = ["schedule"]
 
@@ -58,12 +56,11 @@ def add(
     The name of an ontology means the version that is current at the due time. If several due times pass while
     nothing runs, a job is submitted only for the latest one.
     """
-    from labelgrove.workers.schedules.schedule import Timetable, add_schedule
+    from labelgrove.workers.schedules.schedule import add_schedule
 
     asked, named = read_parameters(kind, parameters), read_pairs("--target", target) or None
     add_schedule(workspace, name, cron, kind, asked, target=named)
-    (added,) = (s for s in Timetable(workspace.engine).schedules() if s.name == name)
-    described = _described_schedule(added)
+    (described,) = (one for one in describe_schedules(workspace) if one["name"] == name)
     emit(described, as_json, f"{name} is due next at {described['next_at']}")
 
 
@@ -72,9 +69,7 @@ def add(
 @with_workspace
 def list_schedules(workspace: Workspace, as_json: bool) -> None:
     """List the schedules: when each is due next, and what happened when it was last due."""
-    from labelgrove.workers.schedules.schedule import Timetable
-
-    described = [_described_schedule(found) for found in Timetable(workspace.engine).schedules()]
+    described = describe_schedules(workspace)
     columns = ("name", "cron", "kind", "parameters", "next_at", "last_due_at", "last_job", "last_error")
     emit(described, as_json, lambda: table(columns, [[s[c] for c in columns] for s in described]))
 
@@ -84,19 +79,7 @@ def list_schedules(workspace: Workspace, as_json: bool) -> None:
 @with_workspace
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a schedule; the jobs that it submitted stay."""
-    from labelgrove.workers.schedules.schedule import Timetable
+    from labelgrove.workers.schedules.schedule import remove_schedule
 
-    Timetable(workspace.engine).remove(name)
+    remove_schedule(workspace, name)
     note(f"schedule {name} is removed; its jobs are kept")
-
-
-def _described_schedule(found: Schedule) -> dict[str, Any]:
-    last = found.last
-    described = asdict(found) | {"created_at": when(found.created_at), "next_at": when(found.next_at)}
-    described.pop("last")
-    return described | {
-        "last_due_at": None if last is None else when(last.due_at),
-        "last_fired_at": None if last is None else when(last.fired_at),
-        "last_job": None if last is None else last.job_id,
-        "last_error": None if last is None else last.error,
-    }

@@ -15,14 +15,11 @@ from labelgrove.cli.printing.outfile import give
 from labelgrove.cli.printing.progress import Progress
 from labelgrove.cli.printing.spreadsheet import check_safe, safe_option
 from labelgrove.cli.printing.text import in_options, json_option, json_text, note
-from labelgrove.documents.answers import CANDIDATES, answers, candidates_of, header
+from labelgrove.documents.answers import CANDIDATES, answers, candidates_of, explanation, header, one_row
 from labelgrove.documents.spreadsheet import as_csv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from labelgrove.adapter import Adapter
-    from labelgrove.adapter.outputs.rows import OutputRows
 
 __all__ = ["score"]
 
@@ -96,9 +93,9 @@ def score(
     """Answer each row of OUTPUTS with a label of BUNDLE, which may be one that the model never saw.
 
     BUNDLE is ``ontology/name``, a path or a digest of 64 hex digits. OUTPUTS is a .npy, .npz, .safetensors,
-    .parquet or .csv file with a row for each sample and a column for each class. If rows list only a few
-    classes each, OUTPUTS is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or a file
-    of scipy.sparse.save_npz.
+    .parquet, .arrow or .csv file with a row for each sample and a column for each class. If rows list only a
+    few classes each, OUTPUTS is a .npz or .safetensors file with the arrays ``indices`` and ``values``, or a
+    file of scipy.sparse.save_npz.
 
     Each answer is printed with its Fréchet variance. The first answer to a row also shows how many labels are
     tied for first place. If a column of OUTPUTS names the rows, each answer has the name of its row as id.
@@ -111,12 +108,12 @@ def score(
     adapter, values = load_model(bundle, outputs, beta=beta, **model)
     among = candidates_of(candidates, read_keys)
     if explain is not None:
-        from dataclasses import asdict
-
-        given = _one_row(adapter, outputs, values, explain)
+        given = one_row(adapter, values, explain, f"--explain {explain}: {outputs}")
         with _naming_candidates(candidates):
-            found = adapter.explain(given, candidates=among)
-        text = json_text(asdict(found)) if as_document else str(found)
+            if as_document:
+                text = json_text(explanation(adapter, given, among))
+            else:
+                text = str(adapter.explain(given, candidates=among))
         give(f"{text}\n", out, f"the explanation of row {explain}")
         return
     seen, columns = KindSeen(adapter.outputs), header(values)
@@ -136,7 +133,7 @@ def score(
 
 
 def _check_ending(out: Path | None) -> None:
-    """Raise an error if the file for the answers ends in .npy, .npz, .safetensors or .parquet.
+    """Raise an error if the file for the answers is named like a file of arrays, such as .npy.
 
     These endings, and .csv, are those of files with outputs of a model (`FORMATS`). Answers are written only
     as CSV or JSON.
@@ -146,15 +143,3 @@ def _check_ending(out: Path | None) -> None:
 
     if out is not None and out.suffix in FORMATS and out.suffix != ".csv":
         raise InputError(f"--out {out}: answers are written as CSV or JSON; name a .csv or a .json file")
-
-
-def _one_row(adapter: Adapter, outputs: Path, values: Any, row: int) -> OutputRows:
-    from labelgrove.adapter.outputs.outputfiles import OutputFile
-    from labelgrove.ontology.errors import InputError
-
-    rows = adapter.rows(values.read() if isinstance(values, OutputFile) else values)
-    if row >= len(rows):
-        raise InputError(
-            f"--explain {row}: {outputs} has {len(rows)} rows, counted from 0; give a smaller number"
-        )
-    return rows.only(slice(row, row + 1))

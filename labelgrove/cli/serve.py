@@ -54,7 +54,7 @@ def serve(host: str, port: int, processes: int, worker: bool, open_: bool, link:
     if link:
         say(running.new_link(settings, host, port))
         return
-    running.check(settings)
+    running.check(settings, processes=processes)
     running.check_who_may(settings, host)
     bound = running.listening(host, port)
     port = int(bound.getsockname()[1])

@@ -19,6 +19,11 @@ __all__ = ["worker"]
     help="Number of units to run at a time; by default one per core.",
 )
 @click.option(
+    "--sweep-only",
+    is_flag=True,
+    help="Run no units, only sweep: schedules fire and lost units are found while no worker runs.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"], case_sensitive=False),
     default="INFO",
@@ -42,6 +47,7 @@ __all__ = ["worker"]
 )
 def worker(
     concurrency: int | None,
+    sweep_only: bool,
     log_level: str,
     log_format: str | None,
     metrics_port: int | None,
@@ -56,13 +62,21 @@ def worker(
     workers may take them. Units that are cut off, such as by SIGKILL, run again when their leases have ended.
     If the database cannot be reached, a starting worker waits a minute for it, and a running worker waits
     until it is back.
+
+    With --sweep-only, SIGTERM and Ctrl-C end the process at once. Every worker sweeps, so such a process is
+    needed only where all workers may be away, for example where their number follows the load.
     """
     import dataclasses
     import os
 
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")  # Celery reads it when imported: soft, bounded shutdown
     from labelgrove.ontology.settings import Settings
-    from labelgrove.workers.app import run_worker
+    from labelgrove.workers.app import run_sweeper, run_worker
+
+    if sweep_only and concurrency is not None:
+        raise click.UsageError(
+            "--concurrency cannot be given with --sweep-only, which runs no units; leave out one of them"
+        )
 
     given: dict[str, Any] = {
         "log_format": log_format,
@@ -72,5 +86,9 @@ def worker(
     settings = dataclasses.replace(
         Settings.from_env(), **{name: value for name, value in given.items() if value is not None}
     )
+    if sweep_only:
+        with resumable("workers sweep as well; go on with: grove worker --sweep-only"):
+            run_sweeper(settings, log_level=log_level)
+        return
     with resumable("other workers take over the units that were not finished; go on with: grove worker"):
         run_worker(settings, concurrency=concurrency, log_level=log_level)

@@ -23,8 +23,8 @@ class FilePaths:
         Any source that `ontology.read` accepts.
     probs, columns, truth : Path, optional
         Probabilities of test samples (``.npy``, n_samples x n_columns); the label key of each column; the
-        true label key of each sample, one per line. If the probabilities are a ``.csv`` or ``.parquet`` file,
-        its header names the columns.
+        true label key of each sample, one per line. If the probabilities are a ``.csv``, ``.parquet`` or
+        ``.arrow`` file, its header names the columns.
     embeddings, labels : Path, optional
         Features of samples (``.npy``, or ``.npz`` of a scipy sparse matrix); the label key of each sample,
         one per line. If samples have several labels, a line has all keys of one sample, separated by commas
@@ -88,7 +88,7 @@ class FilePaths:
         These are the options that `given` returns. If the file of probabilities has a header, ``columns`` is
         added, because the header names the columns.
         """
-        named = self.probs is not None and self.probs.suffix in (".csv", ".parquet")
+        named = self.probs is not None and self.probs.suffix in (".csv", ".parquet", ".arrow")
         return self.given() | ({"columns"} if named else set())
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from labelgrove.adapter.answers.candidatetexts import CANDIDATES, candidates_of
+
 if TYPE_CHECKING:
     from labelgrove.adapter import Adapter
     from labelgrove.adapter.outputs.outputkinds import KindSeen
+    from labelgrove.adapter.outputs.rows import OutputRows
 
-__all__ = ["CANDIDATES", "answers", "candidates_of", "header"]
-
-_RULES = ("leaves", "locus", "observed")
-_BELOW = "subtree:"
-
-CANDIDATES = (*_RULES, f"{_BELOW}KEY")
-"""What names candidates, besides a list of keys."""
+__all__ = ["CANDIDATES", "answers", "candidates_of", "explanation", "header", "one_row"]
 
 
 def header(values: Any) -> tuple[str, ...]:
@@ -66,13 +63,25 @@ def answers(
         progress(rows.first + len(rows))
 
 
-def candidates_of(given: str | None, keys: Callable[[str], list[str]]) -> Any:
-    """Return the candidates that a text names, in the form that the adapter accepts.
+def explanation(adapter: Adapter, row: OutputRows, among: Any) -> dict[str, Any]:
+    """Return why one row has its answer; `among` are the candidates, as for `Adapter.explain`."""
+    found = adapter.explain(row, candidates=among)
+    contributions = [{**vars(one)} for one in found.contributions]  # `asdict` would copy each number
+    return {**vars(found), "contributions": contributions}
 
-    `keys` makes a list of keys of a text that is neither a rule nor a branch.
+
+def one_row(adapter: Adapter, values: Any, row: int, where: str) -> OutputRows:
+    """Return one row of outputs, which may be a file; `where` begins the error if there is no such row.
+
+    Raises
+    ------
+    InputError
+        If there are not so many rows.
     """
-    from labelgrove.adapter import Subtree
+    from labelgrove.adapter.outputs.outputfiles import OutputFile
+    from labelgrove.ontology.errors import InputError
 
-    if given is None or given in _RULES:
-        return given
-    return Subtree(given.removeprefix(_BELOW)) if given.startswith(_BELOW) else keys(given)
+    rows = adapter.rows(values.read() if isinstance(values, OutputFile) else values)
+    if row >= len(rows):
+        raise InputError(f"{where} has {len(rows)} rows, counted from 0; give a smaller number")
+    return rows.only(slice(row, row + 1))

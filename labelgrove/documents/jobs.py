@@ -13,11 +13,26 @@ if TYPE_CHECKING:
     from labelgrove.workers.kinds import Description, JobResult
     from labelgrove.workers.ledger.states import Job, Unit
 
-__all__ = ["describe_jobs", "describe_result", "describe_units", "done_result", "matching_jobs"]
+__all__ = [
+    "describe_costs",
+    "describe_jobs",
+    "describe_result",
+    "describe_strip",
+    "describe_units",
+    "done_result",
+    "matching_jobs",
+]
 
 
 def matching_jobs(
-    workspace: Workspace, *, state: str | None, kind: str | None, stale: bool, limit: int
+    workspace: Workspace,
+    *,
+    state: str | None,
+    kind: str | None,
+    stale: bool,
+    limit: int,
+    ontology: str | None = None,
+    asked_by: str | None = None,
 ) -> tuple[list[Job], int]:
     """Return the newest jobs that match, newest first, and the number of all that match.
 
@@ -30,17 +45,22 @@ def matching_jobs(
         Only done jobs about versions that are no longer current.
     limit : int
         Most jobs to return.
+    ontology, asked_by : str, optional
+        Only jobs about versions of this ontology, and that this person or schedule requested first.
 
     Raises
     ------
     InputError
-        For an unknown state, or one in which no job can be stale.
+        For an unknown state, one in which no job can be stale, and for a NUL character.
     """
     from labelgrove.ontology.errors import InputError
     from labelgrove.workers import client
     from labelgrove.workers.ledger.states import State
     from labelgrove.workers.refresh import stale_jobs
 
+    for name, text in (("kind", kind), ("ontology", ontology), ("asked_by", asked_by)):
+        if text is not None and "\0" in text:  # PostgreSQL has no texts with one
+            raise InputError(f"{name}: {text!r:.80} has a NUL character; leave it out")
     states = [one.value for one in State]
     if state is not None and state not in states:
         raise InputError(f"state: {state!r:.80} given; give one of {', '.join(states)}")
@@ -48,10 +68,11 @@ def matching_jobs(
     if stale and wanted not in (None, State.DONE):
         raise InputError(f"state: {state!r} given, and only done jobs can be stale; leave out state or stale")
     if stale:
-        found = stale_jobs(workspace, kind=kind)
+        found = stale_jobs(workspace, kind=kind, ontology=ontology)
+        found = [job for job in found if asked_by in (None, job.asked_by)]
         return found[:limit], len(found)
-    found = client.list_jobs(workspace, limit=limit, state=wanted, kind=kind)
-    return found, client.count_jobs(workspace, state=wanted, kind=kind)
+    asked: dict[str, Any] = {"state": wanted, "kind": kind, "ontology": ontology, "asked_by": asked_by}
+    return client.list_jobs(workspace, limit=limit, **asked), client.count_jobs(workspace, **asked)
 
 
 def describe_jobs(workspace: Workspace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
@@ -79,6 +100,33 @@ def describe_units(units: Sequence[Unit]) -> list[dict[str, Any]]:
         taken = {"seconds": None if None in ends else round(ends[1] - ends[0], 3)}  # type: ignore[operator]
         described.append(asdict(unit) | {"lease_until": when(unit.lease_until or None)} | times | taken)
     return described
+
+
+def describe_strip(workspace: Workspace, job: str, *, most: int) -> dict[str, Any]:
+    """Return the units of a job as at most `most` cells of units that follow one another.
+
+    ``state`` is the worst state in a cell, ``units`` the number of its units in each state.
+    """
+    from labelgrove.workers.progress import strip_of
+
+    cells = strip_of(workspace, job, most=most)
+    described = [
+        {"first": cell.first, "n_units": sum(cell.units.values()), "state": cell.worst, "units": cell.units}
+        for cell in cells
+    ]
+    return {"items": described, "total": sum(cell["n_units"] for cell in described)}
+
+
+def describe_costs(workspace: Workspace, job: str) -> dict[str, Any]:
+    """Return what was estimated for a job, None if nothing can be, next to what it used so far."""
+    from labelgrove.workers.progress import costs_of
+
+    found = costs_of(workspace, job)
+    return {
+        "estimated": None if found.estimated is None else asdict(found.estimated),
+        "used": asdict(found.used) | {"seconds": round(found.used.seconds, 3)},
+        "elapsed_s": None if found.elapsed_s is None else round(found.elapsed_s, 3),
+    }
 
 
 def done_result(workspace: Workspace, job: str) -> JobResult:

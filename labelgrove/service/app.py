@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import Receive, Scope, Send
 
 import labelgrove
 from labelgrove.documents.overview import Overview
 from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service import schemas
-from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.access.crossorigin import CrossOrigin
+from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards, LargeBodies
 from labelgrove.service.access.identity import Identity
 from labelgrove.service.assets import Assets
+from labelgrove.service.connections import Connections
 from labelgrove.service.kept.checkup import Checkup
 from labelgrove.service.kept.histories import Histories
 from labelgrove.service.kept.marking import MarkedResults
 from labelgrove.service.kept.openversions import OpenVersions
+from labelgrove.service.kept.readiness import Readiness
 from labelgrove.service.kept.streams import Watcher
 from labelgrove.service.limits import Limits
-from labelgrove.service.pages import cypher, explore, home, ingest, reference, reports, signin
+from labelgrove.service.metering import Metered, ServiceMetrics
+from labelgrove.service.pages import bundles as bundle_pages
+from labelgrove.service.pages import cypher, explore, home, ingest, newjob, reference, reports, signin
 from labelgrove.service.pages import jobs as job_pages
+from labelgrove.service.pages import reach as reach_page
 from labelgrove.service.problems import Problem, problem_response
 from labelgrove.service.processes.reading import UploadReader
 from labelgrove.service.routes import (
@@ -37,20 +44,37 @@ from labelgrove.service.routes import (
     inference,
     jobs,
     labels,
+    labelstudio,
     ontologies,
     queries,
+    reach,
+    schedules,
     service,
     submitting,
     uploads,
+    whatif,
 )
+from labelgrove.service.scoring.cores import usable_cores
 from labelgrove.service.scoring.models import Models
 from labelgrove.service.scoring.scorers import Scorers
 from labelgrove.service.state import State
+from labelgrove.service.temporary import remove_left_over
 
 __all__ = ["make_app"]
 
 _SHORTEST_ZIPPED = 1_000
 _FASTEST = 1
+_ABOUT_ROWS = ("/v1/bundles/", "/v2/")
+
+
+class _Zipped(GZipMiddleware):
+    """Compresses answers, except those to rows: their numbers take longer to pack than to send."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(_ABOUT_ROWS):
+            await self.app(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def make_app(
@@ -59,6 +83,7 @@ def make_app(
     *,
     hosts: Collection[str] = LOOPBACK_NAMES,
     local: bool = True,
+    metrics: ServiceMetrics | None = None,
 ) -> FastAPI:
     """Return the application that serves a workspace.
 
@@ -71,16 +96,19 @@ def make_app(
         The names that requests may give this host.
     local : bool
         Whether only this machine reaches the service, so that everybody who does may read.
+    metrics : ServiceMetrics, optional
+        Served as long as the application runs; by default nothing is measured.
     """
     limits = limits or Limits()
     checkup = Checkup(workspace.settings)
+    connections = Connections(limits)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        uploads.remove_left_over()
-        with workspace, closing(checkup), shared.scorers:
+    async def lifespan(_: FastAPI) -> AsyncIterator[dict[str, Any]]:
+        remove_left_over()
+        with workspace, closing(checkup), shared.scorers, metrics or nullcontext():
             async with shared.watcher:
-                yield
+                yield {"connections": connections, "readiness": shared.readiness}
 
     app = FastAPI(
         title="labelgrove",
@@ -100,8 +128,9 @@ def make_app(
         checkup,
         Histories(workspace),
         Models(workspace, limits.open_bundles),
-        Scorers(os.cpu_count() or 1, limits.scores_waiting, limits.body_s),
+        Scorers(usable_cores(), limits.scores_waiting),
         Watcher(workspace, limits.watchers),
+        Readiness(workspace),
     )
     app.state.shared = shared
     app.state.identity = identity = Identity(workspace, local=local)
@@ -110,31 +139,64 @@ def make_app(
         everywhere,
         ontologies,
         labels,
+        labelstudio,
         drawing,
+        reach,
         jobs,
         submitting,
+        schedules,
         events,
         queries,
         uploads,
         bundles,
+        whatif,
         inference,
     ):
         app.include_router(routes.router)
-    for pages in (home, explore, job_pages, reports, ingest, cypher, reference, signin):
+    for pages in (
+        home,
+        explore,
+        reach_page,
+        bundle_pages,
+        newjob,
+        job_pages,
+        reports,
+        ingest,
+        cypher,
+        reference,
+        signin,
+    ):
         app.include_router(pages.router)
     app.mount("/static", Assets(), name="static")
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
-    app.add_middleware(GZipMiddleware, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)
-    app.add_middleware(Guards, limits=limits, hosts=hosts, bodies=_bodies(limits), identity=identity)
+    app.add_middleware(_Zipped, minimum_size=_SHORTEST_ZIPPED, compresslevel=_FASTEST)
+    app.add_middleware(
+        Guards,
+        limits=limits,
+        hosts=hosts,
+        bodies=_bodies(limits),
+        identity=identity,
+        crossing=CrossOrigin(workspace.settings.serve_origins),
+    )
+    if metrics is not None:  # around the guards, whose refusals count too
+        metrics.watch(shared, connections)
+        app.add_middleware(Metered, metrics=metrics)
     _declare_problems(app)
     return app
 
 
-def _bodies(limits: Limits) -> dict[str, tuple[int, str]]:
-    """Return the endings of paths with larger bodies: their most bytes, and the scope to send so many."""
-    uploads = dict.fromkeys(("/ingest", "/validate"), (limits.upload_bytes, "admin"))
-    return uploads | dict.fromkeys(("/infer", "/score", "/explain"), (limits.score_bytes, "score"))
+def _bodies(limits: Limits) -> tuple[LargeBodies, ...]:
+    """Return the routes to which larger bodies may be sent."""
+    return (
+        LargeBodies(("/ingest", "/validate"), limits.upload_bytes, limits.upload_s, "admin"),
+        LargeBodies(
+            ("/infer", "/score", "/explain", "/row", "/heat", "/what-if"),
+            limits.score_bytes,
+            limits.body_s,
+            "score",
+        ),
+    )
 
 
 def _declare_problems(app: FastAPI) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Limits", "too_many_answers"]
+__all__ = ["MOST_ANSWERS", "Limits", "too_many_answers"]
+
+MOST_ANSWERS = 1_000
+"""Most answers, or classes, that a client may ask for each row."""
 
 
 @dataclass(frozen=True)
@@ -15,16 +18,23 @@ class Limits:
     ----------
     body_bytes, upload_bytes : int
         Largest body of a request, and of an upload of a hierarchy.
+    bodies_bytes : int
+        Most bytes of bodies, except uploads and requests for scores, that one process holds at once.
     uploads : int
         Most uploads that one process of the service reads at once.
     upload_s : float
-        Longest time for reading an upload.
+        Longest time in which an upload arrives, and for reading it.
     score_bytes, score_values, score_answers : int
         Largest body of a request for scores, most numbers in it, and most answers to it.
     scores_waiting : int
         Most requests for scores that wait in one process of the service.
-    body_s : float
-        Longest time in which the body of a request for scores arrives.
+    connections : int
+        Most connections of one process of the service; those that wait for a request make room for new ones.
+    head_bytes : int
+        Largest head of a request: its first line, with the query, and its headers.
+    request_s, body_s, sending_s : float
+        Longest time in which the head of a request arrives, and its body (an upload has `upload_s`), and for
+        which a client takes nothing of an answer.
     open_bundles : int
         Most bundles that are kept open for scoring.
     watchers : int
@@ -38,6 +48,7 @@ class Limits:
     """
 
     body_bytes: int = 1 << 20
+    bodies_bytes: int = 256 << 20
     upload_bytes: int = 1 << 30
     uploads: int = 2
     upload_s: float = 900.0
@@ -45,7 +56,11 @@ class Limits:
     score_values: int = 50_000_000
     score_answers: int = 1_000_000
     scores_waiting: int = 16
+    connections: int = 4_096
+    head_bytes: int = 128 << 10
+    request_s: float = 15.0
     body_s: float = 30.0
+    sending_s: float = 60.0
     open_bundles: int = 8
     watchers: int = 200
     requests_per_second: int = 200

@@ -26,6 +26,10 @@ from labelgrove.ontology.errors import (
     UnknownLabelError,
 )
 from labelgrove.ontology.settings import masked
+from labelgrove.service.temporary import no_room
+
+_RETRY_S = 5
+"""Seconds after which a server that could not be reached may be there again."""
 
 __all__ = ["PROBLEMS", "Problem", "busy", "problem_for", "problem_of", "problem_response"]
 
@@ -79,6 +83,8 @@ def problem_for(kind: type[GroveError], message: str, *, report: dict[str, Any] 
     """Return the problem that tells a client of an error of a kind; `report` lists the defects of a file."""
     _, name, status, code = next(row for row in PROBLEMS if issubclass(kind, row[0]))
     problem = Problem(status, name, masked(message), exit_code=code)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        problem.headers["Retry-After"] = str(_RETRY_S)
     if report is not None:
         problem.further["report"] = report
     return problem
@@ -97,8 +103,12 @@ def problem_of(error: Exception) -> Problem:
         where = ".".join(str(part) for part in first["loc"][1:]) or "request"
         return Problem(HTTPStatus.BAD_REQUEST, "input", f"{where}: {first['msg']}; see /openapi.json")
     if isinstance(error, HTTPException):
+        if isinstance(error.__cause__, OSError):  # a form was sound, but had no room
+            return problem_of(no_room(error.__cause__))
         status = HTTPStatus(error.status_code)
-        problem = Problem(status, status.phrase.lower().replace(" ", "-"), f"{error.detail}; see /reference")
+        # What a body or form could not be parsed for is what a parameter is refused for.
+        name = "input" if status == HTTPStatus.BAD_REQUEST else status.phrase.lower().replace(" ", "-")
+        problem = Problem(status, name, f"{error.detail}; see /reference")
         problem.headers = dict(error.headers or {})
         return problem
     return Problem(
@@ -114,17 +124,18 @@ def problem_document(problem: Problem, path: str = "") -> dict[str, Any]:
 
     Clients of the Open Inference Protocol, whose paths begin with ``/v2``, read ``error`` instead.
     """
-    _, _, advice = problem.detail.rpartition("; ")
+    detail = problem.detail.encode(errors="backslashreplace").decode()  # JSON may name half a character
+    _, _, advice = detail.rpartition("; ")
     document = {
         "type": f"/reference#problem-{problem.type}",
         "title": problem.status.phrase,
         "status": int(problem.status),
-        "detail": problem.detail,
+        "detail": detail,
         "exit_code": problem.exit_code,
         "next_step": advice,
         **problem.further,
     }
-    return document | {"error": problem.detail} if path.startswith("/v2") else document
+    return document | {"error": detail} if path.startswith("/v2") else document
 
 
 def problem_response(request: Request, error: Exception) -> JSONResponse:

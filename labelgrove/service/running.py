@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import ipaddress
@@ -9,6 +10,7 @@ import logging
 import re
 import signal
 import socket
+import time
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -24,7 +26,12 @@ from labelgrove.service.access import audit
 from labelgrove.service.access.guards import LOOPBACK_NAMES
 from labelgrove.service.access.sessions import Sessions
 from labelgrove.service.app import make_app
+from labelgrove.service.connections import Connection
+from labelgrove.service.kept.readiness import ask_store
+from labelgrove.service.limits import Limits
+from labelgrove.service.metering import ServiceMetrics
 from labelgrove.service.processes.beside import ENDING_S, worker_beside
+from labelgrove.workers.running import metricsport
 
 __all__ = [
     "address",
@@ -32,31 +39,44 @@ __all__ = [
     "bare_address",
     "check",
     "check_who_may",
+    "configured",
     "is_local",
     "listening",
     "new_link",
     "serve",
 ]
 
-_WAITING = 2_048
+_WAITING = 1_024
 """Most connections that wait to be accepted."""
 
-_NO_DIGEST = "0" * 64
+_IDLE_S = 75
+"""Seconds for which a connection waits for a further request; proxies keep theirs for up to a minute."""
+
+_STUCK_S = 30
+"""Seconds after which one of several processes that says nothing is replaced, also one that is starting."""
+
+_LOOK_S = 0.05
 
 
-def app_of_environment(host: str = "127.0.0.1") -> FastAPI:
+def app_of_environment(host: str = "127.0.0.1", *, processes: int = 1) -> FastAPI:
     """Return an application over the workspace of the environment; each server process makes its own.
 
-    `host` is the address on which the server listens.
+    `host` is the address on which the server listens, and `processes` the number of them.
     """
     from labelgrove.workers.running.logs import configure_logging
     from labelgrove.workers.showing import bring_back
 
     settings = Settings.from_env()
     configure_logging(settings.log_format, level=logging.WARNING)
-    logging.getLogger(audit.__name__).setLevel(logging.INFO)
+    for telling in (audit, metricsport):
+        logging.getLogger(telling.__name__).setLevel(logging.INFO)
     workspace = Workspace(settings, on_repair=bring_back)
-    return make_app(workspace, hosts=_hosts(settings, host), local=is_local(settings, host))
+    return make_app(
+        workspace,
+        hosts=_hosts(settings, host),
+        local=is_local(settings, host),
+        metrics=ServiceMetrics.of(settings, processes=processes),
+    )
 
 
 def is_local(settings: Settings, host: str) -> bool:
@@ -100,8 +120,8 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost" or ipaddress.ip_address(host).is_loopback
 
 
-def check(settings: Settings) -> None:
-    """Refuse settings with which no request about an ontology could be answered.
+def check(settings: Settings, *, processes: int = 1) -> None:
+    """Refuse settings with which `processes` could not answer any request about an ontology.
 
     Raises
     ------
@@ -109,10 +129,15 @@ def check(settings: Settings) -> None:
         If the database or the artifact store cannot be reached or read.
     MigrationError
         If its schema is not that of this release.
+    SettingsError
+        If the ports of metrics cannot be used.
     """
+    metrics = ServiceMetrics.of(settings, processes=processes)
+    if metrics is not None:
+        metrics.check()
     with Workspace(settings) as workspace:
         workspace.catalog.currents()
-        workspace.artifacts.exists(_NO_DIGEST)  # whether it can be asked at all
+        ask_store(workspace)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -187,6 +212,26 @@ def address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def configured(make: Callable[[], FastAPI], *, processes: int = 1) -> uvicorn.Config:
+    """Return how `processes` servers run, each of which answers with an application that `make` returns."""
+    return uvicorn.Config(
+        make,
+        factory=True,
+        http=Connection,
+        ws="none",
+        backlog=_WAITING,
+        timeout_keep_alive=_IDLE_S,
+        h11_max_incomplete_event_size=Limits().head_bytes,
+        proxy_headers=False,  # the guards judge the real address of a client
+        workers=processes,
+        timeout_worker_healthcheck=_STUCK_S,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=ENDING_S,
+    )
+
+
 def serve(
     bound: socket.socket,
     host: str,
@@ -211,23 +256,31 @@ def serve(
         Called when the socket accepts requests.
     """
     signal.signal(signal.SIGTERM, _end)
-    config = uvicorn.Config(
-        functools.partial(app_of_environment, host),
-        factory=True,
-        proxy_headers=False,  # the guards judge the real address of a client
-        workers=processes,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=ENDING_S,
-    )
+    config = configured(functools.partial(app_of_environment, host, processes=processes), processes=processes)
     with worker_beside() if worker else contextlib.nullcontext():
         started()
-        server = uvicorn.Server(config)
         if processes == 1:
-            server.run(sockets=[bound])
+            _Server(config).run(sockets=[bound])
         else:
             uvicorn.supervisors.Multiprocess(config, sockets=[bound]).run()
+
+
+class _Server(uvicorn.Server):
+    """A server that says it is not ready as soon as it is told to end, and ends once running requests ended.
+
+    Until then it takes connections, because whoever sends requests on may learn only by asking
+    ``/readyz`` that this process wants no more.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for the requests that are being answered, and stop."""
+        self.lifespan.state["readiness"].drain()
+        running = set(self.server_state.tasks)
+        until = time.monotonic() + ENDING_S
+        while not self.force_exit and time.monotonic() < until and not all(one.done() for one in running):
+            await asyncio.sleep(_LOOK_S)
+        self.config.timeout_graceful_shutdown = max(1, round(until - time.monotonic()))
+        await super().shutdown(sockets)
 
 
 def _end(*_: object) -> NoReturn:

@@ -11,13 +11,13 @@ from fastapi import Depends, Path, Query, Request
 from labelgrove.documents.overview import Overview
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import LARGEST_PAGE
-from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.access.identity import Actor, actor_of
 from labelgrove.service.kept.checkup import Checkup
 from labelgrove.service.kept.histories import Histories
 from labelgrove.service.kept.marking import MarkedResults
 from labelgrove.service.kept.openversions import Opened, OpenVersions
+from labelgrove.service.kept.readiness import Readiness
 from labelgrove.service.kept.streams import Watcher
 from labelgrove.service.limits import Limits
 from labelgrove.service.processes.reading import UploadReader
@@ -35,6 +35,7 @@ __all__ = [
     "State",
     "VersionOpened",
     "VersionText",
+    "readiness_of",
 ]
 
 
@@ -56,6 +57,7 @@ class State:
     models: Models
     scorers: Scorers
     watcher: Watcher
+    readiness: Readiness
 
     def seen_by(self, actor: Actor) -> State:
         """Return what `actor` may see of it."""
@@ -71,14 +73,6 @@ class State:
             models=_through(self.models, seen),
         )
 
-    def is_ready(self) -> bool:
-        """Tell whether the service can answer: its database can be read."""
-        try:
-            self.workspace.catalog.currents()
-        except (GroveError, OSError):
-            return False
-        return True
-
 
 def _through(kept: Kept, workspace: Workspace) -> Kept:
     """Return what is kept for everybody; `workspace` decides what one of them sees of it."""
@@ -87,7 +81,12 @@ def _through(kept: Kept, workspace: Workspace) -> Kept:
     return other
 
 
-def _state(request: Request) -> State:
+def readiness_of(request: Request) -> Readiness:
+    """Return the readiness of this process, which is the same for every actor."""
+    return cast("State", request.app.state.shared).readiness
+
+
+async def _state(request: Request) -> State:  # async, and so without a thread: it reads nothing
     return cast("State", request.app.state.shared).seen_by(actor_of(request))
 
 

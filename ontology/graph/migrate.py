@@ -30,14 +30,18 @@ class Migration:
         The number in the file's name, such as ``"0001"``, and the words after it.
     checksum : str
         sha256 of the file's text with line feeds as line endings.
-    statements : tuple of str
-        Statements to run, in order.
+    text : str
+        The file's text.
     """
 
     version: str
     name: str
     checksum: str
-    statements: tuple[str, ...]
+    text: str
+
+    def statements(self) -> list[str]:
+        """Return the statements to run, in order; they are split only here, as few graphs lack any."""
+        return statements(self.text)
 
     def record(self) -> dict[str, str]:
         """Return the parameters of the query ``record_migration``, which marks this migration as applied."""
@@ -58,7 +62,7 @@ def migrations(dialect: str) -> list[Migration]:
             )
         text = path.read_text(encoding="utf-8")
         checksum = hashlib.sha256(text.encode()).hexdigest()
-        found.append(Migration(match[1], match[2], checksum, tuple(statements(text))))
+        found.append(Migration(match[1], match[2], checksum, text))
     if not found:
         raise MigrationError(f"{folder} contains no migrations; reinstall labelgrove")
     return found

@@ -59,7 +59,7 @@ def result_schema() -> ResultSchema:
     """Return the part of the graph's schema that describes results, read from the migrations once."""
     tables: dict[str, _Table] = {}
     for migration in migrations("embedded"):
-        for statement in migration.statements:
+        for statement in migration.statements():
             _declare(tables, statement)
     labels = [label for _, label in tables["PRODUCED"].ends]
     joined: dict[str, dict[str, Mapping[str, type]]] = {label: {} for label in labels}

@@ -159,7 +159,10 @@ def _is_not_an_interrupt(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], (KeyboardInterrupt, SystemExit)))
 
 
-logging.getLogger(f"{__name__}.{_Pool.__name__}").addFilter(_is_not_an_interrupt)  # SQLAlchemy's name for it
+_pool_logger = logging.getLogger(f"{__name__}.{_Pool.__name__}")  # SQLAlchemy's name for it
+_pool_logger.addFilter(_is_not_an_interrupt)
+# As SQLAlchemy's own pools, or each sweep of a worker would log two lines.
+_pool_logger.setLevel(logging.WARNING)
 
 
 @contextmanager

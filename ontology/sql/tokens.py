@@ -24,7 +24,7 @@ from labelgrove.ontology.store.artifacts import check_name
 # After our own modules, whose error names the extra to install if SQLAlchemy is missing.
 from sqlalchemy import Column, ColumnElement, Double, Engine, Row, String, Table, Text, or_, select, update
 
-__all__ = ["Token", "Tokens", "read_duration", "token_table"]
+__all__ = ["Token", "Tokens", "digest_of", "read_duration", "token_table"]
 
 _TOKEN_BYTES = 32
 _UNITS_S = {"h": 3_600, "d": 86_400, "w": 604_800}
@@ -135,7 +135,7 @@ class Tokens:
                 upsert(connection, token_table)
                 .values(
                     name=name,
-                    digest=_hashed(token),
+                    digest=digest_of(token),
                     scopes=",".join(allowed),
                     ontologies_json=None if ontologies is None else json.dumps(sorted({*ontologies})),
                     created_at=now(),
@@ -163,12 +163,8 @@ class Tokens:
             raise _unknown(name)
         return found
 
-    def of_secret(self, token: str) -> Token | None:
-        """Return what is recorded about a token, live or not; None for a token that was never created."""
-        return self._one(_token.digest == _hashed(token))
-
     def of_digest(self, digest: str) -> Token | None:
-        """Return the token with a digest; None if there is none."""
+        """Return what is recorded about the token with a digest, live or not; None if there is none."""
         return self._one(_token.digest == digest)
 
     def any_live(self) -> bool:
@@ -227,7 +223,8 @@ def read_duration(text: str) -> float | None:
     return float(seconds)
 
 
-def _hashed(token: str) -> str:
+def digest_of(token: str) -> str:
+    """Return the digest by which a token is recorded."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -61,7 +61,11 @@ POSIX_NAMES = {
 
 HOMES = {
     "fcntl": {"ontology/store/posix.py"},
-    "resource": {"labelgrove/cli/doctor.py", "ontology/graph/userqueries/sandbox.py"},
+    "resource": {
+        "labelgrove/cli/doctor.py",
+        "labelgrove/service/connections.py",
+        "ontology/graph/userqueries/sandbox.py",
+    },
     "os.O_DIRECTORY": {"ontology/store/wholefile.py"},
     "os.geteuid": {"ontology/geometry/kernels/codefiles.py"},
     "os.getuid": {"labelgrove/cli/options/workspace.py"},
@@ -69,8 +73,9 @@ HOMES = {
         "ontology/geometry/scoring/kernelloading.py",
         "ontology/graph/embedded/graphfile.py",
         "workers/app.py",
-        "workers/running/metrics.py",
+        "workers/running/metricsport.py",
     },
+    "os.sched_getaffinity": {"labelgrove/service/scoring/cores.py"},
     "signal.SIGALRM": {"ontology/graph/userqueries/sandbox.py"},
     "signal.SIGXCPU": {"ontology/graph/userqueries/sandbox.py"},
     "signal.SIGXFSZ": {"ontology/graph/userqueries/sandbox.py"},
@@ -171,7 +176,7 @@ def test_every_module_that_needs_numpy_alone_is_imported_on_windows():
     """
     needing = json.loads(fresh(WINDOWS + dedent(code), (), alone=ALONE))
     promised = (
-        r"adapter(\.(?!classfolds|onnx|sklearn|torch).*)?|labelgrove(\.report.*)?|"
+        r"adapter(\.(?!classfolds|mlflow|onnx|sklearn|torch).*)?|labelgrove(\.report.*)?|"
         r"ontology(\.(readers.*|labelgraph|artifacts|geometry))?"
     )
     assert [name for name in needing if re.fullmatch(promised, name)] == []

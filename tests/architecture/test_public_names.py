@@ -17,9 +17,8 @@ EVERY_MODULE = sorted(
     for path in (ROOT / room).rglob("*.py")
 )
 MODULES = [m for m in EVERY_MODULE if m != "labelgrove.__main__"]
-MODULES = [
-    pytest.param(m, marks=pytest.mark.torch) if m == "labelgrove.adapter.torch" else m for m in MODULES
-]
+BY_MARKER = {"labelgrove.adapter.mlflow": pytest.mark.mlflow, "labelgrove.adapter.torch": pytest.mark.torch}
+MODULES = [pytest.param(m, marks=BY_MARKER.get(m, ())) for m in MODULES]
 
 
 def _in_order(name: str) -> tuple[int, str]:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import http.client
+import json
 import os
 import random
 import subprocess
@@ -36,6 +38,8 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.access.sessions import Sessions
+from labelgrove.workers.client import build_bundle_job
+from labelgrove.workers.ledger.states import State
 from tests.benchmarks.graphs import category_graph, describe, noun_graph
 from tests.benchmarks.measuring import print_document
 from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
@@ -43,8 +47,19 @@ from tests.benchmarks.taxonomies import NCBI_LABELS, write_taxdump
 SEED = 0
 CLIENTS = 16
 CALLS = 200
-MIX = {"suggest": 25, "window of 60 rows": 25, "label": 20, "map, 1,200 pixels, 12 levels": 20, "search": 10}
+SCORE = "score 64 x 1,000, binary"
+SCORES = {SCORE: 64, "score 1,024 x 1,000, binary": 1_024, "score 1,024 x 1,000, JSON": 1_024}
+"""Kinds of requests for scores, with their rows."""
+
+MIX = {"suggest": 25, "window of 60 rows": 25, "label": 20, "map, 1,200 pixels, 12 levels": 20, SCORE: 10}
 """How many of 100 requests of the load test are of each kind."""
+
+CLASSES = 1_000
+"""Observed labels of the bundle that explains rows, and numbers in each row."""
+
+LIVE_LOCUS = "live locus, 10 picks and map"
+MOST_CLASSES = 1_000
+"""Observed labels of a request for the live locus, at most."""
 
 AT_A_TIME = 32
 """Requests of each kind that a single client sends between two looks at the ingest."""
@@ -56,13 +71,32 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
 from labelgrove.service.limits import Limits
-from labelgrove.service.running import listening
+from labelgrove.service.running import configured, listening
 bound = listening("127.0.0.1", 0)
 app = make_app(Workspace.open(Settings.from_env({"GROVE_HOME": sys.argv[1]})), Limits(requests_per_second=0))
-bound.listen(1024)
 print(bound.getsockname()[1], flush=True)
-uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[bound])
+uvicorn.Server(configured(lambda: app)).run(sockets=[bound])
 """
+
+
+Sent = tuple[str, str, bytes | None, dict[str, str]]
+"""Method, path, body and headers of a request."""
+
+JSON = {"Content-Type": "application/json"}
+
+
+@functools.cache
+def _scores(kind: str) -> Sent:
+    """Return a request for scores of rows of probabilities."""
+    rows = np.random.default_rng(SEED).dirichlet(np.full(CLASSES, 0.05), SCORES[kind]).astype("<f4")
+    if kind.endswith("JSON"):
+        body = json.dumps({"rows": rows.tolist()}).encode()
+        return "POST", "/v1/bundles/bench/model/score", body, JSON
+    tensor = {"name": "probabilities", "datatype": "FP32", "shape": [*rows.shape]}
+    tensor |= {"parameters": {"binary_data_size": rows.nbytes}}
+    head = json.dumps({"inputs": [tensor], "outputs": [{"name": "index"}]}).encode()
+    length = {"Inference-Header-Content-Length": str(len(head))}
+    return "POST", "/v2/models/bench~model/infer", head + rows.tobytes(), length
 
 
 class Requests:
@@ -71,6 +105,17 @@ class Requests:
     def __init__(self, graph: LabelGraph, seed: int) -> None:
         self._graph, self._random = graph, random.Random(seed)
         self._widest = graph.keys[int(np.bincount(graph.edge_parent, minlength=len(graph)).argmax())]
+
+    def sent(self, kind: str) -> Sent:
+        """Return the next request of a kind."""
+        if kind in SCORES:
+            return _scores(kind)
+        if kind != LIVE_LOCUS:
+            return "GET", self.path(kind), None, {}
+        n_classes = min(MOST_CLASSES, len(self._graph) // 2)
+        classes = self._random.sample(range(len(self._graph)), self._random.randint(1, n_classes))
+        asked = {"observed": [self._graph.keys[i] for i in classes], "metric": "tree"}
+        return "POST", self.path(kind), json.dumps(asked).encode(), JSON
 
     def path(self, kind: str) -> str:
         """Return the path of the next request of a kind."""
@@ -91,6 +136,7 @@ class Requests:
             "path": f"path?from={key}&to={other}",
             "lca": f"lca?from={key}&to={other}",
             "map, 1,200 pixels, 12 levels": "map" if self._random.random() < 0.3 else f"map?focus={key}",
+            LIVE_LOCUS: "reach?width=1200",
         }
         return f"/v1/ontologies/bench/{tails[kind]}"
 
@@ -111,13 +157,16 @@ KINDS = (
     "path",
     "lca",
     "map, 1,200 pixels, 12 levels",
+    LIVE_LOCUS,
+    *SCORES,
 )
 
 
-def ask(connection: http.client.HTTPConnection, path: str) -> tuple[float, int, int]:
+def ask(connection: http.client.HTTPConnection, sent: Sent) -> tuple[float, int, int]:
     """Return the milliseconds, the status and the size of one answer."""
+    method, path, body, headers = sent
     begin = time.perf_counter()
-    connection.request("GET", path, headers={"Accept-Encoding": "gzip"})
+    connection.request(method, path, body, {"Accept-Encoding": "gzip"} | headers)
     answer = connection.getresponse()
     size = len(answer.read())
     return (time.perf_counter() - begin) * 1_000, answer.status, size
@@ -136,13 +185,33 @@ def one_after_the_other(port: int, graph: LabelGraph, calls: int = CALLS) -> dic
     found: dict[str, Any] = {}
     for kind in KINDS:
         requests, connection = Requests(graph, SEED), http.client.HTTPConnection("127.0.0.1", port)
-        answers = [ask(connection, requests.path(kind)) for _ in range(calls)]
+        ask(connection, requests.sent(kind))  # the first one loads what all others use
+        answers = [ask(connection, requests.sent(kind)) for _ in range(calls)]
         assert {status for _, status, _ in answers} == {200}, kind
         found[kind] = {
             "all_ms": [taken for taken, _, _ in answers],
             "kb": round(max(size for _, _, size in answers) / 1_000, 1),
         }
         connection.close()
+    return found
+
+
+def what_if(port: int, graph: LabelGraph, calls: int = CALLS) -> dict[str, Any]:
+    """Ask what a bundle of a tree answers to a row in JSON: why, and as heat on the map."""
+    rng, found = np.random.default_rng(SEED), {}
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    for kind, path in (("explain", "explain"), ("heat, 1,200 pixels, 12 levels", "heat")):
+        taken, size = [], 0
+        for _ in range(calls):
+            row = rng.dirichlet(np.full(CLASSES, 0.05)).tolist()
+            body = json.dumps({"rows": [row]})
+            sent = ("POST", f"/v1/bundles/bench/model/{path}", body.encode(), JSON)
+            milliseconds, status, one = ask(connection, sent)
+            assert status == 200
+            taken.append(milliseconds)
+            size = max(size, one)
+        found[kind] = quantiles(taken[10:]) | {"kb": round(size / 1_000, 1)}  # the first ones open the bundle
+    connection.close()
     return found
 
 
@@ -155,7 +224,7 @@ def at_once(port: int, graph: LabelGraph, going: Callable[[], bool]) -> dict[str
         requests, connection = Requests(graph, number), http.client.HTTPConnection("127.0.0.1", port)
         while going():
             kind = requests.mixed()
-            milliseconds, status, _ = ask(connection, requests.path(kind))
+            milliseconds, status, _ = ask(connection, requests.sent(kind))
             taken[kind].append(milliseconds)
             statuses.append(status)
         connection.close()
@@ -244,10 +313,22 @@ def while_ingesting(port: int, home: Path, graph: LabelGraph) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def serving(folder: str, held: ReadResult | LabelGraph) -> Iterator[tuple[int, psutil.Process]]:
-    """Serve a hierarchy, called ``bench``, from a process of its own; yield its port and the process."""
+def serving(
+    folder: str, held: ReadResult | LabelGraph, *, bundle: bool = True
+) -> Iterator[tuple[int, psutil.Process]]:
+    """Serve a hierarchy, called ``bench``, from a process of its own; yield its port and the process.
+
+    With `bundle`, a job has built the bundle ``bench/model``, which observes some leaves.
+    """
     with Workspace.open(Settings.from_env({"GROVE_HOME": folder})) as workspace:
         register(workspace, "bench", held)
+        if bundle:
+            graph = workspace.label_graph("bench")
+            leaves = np.flatnonzero(graph.leaf_mask)
+            chosen = np.random.default_rng(SEED).choice(leaves, CLASSES, replace=False)
+            keys = graph.keys.take(np.sort(chosen))
+            job = build_bundle_job(workspace, "bench", "model", keys, metric="tree")
+            assert job.state is State.DONE, job.error
     command = [sys.executable, "-c", SERVER, folder]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path.cwd()) as server:
         try:
@@ -265,16 +346,17 @@ def measured(
     assert graph is not None
     with tempfile.TemporaryDirectory() as folder, serving(folder, held) as (port, process):
         connection = http.client.HTTPConnection("127.0.0.1", port)
-        ask(connection, "/healthz")
+        ask(connection, ("GET", "/healthz", None, {}))
         idle = process.memory_info().rss
         root = quote(graph.keys[0], safe="")
-        first, status, _ = ask(connection, f"/v1/ontologies/bench/label?key={root}")
+        first, status, _ = ask(connection, ("GET", f"/v1/ontologies/bench/label?key={root}", None, {}))
         assert status == 200
         connection.close()
         alone = {
             kind: quantiles(found["all_ms"]) | {"kb": found["kb"]}
             for kind, found in one_after_the_other(port, graph).items()
         }
+        asked = what_if(port, graph)
         together = at_once(port, graph, for_seconds(seconds))
         busy = while_ingesting(port, Path(folder), graph) if ingesting else None
         private = process.memory_full_info().uss
@@ -283,6 +365,7 @@ def measured(
         "cold_open_ms": round(first, 1),
         "private_after_load_mb": round(private / 1e6, 1),
         "one_client_ms": alone,
+        "what_if_ms": asked,
         "load": together,
         "while_ingesting": busy,
     }

@@ -66,8 +66,10 @@ which `--rows` is given.
 | `GROVE_OFFLINE` | `0` | `1`: bundles come [only from this machine](adapter-loading.md) |
 | `GROVE_LOG_FORMAT` | `text` | `json`: workers log one JSON object per line |
 | `GROVE_METRICS_PORT` | none | port at which a worker serves Prometheus metrics |
-| `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which it serves them |
+| `GROVE_SERVE_METRICS_PORT` | none | the same for [the service](operations.md#metrics-of-the-service) |
+| `GROVE_METRICS_ADDRESS` | `127.0.0.1` | address at which both serve them |
 | `GROVE_SERVE_HOSTS` | none | more names that requests may call [the service](service.md#who-may-ask) |
+| `GROVE_SERVE_ORIGINS` | none | origins of [Label Studio](service.md#label-studio), separated by commas |
 | `GROVE_SERVE_PROXY_HEADER` | none | header in which a proxy tells the service who the user is |
 | `GROVE_SERVE_PROXY_PEERS` | none | addresses or networks of the proxies that are believed |
 | `GROVE_SERVE_PROXY_SCOPES` | `read,score` | what users of the proxy may do |

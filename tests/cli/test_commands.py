@@ -336,6 +336,10 @@ def test_doctor_refuses_celery_beside_the_embedded_graph(call, monkeypatch):
     assert "GROVE_GRAPH_URL" in call("worker", code=2).stderr
 
 
+def test_who_only_sweeps_has_no_use_for_a_number_of_units(call):
+    assert "--concurrency" in call("worker", "--sweep-only", "--concurrency", "2", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -132,6 +132,12 @@ def test_living_workers_are_counted_and_their_lack_is_noted_where_somebody_needs
         assert found["ok"] is True
         assert found["detail"] == f"1, for 3 units at a time: {presence.name}"
         presence.leave(workspace.engine)
+        sweeper = Presence(slots=0)
+        sweeper.tell(workspace.engine)
+        lacking = findings()["living workers"]
+        assert lacking["ok"] is None
+        assert "only a sweeper is alive" in lacking["detail"]
+        sweeper.leave(workspace.engine)
     assert findings()["living workers"]["ok"] is None
 
 

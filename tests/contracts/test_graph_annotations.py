@@ -234,7 +234,7 @@ class AnnotationsContract:
         animals.annotate(shown(SECOND))
         assert_shows(animals, SECOND)
 
-    @pytest.mark.timeout(300)
+    @pytest.mark.timeout(900)
     def test_a_hundred_thousand_names(self, store: GraphStore) -> None:
         rng = np.random.default_rng(17)
         graph = LabelGraph.from_edges([(f"k{i}", f"k{rng.integers(0, i)}") for i in range(1, 20_000)])
@@ -365,6 +365,7 @@ class TestNeo4j(AnnotationsContract):
 
 
 @pytest.mark.services
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
 def test_wordnet_shows_its_words_and_definitions(
     engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest

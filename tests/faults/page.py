@@ -28,6 +28,8 @@ TESTS = {
     "F14": "poison: a unit that crashes, exhausts memory or never ends, among a hundred good units",
     "F15": "PostgreSQL read-only for 2 s with every session ended, as in a failover, in the middle of units "
     "that outlast their lease; no unit is claimed a second time",
+    "F16": "the HTTP service with Neo4j, PostgreSQL and Redis; server, workers and all three killed -9 while "
+    "16 clients score, 20 watch, one submits jobs, and the bundle that answers is renewed every second",
     "live": "real Redis, PostgreSQL and Neo4j, two nodes of two children: children, nodes, Redis and Neo4j "
     "killed -9 while distances, a locus and a summary are computed and shown",
 }

@@ -41,7 +41,7 @@ class Serving:
 
     def __init__(self, home: Path, *options: str, token: str = "", **variables: str) -> None:
         self._home, self._options, self._variables = home, options, variables
-        self._token = token
+        self.token = token
         self._log = home.with_name(f"{home.name}.log")
         self.session = ""
 
@@ -59,7 +59,7 @@ class Serving:
                 text=True,
             )
         assert self.process.stdout is not None
-        if self._token:
+        if self.token:
             self.url = f"http://127.0.0.1:{self._options[-1]}"
             return
         self.link = self.process.stdout.readline().strip()
@@ -72,9 +72,11 @@ class Serving:
         return self
 
     def __exit__(self, *_: object) -> None:
-        found = [self.process.pid, *self.workers()] if self.process.poll() is None else []
-        for pid in found:
-            psutil.Process(pid).kill()
+        if self.process.poll() is None:
+            server = psutil.Process(self.process.pid)
+            for process in (server, *server.children(recursive=True)):  # it replaces its children
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
         self.process.communicate(timeout=30)
 
     @property
@@ -102,7 +104,7 @@ class Serving:
             return False
 
     def get(self, path: str, **headers: str) -> Any:
-        known = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        known = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         request = urllib.request.Request(f"{self.url}{path}", headers=known | headers)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)

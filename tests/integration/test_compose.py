@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -16,77 +15,37 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from labelgrove.ontology import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from tests.conftest import serving, unavailable
+from tests.conftest import serving
+from tests.deployment.compose import PARTS as GROVE
+from tests.deployment.compose import ROOT, SERVICES, environment, interpolated, size_bytes
 from tests.integration.celery_worker import CeleryWorker
+from tests.integration.compose_support import (
+    PASSWORDS,
+    PATH,
+    ComposeRedis,
+    composed,
+    need,
+    run_health_check,
+)
 from tests.integration.workers_support import PARTS, registered, settings_in
 from tests.services import (
     Neo4jServer,
     PostgresServer,
-    RedisServer,
     ServerProcess,
-    ServiceMissingError,
     wait_until,
 )
 from tests.services.postgres_server import _connect
-from tests.services.process import find_program
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
-SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-PASSWORDS = {
-    f"{name}_PASSWORD": name.lower() for name in ("NEO4J", "POSTGRES", "REDIS_BROKER", "REDIS_CACHE")
-}
 CORE = ["neo4j", "postgres", "redis-broker", "redis-cache"]
 
 each_service = pytest.mark.parametrize("name", sorted(SERVICES))
-
-
-def interpolated(text: str, values: dict[str, str]) -> str:
-    """Put values for variables as Compose does: ``${X:?message}``, ``${X:-default}``, ``$$`` for ``$``."""
-
-    def value(match: re.Match[str]) -> str:
-        if match[0] == "$$":
-            return "$"
-        if match["rule"] == ":-":
-            return values.get(match["name"], match["rest"])
-        return values[match["name"]]
-
-    return re.sub(r"\$\$|\$\{(?P<name>\w+)(?P<rule>:[-?])(?P<rest>[^}]*)\}", value, text)
-
-
-def environment(name: str, values: dict[str, str]) -> dict[str, str]:
-    return {
-        key: interpolated(str(text), values) for key, text in SERVICES[name].get("environment", {}).items()
-    }
-
-
-def run_health_check(name: str, changes: dict[str, str], **env: str) -> int:
-    """Run the service's health check with its fixed port changed to that of the running server."""
-    kind, *words = SERVICES[name]["healthcheck"]["test"]
-    words = [interpolated(word, {}) for word in words]
-    for old, new in changes.items():
-        assert any(old in word for word in words)
-        words = [word.replace(old, new) for word in words]
-    command = {"CMD-SHELL": ["sh", "-c", *words], "CMD": words}[kind]
-    path = {"PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"}
-    return subprocess.run(
-        command, env=path | env, check=False, timeout=30, stderr=subprocess.DEVNULL
-    ).returncode
-
-
-def need(*programs: tuple[str, str]) -> None:
-    for program, package in programs:
-        try:
-            find_program(program, package=package)
-        except ServiceMissingError as error:
-            unavailable(str(error))
 
 
 # --- rules --------------------------------------------------------------------------------------------------
@@ -101,10 +60,11 @@ def test_profiles() -> None:
 
 
 @each_service
-def test_ports_are_published_on_loopback_only(name: str) -> None:
+def test_ports_are_published_on_loopback_unless_somebody_asks_for_tls_elsewhere(name: str) -> None:
     assert "network_mode" not in SERVICES[name]
+    address = r"\$\{TLS_ADDRESS:-127\.0\.0\.1\}" if name == "tls" else r"127\.0\.0\.1"
     for port in SERVICES[name].get("ports", []):
-        assert re.fullmatch(r"127\.0\.0\.1:\$\{\w+:-\d+\}:\d+", port), port
+        assert re.fullmatch(address + r":\$\{\w+:-\d+\}:\d+", port), port
 
 
 @each_service
@@ -162,22 +122,6 @@ def test_every_service_runs_with_few_rights(name: str) -> None:
 # --- on the installed programs ------------------------------------------------------------------------------
 
 
-class ComposeRedis(RedisServer):
-    """Redis started by the very shell line of the Compose service, its folder and port added at the end."""
-
-    def __init__(self, service: str) -> None:
-        super().__init__()
-        self._env = environment(service, {f"{service.upper().replace('-', '_')}_PASSWORD": self.password})
-        self._shell, self._option, self._script = SERVICES[service]["command"]
-
-    def _command(self) -> list[str]:
-        ours = f" --bind 127.0.0.1 --port {self.port} --dir {shlex.quote(str(self.home))}"
-        return [self._shell, self._option, interpolated(self._script, {}) + ours]
-
-    def _popen_options(self) -> dict[str, Any]:
-        return {"env": {"PATH": "/usr/local/bin:/usr/bin:/bin", **self._env}}
-
-
 @pytest.mark.services
 @pytest.mark.parametrize(
     ("name", "expected"),
@@ -194,7 +138,7 @@ def test_redis_service(name: str, expected: dict[str, str]) -> None:
         assert expected.items() <= settings.items()
         assert settings["save"] == ""
         # Where the limit on memory is reached, Redis must act before the container's limit kills it.
-        assert 0 < int(settings["maxmemory"]) < _bytes(SERVICES[name]["mem_limit"])
+        assert 0 < int(settings["maxmemory"]) < size_bytes(SERVICES[name]["mem_limit"])
         port = {"redis-cli": f"redis-cli -p {server.port}"}
         assert run_health_check(name, port, REDISCLI_AUTH=server.password) == 0
         assert run_health_check(name, port, REDISCLI_AUTH="not-the-password") != 0
@@ -268,7 +212,7 @@ class ComposeFlower(ServerProcess):
         values = environment("flower", {"REDIS_BROKER_PASSWORD": "unused", "FLOWER_PASSWORD": self.password})
         changes = {"GROVE_BROKER_URL": broker_url, "GROVE_HOME": str(self.home)}
         ours = {"FLOWER_ADDRESS": "127.0.0.1", "FLOWER_PORT": str(self.port)}
-        self._env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **values, **changes, **ours}
+        self._env = {"PATH": PATH, **values, **changes, **ours}
 
     @property
     def url(self) -> str:
@@ -352,43 +296,6 @@ def tasks_of(server: ComposeFlower) -> list[dict[str, Any]]:
     return list(json.loads(server.get("/api/tasks", password=server.password)[1]).values())
 
 
-class ComposeWorker(ServerProcess):
-    """The worker started by the command of the Compose service, with servers and folders of the test."""
-
-    name = "worker"
-    stop_deadline_s = float(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
-
-    def __init__(self, home: Path, servers: dict[str, str]) -> None:
-        super().__init__(home)
-        ours = {"GROVE_HOME": str(home / "grove"), "GROVE_ARTIFACTS_URL": str(home / "artifacts")}
-        if self.name == "worker":
-            ours |= {"GROVE_METRICS_PORT": str(self.port), "GROVE_METRICS_ADDRESS": "127.0.0.1"}
-        self.settings = environment(self.name, PASSWORDS) | ours | servers
-        self.settings.pop("NUMBA_CACHE_DIR")  # what this machine compiled before
-        self._env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", **self.settings}
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/metrics"
-
-    @property
-    def version(self) -> str:
-        return importlib.metadata.version("labelgrove")
-
-    def _prepare(self) -> None:
-        pass
-
-    def _command(self) -> list[str]:
-        return [interpolated(word, {}) for word in SERVICES["worker"]["command"]]
-
-    def _popen_options(self) -> dict[str, Any]:
-        return {"env": self._env, "cwd": self.home}
-
-    def _probe(self) -> None:
-        with urllib.request.urlopen(self.url, timeout=10) as answer:
-            assert answer.status == 200
-
-
 @pytest.mark.services
 def test_worker_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, redis_url: str) -> None:
     """It makes its schema, works, is healthy while all servers are there, and ends when told to."""
@@ -399,7 +306,7 @@ def test_worker_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str,
             "GROVE_BROKER_URL": redis_url,
             "GROVE_CACHE_URL": cache.url,
         }
-        with ComposeWorker(tmp_path / "worker", servers) as worker:
+        with composed("worker", tmp_path / "worker", servers) as worker:
             with Workspace.open(Settings.from_env(worker.settings)) as workspace:
                 graph = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
                 job = client.submit_ingest(workspace, "trees", graph)
@@ -415,24 +322,6 @@ def test_worker_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str,
             assert job.id in {known for entry in told for known in entry.get("jobs", [])}
 
 
-class ComposeWeb(ComposeWorker):
-    """The HTTP service started by the command of the Compose service, on loopback and a port of the test."""
-
-    name = "web"
-    stop_deadline_s = float(SERVICES["web"]["stop_grace_period"].removesuffix("s"))
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/readyz"
-
-    def _command(self) -> list[str]:
-        words = [
-            interpolated(word, {}) for word in SERVICES["web"]["entrypoint"] + SERVICES["web"]["command"]
-        ]
-        assert words[-3:] == ["--host", "0.0.0.0", "--no-worker"]
-        return [*words[:-3], "--host", "127.0.0.1", "--port", str(self.port), "--no-worker"]
-
-
 @pytest.mark.services
 def test_web_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, redis_url: str) -> None:
     """It makes its schema, answers from all servers, is healthy while it can, and ends when told to."""
@@ -443,7 +332,7 @@ def test_web_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, re
             "GROVE_BROKER_URL": redis_url,
             "GROVE_CACHE_URL": cache.url,
         }
-        with ComposeWeb(tmp_path / "web", servers) as web:
+        with composed("web", tmp_path / "web", servers) as web:
             port = {"8321": str(web.port)}
             assert run_health_check("web", port) == 0
             settings = Settings.from_env(web.settings)
@@ -460,15 +349,22 @@ def test_web_service(tmp_path: Path, neo4j_clean_url: str, postgres_url: str, re
             )
             with urllib.request.urlopen(asked, timeout=60) as answer:
                 assert json.load(answer)["rows"] == [[3]]
+            (measured,) = re.findall(r"metrics at (http://127.0.0.1:\d+/metrics)", web.log_path.read_text())
+            with urllib.request.urlopen(measured, timeout=10) as answer:
+                assert b'labelgrove_requests_total{method="POST",route="/v1/cypher",status="200"} 1.0' in (
+                    answer.read()
+                )
             web.stop()
             assert run_health_check("web", port) != 0
             assert "Traceback" not in web.log_path.read_text()
 
 
-@pytest.mark.parametrize("name", ["worker", "web"])
+@pytest.mark.parametrize("name", GROVE)
 def test_environment_is_understood(name: str) -> None:
     settings = Settings.from_env(environment(name, PASSWORDS))
-    assert (settings.log_format, settings.metrics_port) == ("json", 9464 if name == "worker" else None)
+    ports = (None, 9464) if name == "web" else (9464, None)
+    assert (settings.metrics_port, settings.serve_metrics_port) == ports
+    assert (settings.log_format, settings.metrics_address) == ("json", "0.0.0.0")
     assert not settings.graph_is_embedded
     reached = [settings.graph_url, settings.database_url, settings.broker_url or "", settings.cache_url or ""]
     assert [urlsplit(url).hostname for url in reached] == CORE
@@ -477,14 +373,10 @@ def test_environment_is_understood(name: str) -> None:
     assert settings.artifacts_url in mounts
 
 
-@pytest.mark.parametrize("name", ["worker", "web"])
+@pytest.mark.parametrize("name", GROVE)
 def test_image_ends_as_an_ordinary_user(name: str) -> None:
     lines = (ROOT / SERVICES[name]["build"]["dockerfile"]).read_text().splitlines()
     users = [line.split()[1] for line in lines if line.startswith("USER ")]
     assert users
     assert users[-1].partition(":")[0] not in {"root", "0"}
     assert not any(re.search("PASSWORD|TOKEN|SECRET", line) for line in lines)
-
-
-def _bytes(limit: str) -> int:
-    return int(limit[:-1]) * {"m": 2**20, "g": 2**30}[limit[-1]]

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.deployment.compose import SERVICES, words
 from tests.services import wait_until
 
 pytestmark = [pytest.mark.services, pytest.mark.long]
 
-COMPOSE = yaml.safe_load((Path(__file__).parents[2] / "docker-compose.yml").read_text(encoding="utf-8"))
-WORKER = COMPOSE["services"]["worker"]
+WORKER = SERVICES["worker"]
+START = words("worker", "entrypoint") + words("worker", "command")
 EDGES = "parent,child\nplant,tree\ntree,oak\ntree,elm\nplant,moss\n"
 
 
@@ -53,7 +53,7 @@ def worker(deployment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Po
     with (
         (tmp_path / "worker.log").open("wb") as log,
         subprocess.Popen(
-            WORKER["command"], env=environment, cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
+            START, env=environment, cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
         ) as process,
     ):
         wait_until(

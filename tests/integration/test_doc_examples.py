@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import labelgrove
+from tests.architecture.test_public_names import BY_MARKER
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -17,8 +18,7 @@ def modules():
     yield "labelgrove"
     for found in pkgutil.walk_packages(labelgrove.__path__, "labelgrove."):
         if not found.name.endswith("__main__"):
-            needs = pytest.mark.torch if found.name == "labelgrove.adapter.torch" else ()
-            yield pytest.param(found.name, marks=needs)
+            yield pytest.param(found.name, marks=BY_MARKER.get(found.name, ()))
 
 
 @pytest.mark.parametrize("name", list(modules()))

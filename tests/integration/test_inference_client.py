@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
+import sys
 import threading
+import urllib.request
 
 import numpy as np
 import pytest
@@ -13,6 +17,8 @@ from tritonclient.utils import InferenceServerException
 
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
+from tests.integration.first_model_app import LENGTH
+from tests.integration.serving_process import ROOT, Serving
 from tests.unit.service.scoring_cases import N_OBSERVED, adapter_of, fill_with_bundles, outputs_of
 from tests.unit.service.service_cases import settings_of
 
@@ -99,3 +105,31 @@ def test_what_is_refused_is_told_as_the_client_shows_it(client):
         client.infer("zoo~tree", asked(np.ascontiguousarray(values), "probabilities", binary=True))
     with pytest.raises(InferenceServerException, match="there is no bundle 'zoo/nothing'"):
         client.infer("zoo~nothing", asked(outputs_of("logits"), "logits", binary=True))
+
+
+@pytest.mark.long
+def test_two_servers_are_a_chain_without_anything_between(home, tmp_path):
+    """What the first answers, byte by byte, is what the second is asked."""
+    rng = np.random.default_rng(0)
+    features, weights = rng.normal(size=(50, 12)), rng.normal(size=(12, N_OBSERVED))
+    np.save(tmp_path / "weights.npy", weights)
+    tensor = triton.InferInput("features", features.shape, "FP64")
+    tensor.set_data_from_numpy(features)
+    body, length = triton.InferenceServerClient.generate_request_body([tensor])
+    command = [sys.executable, "-m", "tests.integration.first_model_app", str(tmp_path / "weights.npy")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as first:
+        try:
+            with Serving(home, "--no-worker") as second:
+                for model in (
+                    f"http://127.0.0.1:{first.stdout.readline().strip()}/v2/models/linear",
+                    f"{second.url}/v2/models/zoo~tree",
+                ):
+                    asked = urllib.request.Request(f"{model}/infer", body, {LENGTH: str(length)})
+                    with urllib.request.urlopen(asked, timeout=60) as answer:
+                        body, length = answer.read(), answer.headers[LENGTH]
+        finally:
+            first.terminate()
+    ranking = adapter_of(home, "tree").with_outputs("logits").top_k(features @ weights, 1)
+    found = triton.InferenceServerClient.parse_response_body(body, header_length=length and int(length))
+    assert json.loads(body[: length and int(length)])["model_name"] == "zoo~tree"
+    assert found.as_numpy("index").tolist() == ranking.indices.tolist()

@@ -122,7 +122,7 @@ def ledger_keys(settings: Settings, job_id: str) -> list[str]:
 
 def worker_pid(lines: list[dict]) -> int:
     """Process id of the main process, which says where the metrics are."""
-    return next(line["pid"] for line in lines if line["logger"] == "labelgrove.workers.running.metrics")
+    return next(line["pid"] for line in lines if line["logger"] == "labelgrove.workers.running.metricsport")
 
 
 def test_a_unit_out_of_time_is_given_back(tmp_path, settings):

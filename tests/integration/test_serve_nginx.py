@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import re
-import ssl
-import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
 
@@ -20,99 +16,47 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.conftest import serving
+from tests.integration.nginx import PUBLIC, Nginx
 from tests.integration.serving_process import ROOT, Serving, table
-from tests.services import ServerProcess
-from tests.services.process import find_program
 
 pytestmark = pytest.mark.long
 
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 (DOCUMENTED,) = re.findall(r"```nginx\n(.*?)```", PAGE, re.DOTALL)
-PUBLIC = "labels.example.org"
 READER = "Basic " + b64encode(b"reader:made-up").decode()
 CLOSED = re.compile(r"^    location ~ .*return 403; }\n", re.M)
 
 WIDE = LabelGraph.from_edges([(f"label number {i} " + "x" * 400, "root") for i in range(20_000)])
 
 
-class Nginx(ServerProcess):
-    """nginx with the documented configuration, in a folder of its own."""
+class Documented(Nginx):
+    """nginx with the server that docs/service.md shows."""
 
-    name = "nginx"
+    known: ClassVar = {"Authorization": READER}
 
     def __init__(self, upstream: str, configuration: str) -> None:
-        super().__init__()
-        self._upstream, self._configuration = upstream, configuration
+        super().__init__(configuration)
+        self._upstream = upstream
 
-    @property
-    def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}"
-
-    @property
-    def version(self) -> str:
-        return subprocess.run([self._program, "-v"], capture_output=True, text=True, check=True).stderr
-
-    @property
-    def _program(self) -> str:
-        return str(find_program("nginx", package="nginx-light", folders=[Path("/usr/sbin")]))
-
-    def _prepare(self) -> None:
-        home, changed = self.home, self._configuration
-        subprocess.run(
-            [
-                *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-                *("-subj", f"/CN={PUBLIC}", "-addext", f"subjectAltName=DNS:{PUBLIC}"),
-                *("-keyout", str(home / "labels.key"), "-out", str(home / "labels.pem")),
-            ],
-            check=True,
-            capture_output=True,
-        )
-        (home / "labels.passwords").write_text("reader:{PLAIN}made-up\n")
-        for old, new in {
+    def _changes(self) -> dict[str, str]:
+        (self.home / "labels.passwords").write_text("reader:{PLAIN}made-up\n")
+        return {
             "listen 443 ssl;": f"listen 127.0.0.1:{self.port} ssl;",
-            "/etc/ssl/": f"{home}/",
-            "/etc/nginx/": f"{home}/",
+            "/etc/ssl/labels.pem": str(self.certificate),
+            "/etc/ssl/labels.key": str(self.key),
+            "/etc/nginx/": f"{self.home}/",
             "127.0.0.1:8321": self._upstream.removeprefix("http://"),
-        }.items():
-            assert old in changed
-            changed = changed.replace(old, new)
+        }
+
+    def _whole(self, changed: str) -> str:
         folders = [
-            f"{kind}_temp_path {home}/{kind};"
+            f"{kind}_temp_path {self.home}/{kind};"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         ]
-        (home / "nginx.conf").write_text(
-            f"pid {home}/pid;\nerror_log {home}/error.log info;\ndaemon off;\nuser root;\n"
+        return (
+            f"pid {self.home}/pid;\nerror_log {self.home}/error.log info;\ndaemon off;\nuser root;\n"
             "events {}\nhttp {\naccess_log off;\n" + "\n".join(folders) + f"\n{changed}}}\n"
         )
-
-    def _command(self) -> list[str]:
-        return [self._program, "-p", str(self.home), "-c", str(self.home / "nginx.conf")]
-
-    def _probe(self) -> None:
-        with contextlib.closing(self.connect()) as connection:
-            connection.request("GET", "/healthz", headers={"Authorization": READER})
-            assert connection.getresponse().status == 200
-
-    @property
-    def said(self) -> str:
-        return (self.home / "error.log").read_text()
-
-    def connect(self) -> http.client.HTTPSConnection:
-        """Return a connection that trusts the certificate and names the public host."""
-        context = ssl.create_default_context(cafile=str(self.home / "labels.pem"))
-        context.check_hostname = False  # the address is this machine's
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=60)
-
-    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Any:
-        """Return an answer, read whole, with the attribute `text`."""
-        sent = {"Host": PUBLIC, "Authorization": READER} | {
-            k.replace("_", "-"): v for k, v in headers.items()
-        }
-        with contextlib.closing(self.connect()) as connection:
-            connection.request(method, path, body, sent)
-            answer = connection.getresponse()
-            answer.text = answer.read().decode()  # type: ignore[attr-defined]
-            return answer
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +71,7 @@ def served(tmp_path_factory) -> Iterator[Serving]:
 @pytest.fixture(scope="module")
 def closed(served) -> Iterator[Nginx]:
     """The proxy as documented."""
-    with serving(Nginx(served.url, DOCUMENTED)) as nginx:
+    with serving(Documented(served.url, DOCUMENTED)) as nginx:
         yield nginx
 
 
@@ -135,7 +79,7 @@ def closed(served) -> Iterator[Nginx]:
 def opened(served) -> Iterator[Nginx]:
     """The proxy without the line that keeps everybody behind it from ingesting."""
     assert len(CLOSED.findall(DOCUMENTED)) == 1
-    with serving(Nginx(served.url, CLOSED.sub("", DOCUMENTED))) as nginx:
+    with serving(Documented(served.url, CLOSED.sub("", DOCUMENTED))) as nginx:
         yield nginx
 
 
@@ -191,7 +135,7 @@ def test_the_owner_signs_in_through_the_proxy_and_the_cookie_is_for_tls_alone(se
     assert not any(part.startswith("domain=") for part in said)
     served.session = cookie.partition(";")[0].partition("=")[2]
     page = opened.ask("GET", "/ingest", Cookie=f"grove-session={served.session}")
-    assert "Only the owner" not in page.text
+    assert "needs the scope" not in page.text
 
 
 def form(content: str) -> tuple[bytes, dict[str, str]]:

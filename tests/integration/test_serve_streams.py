@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -61,11 +62,11 @@ class Stream:
                 yield json.loads(value)
 
     def until(self, state: str) -> list[str]:
-        """Return the states of the only job, until it is in a state."""
+        """Return the states of the only job, until it is in a state and no result of it is to be named."""
         found = []
         for jobs in self.events():
             found += [one["state"] for one in jobs]
-            if found[-1:] == [state]:
+            if found[-1:] == [state] and (state != "done" or not jobs[-1]["publishing"]):
                 return found
         raise AssertionError(f"the stream ended: {found}")
 
@@ -75,6 +76,16 @@ class Stream:
 
 def submit(workspace: Workspace, name: str) -> str:
     return client.submit(workspace, "cover", {"ontology": name}, wait=False).id
+
+
+def session_of(serving: Serving, token: str) -> str:
+    """Return a session that a token began."""
+    connection = http.client.HTTPConnection(serving.url.removeprefix("http://"), timeout=60)
+    with contextlib.closing(connection):
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        connection.request("POST", "/sign-in", f"token={token}", form)
+        cookie = connection.getresponse().headers["set-cookie"]
+    return re.findall(r"grove-session=([^;]+)", cookie)[0]
 
 
 def test_a_job_is_told_as_it_goes_on_and_only_what_a_client_does_not_know(home, workspace):
@@ -132,3 +143,23 @@ def test_a_token_is_told_only_of_jobs_that_it_may_see(home, workspace):
         with contextlib.closing(connection):
             connection.request("GET", f"/v1/jobs/{hidden}/events", headers=headers)
             assert connection.getresponse().status == 404
+
+
+@pytest.mark.parametrize("how", ["token", "session"])
+def test_a_stream_ends_before_it_tells_anything_to_a_token_that_was_revoked(home, workspace, how):
+    tokens = Tokens(workspace.engine)
+    secret = tokens.create("mine", ["read"])
+    with Serving(home, "--no-worker") as serving:
+        headers = {"Authorization": f"Bearer {secret}"}
+        if how == "session":
+            headers = {"Cookie": f"grove-session={session_of(serving, secret)}"}
+        with contextlib.closing(Stream(serving.url, "/v1/events", **headers)) as stream:
+            events = stream.events()
+            assert next(events) == []
+            job = submit(workspace, "garden")
+            assert [one["id"] for one in next(events)] == [job]
+            tokens.revoke("mine")
+            client.cancel(workspace, job)
+            begin = time.monotonic()
+            assert next(events, None) is None
+            assert time.monotonic() - begin < SLOWEST_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,12 @@ __all__ = [
     "Parameters",
     "decimal_text",
     "is_digest",
+    "value_of",
 ]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+_MOST_WHOLE = 2**63 - 1
 
 REQUIRED = object()
 """Marks a parameter without a default."""
@@ -91,6 +95,18 @@ def is_digest(value: Any) -> bool:
     (True, False)
     """
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def value_of(text: str) -> Any:
+    """Return the value that a person wrote as text: JSON, in which decimals stay text; any other text itself.
+
+    >>> value_of("3"), value_of("0.25"), value_of("tree"), value_of("null")
+    (3, '0.25', 'tree', None)
+    """
+    try:
+        return json.loads(text, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
 
 
 class Parameters(dict[str, Any]):
@@ -174,12 +190,15 @@ class Parameters(dict[str, Any]):
             raise self.wrong(name, "give true or false")
 
     def whole(self, name: str, least: int, most: int | None = None, *, optional: bool = False) -> None:
-        """Check that this parameter is a whole number in a range; with `optional`, None is valid too."""
+        """Check that this parameter is a whole number in a range; with `optional`, None is valid too.
+
+        Without `most`, it has at most 63 bits: computations cannot take more digits.
+        """
         value = self[name]
         if value is None and optional:
             return
         fair = isinstance(value, int) and not isinstance(value, bool)
-        if not fair or value < least or (most is not None and value > most):
+        if not fair or not least <= value <= (_MOST_WHOLE if most is None else most):
             rule = f"at least {least}" if most is None else f"from {least} to {most}"
             raise self.wrong(name, f"give a whole number, {rule}")
 

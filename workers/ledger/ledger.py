@@ -75,10 +75,12 @@ _job, _unit, _job_unit, _publication = (
 )
 
 
-def _like(state: State | None, kind: str | None) -> sa.ColumnElement[bool]:
-    """Return the condition that a job is in a state and of a kind; None stands for any."""
+def _like(state: State | None, kind: str | None, asked_by: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition on the state, kind and sender of a job; None stands for any."""
     return sa.and_(
-        sa.true() if state is None else in_state(state), sa.true() if kind is None else _job.kind == kind
+        sa.true() if state is None else in_state(state),
+        sa.true() if kind is None else _job.kind == kind,
+        sa.true() if asked_by is None else _job.asked_by == asked_by,
     )
 
 
@@ -457,6 +459,7 @@ class Ledger:
         limit: int = 100,
         state: State | None = None,
         kind: str | None = None,
+        asked_by: str | None = None,
         about: Collection[str] | None = None,
     ) -> list[Job]:
         """Return the newest jobs, newest first; by default jobs in any state and of any kind.
@@ -464,7 +467,7 @@ class Ledger:
         `about` has digests of versions: jobs about others are left out.
         """
         with reading(self._engine) as connection:
-            wanted = sa.and_(_like(state, kind), *_about(connection, about))
+            wanted = sa.and_(_like(state, kind, asked_by), *_about(connection, about))
             return read_jobs(connection, wanted, limit=limit)
 
     def n_jobs(
@@ -472,11 +475,12 @@ class Ledger:
         *,
         state: State | None = None,
         kind: str | None = None,
+        asked_by: str | None = None,
         about: Collection[str] | None = None,
     ) -> int:
         """Return the number of jobs that `jobs` would return without a limit."""
         with reading(self._engine) as connection:
-            wanted = sa.and_(_like(state, kind), *_about(connection, about))
+            wanted = sa.and_(_like(state, kind, asked_by), *_about(connection, about))
             query = sa.select(sa.func.count()).select_from(job_table).where(wanted)
             return int(connection.execute(query).scalar_one())
 

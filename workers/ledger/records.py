@@ -163,10 +163,16 @@ def _described(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[J
     return jobs
 
 
-def read_units(connection: sa.Connection, condition: sa.ColumnElement[bool], *, limit: int) -> list[Unit]:
-    """Return the units that fulfill `condition`, in an order in which they can be run."""
+def read_units(
+    connection: sa.Connection,
+    condition: sa.ColumnElement[bool],
+    *,
+    limit: int,
+    order: Sequence[sa.ColumnElement[Any]] = (_unit.stage, _unit.key),
+) -> list[Unit]:
+    """Return the first units that fulfill `condition`, by default in an order in which they can be run."""
     short = [column for column in unit_table.c if column is not _unit.spec_json]  # the spec may be megabytes
-    query = sa.select(*short).where(condition).order_by(_unit.stage, _unit.key).limit(limit)
+    query = sa.select(*short).where(condition).order_by(*order).limit(limit)
     return [
         Unit(
             key=row.key,

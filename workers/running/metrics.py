@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from labelgrove.ontology.errors import GroveError, MissingExtraError, SettingsError
+from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.database import now, reading
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.ledger.records import in_state
 from labelgrove.workers.ledger.schema import job_table, unit_table
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.running.metricsport import MetricsPort
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -43,8 +43,8 @@ _SHARE = 10
 _job, _unit = job_table.c, unit_table.c
 
 
-class Metrics:
-    """Context manager that serves metrics to Prometheus at an address.
+class Metrics(MetricsPort):
+    """Context manager that serves the metrics of a worker to Prometheus at an address.
 
     Parameters
     ----------
@@ -61,68 +61,23 @@ class Metrics:
     """
 
     def __init__(self, settings: Settings, *, guard: AbstractContextManager[Any] | None = None) -> None:
-        try:
-            import prometheus_client
-        except ImportError as error:
-            raise MissingExtraError.of("prometheus-client", "service", "GROVE_METRICS_PORT") from error
-        self._settings = settings
-        self._client = prometheus_client
-        self._guard = guard or contextlib.nullcontext()
-        self._registry = prometheus_client.CollectorRegistry()
-        prometheus_client.ProcessCollector(registry=self._registry)
-        self._expiries = prometheus_client.Counter(
+        super().__init__(settings.metrics_address, (settings.metrics_port or 0,), "GROVE_METRICS_PORT")
+        self._expiries = self.client.Counter(
             "labelgrove_lease_expiries",
             "Expired leases found by the sweeps of this process: units of lost workers, freed or failed.",
-            registry=self._registry,
+            registry=self.registry,
         )
-        self._last_sweep = prometheus_client.Gauge(
+        self._last_sweep = self.client.Gauge(
             "labelgrove_last_sweep_timestamp_seconds",
             "When this process last finished a sweep.",
-            registry=self._registry,
+            registry=self.registry,
         )
-        build = prometheus_client.Info("labelgrove_build", "The version.", registry=self._registry)
-        build.info({"version": _version()})
-        self._registry.register(_LedgerCollector(settings, self._guard))
-        self._server: Any = None
-        self.port: int | None = None
+        self.registry.register(_LedgerCollector(settings, guard or contextlib.nullcontext()))
 
     def swept(self, expiries: int) -> None:
         """Record a finished sweep, and how many leases had expired."""
         self._expiries.inc(expiries)
         self._last_sweep.set_to_current_time()
-
-    def start(self) -> None:
-        """Begin to serve metrics; raise `SettingsError` if the address cannot be used."""
-        address, port = self._settings.metrics_address, self._settings.metrics_port or 0
-        try:
-            self._server, _ = self._client.start_http_server(port, address, self._registry)
-        except OSError as error:
-            raise SettingsError(
-                f"GROVE_METRICS_PORT: cannot listen at {address}:{port} ({error.strerror or error}); choose "
-                "another port, or 0 for any free port; GROVE_METRICS_ADDRESS must be an address of this host"
-            ) from error
-        self.port = self._server.server_port
-        # A child would keep the port taken after this process has ended.
-        os.register_at_fork(after_in_child=self._close_socket)
-        logger.info("metrics at http://%s:%d/metrics", address, self.port)
-
-    def stop(self) -> None:
-        """Stop serving metrics."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _close_socket(self) -> None:
-        if self._server is not None:
-            self._server.socket.close()
 
 
 class _LedgerCollector:
@@ -248,9 +203,3 @@ def _of_the_queue(connection: sa.Connection) -> Iterator[Metric]:
         "Messages sent that no worker has claimed yet.",
         value=connection.execute(out).scalar_one(),
     )
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    return metadata.version("labelgrove")

@@ -39,7 +39,7 @@ class Worker:
     name : str
         The name of its host, and the id of its main process there.
     slots : int
-        Number of units that it runs at the same time.
+        Number of units that it runs at the same time; 0 for a process that only sweeps.
     silent_s : float
         Seconds since its last report, by the clock of the database.
     """
@@ -55,7 +55,7 @@ class Presence:
     Parameters
     ----------
     slots : int
-        Number of units that this process runs at the same time.
+        Number of units that this process runs at the same time; 0 if it only sweeps.
     """
 
     def __init__(self, slots: int) -> None:

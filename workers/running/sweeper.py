@@ -57,6 +57,7 @@ def sweep(
 ) -> int:
     """Free the units of lost workers, finish jobs, run due schedules, send due units and tidy up.
 
+    At most `window` units may be sent but not yet claimed; with 0, none is sent.
     With `presence`, report that the sweeping worker is alive. If the worker could not report for a time, do
     not free the units whose lease ended during that time. Return how many leases had ended.
     """
@@ -114,7 +115,7 @@ class Sweeper(threading.Thread):
         except Exception:
             logger.exception("%s", what)
 
-    def stop(self) -> None:
-        """End the thread after the current sweep; abandon a sweep that hangs."""
+    def stop(self, *, within_s: float = _STOP_S) -> None:
+        """End the thread after the current sweep; abandon a sweep that takes longer than `within_s`."""
         self._stopped.set()
-        self.join(_STOP_S)
+        self.join(within_s)

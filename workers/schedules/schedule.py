@@ -21,18 +21,29 @@ from labelgrove.ontology.errors import DEPLOYMENT_FAULTS, ConflictError, GroveEr
 from labelgrove.ontology.sql.database import now, reading, upsert, writing
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.workers.kinds import JobKind, find_kind, kind_named
+from labelgrove.workers.kinds.inputs import named_version
 from labelgrove.workers.ledger.failures import defect_text
 from labelgrove.workers.ledger.schema import firing_table, schedule_table
 from labelgrove.workers.ledger.specs import PlannedJob, canonical_json, recorded_object
 from labelgrove.workers.requests.request import plan_request, record_lost
 from labelgrove.workers.requests.targets import check_named, complete_target
+from labelgrove.workers.requests.visible import refuse_unseen
 from labelgrove.workers.schedules.cron import Cron
 
 if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.ledger.ledger import Ledger
 
-__all__ = ["KEEP_S", "Firing", "Schedule", "Timetable", "add_schedule", "fire_due"]
+__all__ = [
+    "KEEP_S",
+    "Firing",
+    "Schedule",
+    "Timetable",
+    "add_schedule",
+    "fire_due",
+    "remove_schedule",
+    "seen_schedules",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -154,8 +165,7 @@ class Timetable:
         with writing(self._engine) as connection:
             if connection.execute(sa.delete(schedule_table).where(_schedule.name == name)).rowcount:
                 return
-        names = ", ".join(schedule.name for schedule in self.schedules()) or "none"
-        raise NotFoundError(f"there is no schedule {name!r}; existing schedules: {names}")
+        _check_among(name, self.schedules())
 
     def schedules(self) -> list[Schedule]:
         """Return every schedule with its latest firing, ordered by the names of the schedules."""
@@ -254,8 +264,46 @@ def add_schedule(
     check_named(known, target)
     plan = plan_request(workspace, known, parameters)
     wanted = complete_target(workspace, known, plan, parameters, target)
+    refuse_unseen(workspace, kind, plan.parameters, wanted)
     timetable = timetable or Timetable(workspace.engine)
     timetable.add(name, due_times, kind, parameters, target=wanted)
+
+
+def seen_schedules(workspace: Workspace) -> list[Schedule]:
+    """Return the schedules that `workspace` shows, ordered by name.
+
+    To whom only some ontologies are shown, only schedules are shown that are about these alone.
+    """
+    found = Timetable(workspace.engine).schedules()
+    return found if workspace.only is None else [one for one in found if _is_seen(workspace, one)]
+
+
+def remove_schedule(workspace: Workspace, name: str) -> None:
+    """Delete a schedule and its firings; jobs stay.
+
+    Raises
+    ------
+    NotFoundError
+        For a name of no schedule that `workspace` shows.
+    """
+    timetable = Timetable(workspace.engine)
+    if workspace.only is not None or "\0" in name:  # which PostgreSQL cannot even look for
+        _check_among(name, seen_schedules(workspace))
+    timetable.remove(name)
+
+
+def _check_among(name: str, schedules: list[Schedule]) -> None:
+    names = [schedule.name for schedule in schedules]
+    if name not in names:
+        raise NotFoundError(
+            f"there is no schedule {name!r}; existing schedules: {', '.join(names) or 'none'}"
+        )
+
+
+def _is_seen(workspace: Workspace, schedule: Schedule) -> bool:
+    asked, only = schedule.parameters.get("ontology"), workspace.only or ()
+    about = None if asked is None else named_version(workspace, asked)[0]
+    return about in only and (schedule.target or {}).get("ontology", about) in only
 
 
 def fire_due(workspace: Workspace, ledger: Ledger, timetable: Timetable) -> int:

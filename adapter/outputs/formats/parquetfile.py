@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelgrove.adapter.outputs.formats.arrowcolumns import names_of, numbers_of, refuse_text
 from labelgrove.adapter.outputs.formats.namedcolumns import NamedColumns
-from labelgrove.adapter.outputs.gate import wrong_dtype
 from labelgrove.ontology.errors import InputError, MissingExtraError
-from labelgrove.ontology.geometry.weightfaults import bad_cell
 
 __all__ = ["ParquetFile"]
 
@@ -57,17 +56,7 @@ class ParquetFile:
             ) from error
         self.columns = NamedColumns.of(path, header, id_column, labels)
         self.shape = (n_rows, len(self.columns.numbers))
-        self._refuse_text(schema)
-
-    def _refuse_text(self, schema: Any) -> None:
-        from pyarrow import types
-
-        for name, held in zip(self.columns.numbers, self.columns.without_id(schema.types), strict=True):
-            if not (types.is_integer(held) or types.is_floating(held)):
-                advice = (
-                    "leave the column out, or say id_column=... (grove: --id-column NAME) if it names rows"
-                )
-                raise wrong_dtype(f"{self._path}: column {name!r}", held, advice=advice)
+        refuse_text(path, self.columns, schema)
 
     def blocks(self, n_rows: int) -> Iterator[NDArray[Any]]:
         """Yield all rows, at most `n_rows` at a time.
@@ -79,19 +68,13 @@ class ParquetFile:
         """
         start = 0
         for batch in self._batches(n_rows):
-            cells = self.columns.without_id(batch.columns)
-            for i, column in enumerate(cells):
-                if column.null_count:
-                    row = start + int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-                    raise bad_cell(str(self._path), row, i, self.columns.numbers, "nothing")
-            yield np.column_stack([c.to_numpy(zero_copy_only=False) for c in cells])
+            yield numbers_of(self._path, self.columns, batch, start)
             start += len(batch)
 
     def ids(self) -> Iterator[str]:
         """Yield the names of the samples."""
         for batch in self._batches(_IDS_AT_ONCE):
-            for one in batch.column(self.columns.id_index).to_pylist():
-                yield "" if one is None else str(one)
+            yield from names_of(self._path, self.columns, batch)
 
     def _batches(self, n_rows: int) -> Iterator[Any]:
         from pyarrow import ArrowException

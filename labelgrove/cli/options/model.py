@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from labelgrove.adapter import Adapter, Binding, Bundle, SparseOutputs
     from labelgrove.adapter.outputs.outputfiles import OutputFile
 
-__all__ = ["load_model", "model_options"]
+__all__ = ["classes_of", "load_model", "model_options", "reading_options"]
 
 _IN_BUNDLE_ORDER = "bundle"
 
@@ -28,17 +28,12 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _options(command)
 
 
-_options = option_group(
-    click.argument("bundle", shell_complete=bundles),
-    click.argument("outputs", type=click.Path(path_type=Path)),
-    click.option(
-        "--columns",
-        metavar="FILE|KEYS|bundle",
-        shell_complete=files("bundle"),
-        help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
-        "for the order in which the bundle was built; or a saved binding (.json). A .csv or .parquet "
-        "file names its columns itself; if --columns is also given, the two must agree.",
-    ),
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add to a command the options that say how outputs of a model are read, now or by a server later."""
+    return _reading_options(command)
+
+
+_reading_options = option_group(
     click.option(
         "--by",
         type=click.Choice(["auto", "key", "name"]),
@@ -52,7 +47,7 @@ _options = option_group(
         type=click.Choice(["probabilities", "log_probabilities", "logits"]),
         default="probabilities",
         show_default=True,
-        help="The kind of numbers in OUTPUTS.",
+        help="The kind of numbers that the model gives.",
     ),
     click.option(
         "--temperature",
@@ -61,12 +56,26 @@ _options = option_group(
         show_default=True,
         help="The number by which logits and log-probabilities are divided.",
     ),
+)
+
+_options = option_group(
+    click.argument("bundle", shell_complete=bundles),
+    click.argument("outputs", type=click.Path(path_type=Path)),
+    click.option(
+        "--columns",
+        metavar="FILE|KEYS|bundle",
+        shell_complete=files("bundle"),
+        help="The classes of the columns, in order: a file with one per line, or key,key,...; `bundle` "
+        "for the order in which the bundle was built; or a saved binding (.json). A .csv, .parquet "
+        "or .arrow file names its columns itself; if --columns is also given, the two must agree.",
+    ),
+    _reading_options,
     click.option("--array", help="The array to read from a .npz or .safetensors file that has several."),
     click.option(
         "--id-column",
         metavar="NAME",
-        help="The column of a .csv or .parquet file that names its rows. By default, this is the column "
-        "called id or the index that pandas wrote, unless that column is a class.",
+        help="The column of a .csv, .parquet or .arrow file that names its rows. By default, this is the "
+        "column called id or the index that pandas wrote, unless that column is a class.",
     ),
 )
 
@@ -121,17 +130,20 @@ def _column_names(
                 "the bundle was built"
             )
         return header
-    given: Sequence[str] | Binding | None = None
-    if columns.endswith(".json"):
-        from labelgrove.adapter import Binding
-
-        given = Binding.load(columns)
-    elif columns != _IN_BUNDLE_ORDER:
-        given = read_keys(columns)
+    given = classes_of(columns)
     if header is not None:
         with with_hint_on_lines(given):
             _check_agreement(outputs, header, given, bundle, by)
     return given
+
+
+def classes_of(columns: str) -> Sequence[str] | Binding | None:
+    """Return what ``--columns`` names: a list of labels, a saved binding, or None for the bundle's order."""
+    if columns.endswith(".json"):
+        from labelgrove.adapter import Binding
+
+        return Binding.load(columns)
+    return None if columns == _IN_BUNDLE_ORDER else read_keys(columns)
 
 
 def _check_agreement(

@@ -32,7 +32,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
     """
     from labelgrove.ontology.errors import NotFoundError
     from labelgrove.workers.kinds import find_kind
-    from labelgrove.workers.kinds.parameters import is_digest
+    from labelgrove.workers.kinds.parameters import is_digest, value_of
 
     texts = read_pairs("--param", given)
     known = find_kind(kind)
@@ -49,10 +49,7 @@ def read_parameters(kind: str, given: Sequence[str]) -> dict[str, Any]:
             if text != "@-" and not Path(text[1:]).exists():  # do not take it for a key
                 raise NotFoundError(f"--param {name}={text}: there is no file {text[1:]}; check the path")
             return read_keys(text[1:])
-        try:
-            value = json.loads(text, parse_float=str, parse_constant=str)
-        except (ValueError, RecursionError):
-            value = text
+        value = value_of(text)
         return _keys(listing[name], text, value) if beside and name in listing else value
 
     return {name: read(name, text) for name, text in texts.items()}

@@ -7,6 +7,8 @@ query; elsewhere they may do nothing.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import ipaddress
 import logging
 import time
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer, SecurityScopes
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
@@ -23,12 +26,13 @@ from labelgrove.ontology.errors import GroveError
 from labelgrove.ontology.scopes import SCOPES
 from labelgrove.ontology.settings import TOKEN_PREFIX, Settings
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service.access.knowntokens import KnownTokens
 from labelgrove.service.access.sessions import COOKIE, OWNER, Sessions
 from labelgrove.service.access.webtokens import RefusedError, WebTokens
 from labelgrove.service.problems import Problem
 
 if TYPE_CHECKING:
-    from labelgrove.ontology.sql.tokens import Token, Tokens
+    from labelgrove.ontology.sql.tokens import Token
 
 __all__ = ["ANONYMOUS", "Actor", "Identity", "actor_of", "needs", "require"]
 
@@ -92,13 +96,14 @@ class Identity:
     """
 
     def __init__(self, workspace: Workspace, *, local: bool) -> None:
-        self._workspace, self._local = workspace, local
+        self._local = local
         settings: Settings = workspace.settings
         self.sessions = Sessions(settings.home)
         self._header = (settings.serve_proxy_header or "").lower()
         self._peers = [ipaddress.ip_network(one) for one in settings.serve_proxy_peers]
         self._proxied = frozenset(settings.serve_proxy_scopes)
         self._web_tokens = WebTokens.of(settings)
+        self._tokens = KnownTokens(workspace)
         self._used: dict[str, float] = {}
 
     def who(self, headers: Headers, peer: str) -> Actor:
@@ -113,6 +118,8 @@ class Identity:
         scheme, _, text = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return self._bearer(text.strip())
+        if (token := _password(scheme, text)).startswith(TOKEN_PREFIX):
+            return self._of_token(self._tokens.of_secret(token))
         if user is not None:
             return Actor(f"proxy:{user}", self._proxied)
         cookies = cookie_parser(headers.get("cookie", ""))
@@ -124,7 +131,7 @@ class Identity:
 
     def sign_in(self, token: str) -> tuple[str, Actor] | None:
         """Return a new session for a live token, and whose it is; None for any other text."""
-        found = self._tokens().of_secret(token)
+        found = self._tokens.of_secret(token)
         if found is None or not found.live:
             return None
         return self.sessions.begin(found.digest), self._of_token(found)
@@ -140,7 +147,7 @@ class Identity:
 
     def _bearer(self, text: str) -> Actor:
         if text.startswith(TOKEN_PREFIX):
-            return self._of_token(self._tokens().of_secret(text))
+            return self._of_token(self._tokens.of_secret(text))
         if (actor := self._of_session(text)) is not None:
             return actor
         if self._web_tokens is None:
@@ -157,7 +164,7 @@ class Identity:
             return None
         if subject == OWNER:
             return _THE_OWNER
-        actor = self._of_token(self._tokens().of_digest(subject))
+        actor = self._of_token(self._tokens.of_digest(subject))
         return actor if actor.known else None
 
     def _of_token(self, token: Token | None) -> Actor:
@@ -180,14 +187,9 @@ class Identity:
             return
         self._used[token.name] = time.monotonic()
         try:
-            self._tokens().used(token)
+            self._tokens.used(token)
         except GroveError as error:
             logger.warning("the use of token %s was not recorded: %s", token.name, error)
-
-    def _tokens(self) -> Tokens:
-        from labelgrove.ontology.sql.tokens import Tokens
-
-        return Tokens(self._workspace.engine)
 
     def _proxied_user(self, headers: Headers, peer: str) -> str | None:
         """Return the user whom a trusted proxy names; None if it names nobody."""
@@ -218,6 +220,20 @@ class Identity:
             return False
         mapped = getattr(address, "ipv4_mapped", None)  # so a socket for both kinds of addresses tells it
         return any((mapped or address) in network for network in self._peers)
+
+
+def _password(scheme: str, text: str) -> str:
+    """Return the password of an ``Authorization: Basic``; empty for anything else.
+
+    Some clients, such as the frontend of Label Studio, can send a token only so. A proxy may check passwords
+    of its own and pass them on, and these are nobody's here.
+    """
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""
 
 
 def actor_of(request: Request) -> Actor:
@@ -258,7 +274,7 @@ def require(actor: Actor, scope: str) -> None:
     raise problem
 
 
-def _allowed(
+async def _allowed(
     request: Request,
     security: SecurityScopes,
     _: Annotated[
@@ -279,7 +295,7 @@ def _allowed(
     ontology = request.path_params.get("ontology")
     if actor.ontologies is not None and ontology is not None and ontology not in actor.ontologies:
         seen: Workspace = request.app.state.shared.workspace.seen_by(actor.name, actor.ontologies)
-        seen.catalog.version(ontology)  # answers as for an ontology that does not exist
+        await run_in_threadpool(seen.catalog.version, ontology)  # answers as for one that does not exist
 
 
 def needs(scope: str) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from labelgrove.ontology.versions.workspace import Workspace
     from labelgrove.workers.kinds import JobResult
 
-__all__ = ["CONTAINING", "MarkedResult", "MarkedResults"]
+__all__ = ["CONTAINING", "MarkedLabels", "MarkedResult", "MarkedResults", "places"]
 
 CONTAINING = frozenset({"cover", "locus", "selection"})
 """Kinds whose results contain some labels and not others."""
@@ -38,24 +38,37 @@ _BIN = 3  # pixels
 _MOST_KEPT = 2 * _NEWEST  # a page of a label opens the newest: with fewer, none would still be kept
 
 
+def places(
+    order: Order, labels: NDArray[np.int64], depth: int, first: int, end: int, *, width: int
+) -> list[tuple[int, float, float]]:
+    """Return where ascending `labels` of one depth are on the map of the labels from `first` up to `end`.
+
+    For each: index, left end and width, in pixels. Of those whose left ends are in the same `_BIN` pixels,
+    only the first is named.
+    """
+    scale = width / (end - first)
+    inside = labels[slice(*np.searchsorted(labels, (first, end)))]
+    inside = inside[order.depth[inside] == depth]
+    left = (inside - first) * scale
+    kept = np.unique((left / _BIN).astype(np.int64), return_index=True)[1]
+    wide = (order.end[inside[kept]] - inside[kept]) * scale
+    columns = (inside[kept].tolist(), left[kept].round(1).tolist(), wide.round(1).tolist())
+    return list(zip(*columns, strict=True))
+
+
 @dataclass(frozen=True)
-class MarkedResult:
-    """The labels that a result is related to in the graph, by relation, such as ``OBSERVES`` and ``REACHES``.
+class MarkedLabels:
+    """Labels that are marked for the map, by relation, such as ``OBSERVES`` and ``REACHES``.
 
     Attributes
     ----------
-    job, kind : str
     order : Order
-        That of the version from which the result was made.
+        That of the version of the labels.
     links : tuple of Links
-    result : JobResult
     """
 
-    job: str
-    kind: str
     order: Order
     links: tuple[Links, ...]
-    result: JobResult
 
     @cached_property
     def marks(self) -> Mapping[str, Marks]:
@@ -71,20 +84,12 @@ class MarkedResult:
     ) -> dict[str, list[tuple[int, float, float]]]:
         """Return where the marked labels of one depth are on the map of the labels from `first` up to `end`.
 
-        For each relation to few labels: index, left end and width, in pixels. Of those whose left ends are
-        in the same `_BIN` pixels, only the first is named.
+        They are given for each relation to few labels, as by `places`.
         """
-        scale = width / (end - first)
-        found = {}
-        for relation, labels in self._few.items():
-            inside = labels[slice(*np.searchsorted(labels, (first, end)))]
-            inside = inside[self.order.depth[inside] == depth]
-            left = (inside - first) * scale
-            kept = np.unique((left / _BIN).astype(np.int64), return_index=True)[1]
-            wide = (self.order.end[inside[kept]] - inside[kept]) * scale
-            columns = (inside[kept].tolist(), left[kept].round(1).tolist(), wide.round(1).tolist())
-            found[relation] = list(zip(*columns, strict=True))
-        return found
+        return {
+            relation: places(self.order, labels, depth, first, end, width=width)
+            for relation, labels in self._few.items()
+        }
 
     @cached_property
     def _few(self) -> dict[str, NDArray[np.int64]]:
@@ -94,6 +99,21 @@ class MarkedResult:
             for links in self.links
             if links.type in _SINGLE
         }
+
+
+@dataclass(frozen=True)
+class MarkedResult(MarkedLabels):
+    """The labels that a result is related to in the graph.
+
+    Attributes
+    ----------
+    job, kind : str
+    result : JobResult
+    """
+
+    job: str
+    kind: str
+    result: JobResult
 
     def about(self, label: int, item: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the relations of the result to a label, each as a document with its properties.
@@ -163,7 +183,7 @@ class MarkedResults:
                 f"marks: job {result.job_id[:12]} marks no labels of version {digest[:12]}; give a job of a "
                 "kind such as locus, cover or selection about this version"
             )
-        marked = MarkedResult(result.job_id, result.kind, order, tuple(kind.show(result).links), result)
+        marked = MarkedResult(order, tuple(kind.show(result).links), result.job_id, result.kind, result)
         with self._lock:
             self._kept[result.job_id] = marked
             while len(self._kept) > _MOST_KEPT:

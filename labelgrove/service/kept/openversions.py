@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import labelgrove
 from labelgrove.ontology.browse.answers import Answers
 from labelgrove.ontology.browse.structure.levels import Levels
 from labelgrove.ontology.browse.structure.window import DrawnTree
+from labelgrove.ontology.errors import InputError
 
 if TYPE_CHECKING:
+    from labelgrove.ontology.geometry.spaces.metricspace import MetricSpace
     from labelgrove.ontology.sql.catalog import Version
     from labelgrove.ontology.versions.workspace import Workspace
 
@@ -31,6 +33,8 @@ class Opened:
         What the catalog knew about it when it was opened.
     answers : Answers
     levels : Levels
+    space : callable
+        A metric -> the space of all labels; the last one is kept, as making it takes time.
     tree : callable
         The arguments `opened` and `inverted` of a `DrawnTree` -> that tree; the last ones are kept, because
         whoever scrolls asks for the same tree again and again.
@@ -41,16 +45,27 @@ class Opened:
         annotations = functools.cache(lambda: workspace.annotations(version.ontology, version.digest))
         self.answers = Answers(workspace.label_index_of(version), annotations)
         self.levels = Levels(self.answers.index.order)
+        self.space = functools.lru_cache(1)(self._space)
         self.tree = functools.lru_cache(_TREES_KEPT)(self._tree)
 
     def _tree(self, opened: frozenset[int], inverted: bool) -> DrawnTree:
         return DrawnTree(self.answers.index.walk, opened, inverted=inverted)
+
+    def _space(self, metric: Literal["auto", "tree"]) -> MetricSpace:
+        from labelgrove.ontology.geometry import metric_space
+
+        return metric_space(self.answers.index.graph, metric)
 
     @property
     def tag(self) -> str:
         """Text that differs whenever an answer about the version may differ."""
         content = f"{self.version.digest[:16]}-{(self.version.annotations_sha256 or 'none')[:16]}"
         return f"{content}-{labelgrove.__version__}"
+
+    @property
+    def head(self) -> dict[str, str]:
+        """The entries ``ontology`` and ``version`` of documents about it."""
+        return {"ontology": self.version.ontology, "version": self.version.digest}
 
     def label(self, key: str) -> int:
         """Return the label of a key.
@@ -61,6 +76,21 @@ class Opened:
             If there is no such label.
         """
         return self.answers.index.graph.keys.index(key)
+
+    def tops(self, focus: str | None) -> list[int]:
+        """Return the labels at the top of a map: the label with the key `focus`, or all roots.
+
+        Raises
+        ------
+        InputError, UnknownLabelError
+            If the graph has no branches, or no such label.
+        """
+        if focus is not None:
+            return [self.label(focus)]
+        if not self.answers.index.graph.directed:
+            raise InputError("this graph is undirected, so it has no branches; search its labels instead")
+        roots: list[int] = self.answers.index.walk.roots.tolist()
+        return roots
 
 
 class OpenVersions:

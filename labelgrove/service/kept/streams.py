@@ -12,10 +12,12 @@ import contextlib
 import hashlib
 import json
 import logging
+import math
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 from starlette.concurrency import run_in_threadpool
@@ -41,11 +43,24 @@ class Event:
 
     id: str
     jobs: list[dict[str, Any]]
+    _each: dict[str, Event | None] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, jobs: list[dict[str, Any]]) -> Event:
         """Return the event that tells these documents."""
         return cls(hashlib.sha256(json.dumps(jobs, default=str).encode()).hexdigest()[:16], jobs)
+
+    @cached_property
+    def text(self) -> bytes:
+        """The event as a stream has it; written once, however many clients are told."""
+        return f"id: {self.id}\nevent: jobs\ndata: {json.dumps(self.jobs, default=str)}\n\n".encode()
+
+    def about(self, job: str) -> Event | None:
+        """Return the event that tells only this job; None if this one does not tell it."""
+        if job not in self._each:
+            found = [document for document in self.jobs if document["id"] == job]
+            self._each[job] = Event.of(found) if found else None
+        return self._each[job]
 
 
 def as_text(event: Event | None) -> bytes:
@@ -56,7 +71,7 @@ def as_text(event: Event | None) -> bytes:
     """
     if event is None:
         return b": still here\n\n"
-    return f"id: {event.id}\nevent: jobs\ndata: {json.dumps(event.jobs, default=str)}\n\n".encode()
+    return event.text
 
 
 @dataclass(eq=False)
@@ -83,23 +98,27 @@ class Watcher:
         self._watches: set[_Watch] = set()
         self._ended = asyncio.Event()
         self._seen: Event | None = None
+        self._began = 0.0
+
+    @property
+    def n_watching(self) -> int:
+        """How many clients watch."""
+        return len(self._watches)
 
     async def __aenter__(self) -> Self:
         self._ended.clear()
         self._wanted = asyncio.Event()
-        self._task = asyncio.create_task(self._look())
-        self._stop = self._before_the_server_stops()
-        self._stop.__enter__()
+        async with contextlib.AsyncExitStack() as opening:
+            await opening.enter_async_context(_running(self._look()))
+            opening.enter_context(self._before_the_server_stops())
+            opening.callback(self._end)
+            self._opened = opening.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._end()
-        self._stop.__exit__(None, None, None)
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await self._opened.aclose()
 
-    def watch(self, workspace: Workspace, job: str | None, known: str) -> AsyncIterator[Event | None]:
+    def watch(self, workspace: Workspace, job: str | None, known: str) -> AsyncGenerator[Event | None]:
         """Return the events of a job, or of the newest jobs, that `workspace` shows.
 
         Parameters
@@ -121,20 +140,25 @@ class Watcher:
             )
         return self._events(_Watch(workspace, job), known)
 
-    async def _events(self, watch: _Watch, known: str) -> AsyncIterator[Event | None]:
+    async def _events(self, watch: _Watch, known: str) -> AsyncGenerator[Event | None]:
         self._watches.add(watch)
         self._wanted.set()
-        seen: Event | None = None  # what a look found before this client came may be old
+        loop, read = asyncio.get_running_loop(), math.inf
         try:
             while not self._ended.is_set():
                 watch.changed.clear()
+                event = _told(watch, self._seen) if read < math.inf else None
                 try:
-                    event = _told(watch, seen) or await run_in_threadpool(_state, watch.workspace, watch.job)
+                    # A look that began before this client read for itself may have found an earlier state.
+                    if event is None or (self._began <= read and event.id != known):
+                        event = await run_in_threadpool(_state, watch.workspace, watch.job)
+                        read = loop.time()
                 except NotFoundError:  # forgotten meanwhile
                     return
-                except GroveError as error:  # the database is away; the next look tells when it is back
-                    logger.warning("jobs cannot be watched: %s", error)
+                except GroveError as error:
                     event = None
+                    if self._seen is not None:  # else the database is away, which the look has told
+                        logger.warning("a job cannot be watched: %s", error)
                 if event is not None and event.id != known:
                     known = event.id
                     yield event
@@ -142,21 +166,31 @@ class Watcher:
                     await asyncio.wait_for(watch.changed.wait(), _HEARTBEAT_S)
                 except TimeoutError:
                     yield None
-                seen = self._seen
         finally:
             self._watches.discard(watch)
 
     async def _look(self) -> None:
-        """Wake all who watch whenever the ledger differs from the last look."""
+        """Wake all who watch whenever the ledger differs from the last look.
+
+        While the database is away nobody is woken: each would ask it in vain, on a thread of its own.
+        """
+        is_away = False
         while True:
             if not self._watches:
                 self._wanted.clear()
                 await self._wanted.wait()
-            seen = None
-            with contextlib.suppress(GroveError):  # who watches is told when the database is back
-                seen = await run_in_threadpool(_state, self.workspace, None)
-            if seen != self._seen or seen is None:
-                self._seen = seen
+            before, began = self._seen, asyncio.get_running_loop().time()
+            try:
+                self._seen = await run_in_threadpool(_state, self.workspace, None)
+                self._began = began
+            except Exception as error:  # whatever it is, the next look may work
+                self._seen = None
+                if not is_away:
+                    logger.warning(
+                        "jobs cannot be watched: %s", error, exc_info=not isinstance(error, GroveError)
+                    )
+            is_away = self._seen is None
+            if not is_away and self._seen != before:
                 self._wake()
             await asyncio.sleep(_LOOK_S)
 
@@ -193,14 +227,25 @@ class Watcher:
                     signal.signal(number, handler)
 
 
+@contextlib.asynccontextmanager
+async def _running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run something as long as the block, and no longer."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
 def _told(watch: _Watch, seen: Event | None) -> Event | None:
     """Return what the last look found of the jobs that a client watches; None if it cannot tell."""
     if seen is None:
         return None
     if watch.job is None:
         return seen if watch.workspace.only is None else None
-    found = [document for document in seen.jobs if document["id"] == watch.job]
-    return Event.of(found) if found else None
+    return seen.about(watch.job)
 
 
 def _state(workspace: Workspace, job: str | None) -> Event:

@@ -6,14 +6,13 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from labelgrove.documents.ontologies import current_versions
 from labelgrove.documents.recipes import recipes
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError
 from labelgrove.service.access.identity import needs
-from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
+from labelgrove.service.pages.rendering import PageRoute, body_of, command, document_of, render
 from labelgrove.service.problems import problem_document, problem_of
 from labelgrove.service.routes import queries
 from labelgrove.service.state import Shared
@@ -46,16 +45,11 @@ def run(
 ) -> Response:
     """Run the statement as the route does, and show its rows."""
     try:
-        query = queries.Query(
-            statement=statement, ontology=ontology or None, parameters=_parameters(parameters)
-        )
+        given = _parameters(parameters)
+        query = body_of(queries.Query, statement=statement, ontology=ontology or None, parameters=given)
         outcome = document_of(queries.cypher(shared, query))
     except GroveError as error:
         outcome = {"problem": problem_document(problem_of(error))}
-    except ValidationError as error:
-        first = error.errors()[0]
-        told = InputError(f"{first['loc'][0]}: {first['msg']}; correct it and run it again")
-        outcome = {"problem": problem_document(problem_of(told))}
     return _page(request, shared, statement, parameters, ontology, outcome)
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from labelgrove.documents.jobs import describe_jobs
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.service.access.identity import actor_of, needs
+from labelgrove.service.pages.jobs import names_of_versions
 from labelgrove.service.pages.rendering import PageRoute, render, url
 from labelgrove.service.routes.everywhere import find_everywhere
 from labelgrove.service.state import Shared
@@ -39,6 +40,7 @@ def home(request: Request, shared: Shared) -> Response:
         twin="/v1/overview",
         ontologies=found["ontologies"],
         unfinished=found["unfinished"],
+        names=names_of_versions(shared),
         jobs=describe_jobs(shared.workspace, [job for job in newest if job.id not in unfinished]),
         may_ingest="admin" in actor_of(request).scopes,
         notes=shared.checkup.notes() if manages else [],

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from labelgrove.documents.jobs import describe_jobs, describe_result, describe_units
+from labelgrove.documents.jobs import describe_result
 from labelgrove.documents.spreadsheet import as_csv
-from labelgrove.service.access.identity import needs
+from labelgrove.ontology.errors import ConflictError
+from labelgrove.service.access.identity import actor_of, needs
 from labelgrove.service.kept.marking import CONTAINING
-from labelgrove.service.pages.rendering import PageRoute, command, render, url
+from labelgrove.service.pages.rendering import PageRoute, command, document_of, render, url
 from labelgrove.service.pages.reports import REPORTED
 from labelgrove.service.routes import jobs as routes
-from labelgrove.service.state import CSV, Shared, SpreadsheetSafe, State
+from labelgrove.service.routes import submitting
+from labelgrove.service.state import CSV, After, Shared, SpreadsheetSafe, State
 
-__all__ = ["router"]
+__all__ = ["names_of_versions", "router"]
 
 router = APIRouter(
     prefix="/jobs", route_class=PageRoute, include_in_schema=False, dependencies=[needs("read")]
 )
 
 _MOST_JOBS = 100
-_MOST_UNITS = 500
+_MOST_CELLS = 200
+_MOST_UNITS = 100
+_MOST_ERRORS = 20
 _MOST_ROWS = 1_000
 
 
@@ -33,49 +38,117 @@ def list_jobs(
     shared: Shared,
     state: str | None = None,
     kind: str | None = None,
+    ontology: str | None = None,
+    asked_by: str | None = None,
     stale: Annotated[bool, Query()] = False,
 ) -> Response:
     """Show jobs, the newest first."""
     from labelgrove.workers.kinds import known_kinds
     from labelgrove.workers.ledger.states import State
 
-    asked = {"state": state or None, "kind": kind or None}
+    asked: dict[str, Any] = {"state": state, "kind": kind, "ontology": ontology, "asked_by": asked_by}
+    asked = {name: value or None for name, value in asked.items()}
     found = routes.list_jobs(shared, stale=stale, limit=_MOST_JOBS, **asked)
-    typed = [f"--{name}={value}" for name, value in asked.items() if value] + ["--stale"] * stale
+    typed = [f"--{name.replace('_', '-')}={value}" for name, value in asked.items() if value]
+    actor = actor_of(request)
+    askers = {job.asked_by for job in found.items if job.asked_by} | ({asked_by} if asked_by else set())
     return render(
         request,
         "jobs.html",
         title="Jobs",
         section="jobs",
         twin=url("v1", "jobs", **asked, stale="true" if stale else None),
-        cli=command("jobs", "list", *typed),
+        cli=command("jobs", "list", *typed, *["--stale"] * stale),
+        cypher="MATCH (j:Job) RETURN j.id, j.kind LIMIT 100",
         jobs=[one.model_dump() for one in found.items],
         n_jobs=found.total,
+        names=names_of_versions(shared),
         states=[one.value for one in State],
         kinds=[one.name for one in known_kinds()],
-        chosen={"state": state, "kind": kind, "stale": stale},
+        ontologies=shared.workspace.catalog.names(),
+        askers=[actor.name] * actor.known + sorted(askers - {actor.name}),
+        chosen=asked | {"stale": stale},
     )
+
+
+def names_of_versions(shared: State) -> dict[str, list[str]]:
+    """Return the ontologies that have each version."""
+    names: dict[str, list[str]] = {}
+    for version in shared.workspace.catalog.versions():
+        names.setdefault(version.digest, []).append(version.ontology)
+    return names
 
 
 @router.get("/{job}")
-def show_job(request: Request, shared: Shared, job: routes.JobId) -> Response:
-    """Show one job and its units."""
-    from labelgrove.workers import client
-
-    found = client.status(shared.workspace, job)
-    units = describe_units(client.list_units(shared.workspace, found.id, limit=_MOST_UNITS))
-    (document,) = describe_jobs(shared.workspace, [found])
+def show_job(
+    request: Request,
+    shared: Shared,
+    job: routes.JobId,
+    after: After = None,
+    errors_after: After = None,
+) -> Response:
+    """Show one job, how far it is, what it costs, and its units."""
+    document = routes.show_job(shared, job).model_dump()
+    job = document["id"]
+    units = routes.list_units(shared, job, limit=_MOST_UNITS, after=after)
+    errors = routes.list_units(shared, job, errors=True, limit=_MOST_ERRORS, after=errors_after)
+    strip = routes.show_strip(shared, job, cells=_MOST_CELLS)
+    of_name, of_version = _version_of(shared, {}, document["parameters"])
+    said = [f"{number:,} {name}" for name, number in sorted(document["units"].items())]
     return render(
         request,
         "job.html",
-        title=f"Job {found.id[:12]}",
+        title=f"Job {job[:12]}",
         section="jobs",
-        twin=url("v1", "jobs", found.id),
-        cli=command("jobs", "show", found.id[:12]),
+        twin=url("v1", "jobs", job),
+        cli="\n".join(command("jobs", word, job[:12]) for word in ("show", "costs", "logs")),
+        cypher=f"MATCH (j:Job {{id: '{job}'}}) RETURN j",
         job=document,
-        units=units,
-        n_units=sum(document["units"].values()),
+        cells=[cell.model_dump() for cell in strip.items],
+        said_units=", ".join(said),
+        costs=routes.show_costs(shared, job).model_dump(),
+        units=units.model_dump(),
+        errors=errors.model_dump(),
+        n_units=strip.total,
+        of_name=of_name,
+        of_version=of_version,
     )
+
+
+@router.get("/{job}/cancel", dependencies=[needs("work")])
+def ask_cancel(request: Request, shared: Shared, job: routes.JobId) -> Response:
+    """Ask whether a job is to be cancelled, because that is for everybody who requested it."""
+    return _cancel_page(request, shared, job)
+
+
+@router.post("/{job}/cancel", dependencies=[needs("work")])
+def cancel(request: Request, shared: Shared, job: routes.JobId) -> Response:
+    """Cancel a job, and show it; one that ended while somebody was asked cannot be cancelled any more."""
+    try:
+        return _to_job(request, document_of(submitting.cancel(shared, job)))
+    except ConflictError:
+        return _cancel_page(request, shared, job, HTTPStatus.CONFLICT)
+
+
+def _cancel_page(request: Request, shared: State, job: str, status: int = HTTPStatus.OK) -> Response:
+    document = routes.show_job(shared, job).model_dump()
+    short = document["id"][:12]
+    cli = command("jobs", "cancel", short)
+    title = f"Cancel {short}"
+    return render(
+        request, "job-cancel.html", title=title, section="jobs", status=status, cli=cli, job=document
+    )
+
+
+@router.post("/{job}/retry", dependencies=[needs("work")])
+def retry(request: Request, shared: Shared, job: routes.JobId) -> Response:
+    """Try a job again, and show it."""
+    return _to_job(request, document_of(submitting.retry(shared, job)))
+
+
+def _to_job(request: Request, document: dict[str, Any]) -> Response:
+    request.state.job = document["id"]  # for the audit
+    return RedirectResponse(url("jobs", document["id"]), status_code=HTTPStatus.SEE_OTHER)
 
 
 @router.get("/{job}/result")

@@ -18,10 +18,11 @@ router = APIRouter(prefix="/reference", route_class=PageRoute, include_in_schema
 _FURTHER = (
     ("host", HTTPStatus.MISDIRECTED_REQUEST, "The header Host does not name this service."),
     ("origin", HTTPStatus.FORBIDDEN, "A page of another site sent a request that changes something."),
+    ("http", HTTPStatus.BAD_REQUEST, "What was sent is not a request of HTTP/1.1."),
     ("body", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is larger than the limit."),
     ("busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too many uploads, or requests for scores, wait already."),
     ("encoding", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body of a request for scores is compressed."),
-    ("slow", HTTPStatus.REQUEST_TIMEOUT, "The body of a request arrives too slowly."),
+    ("slow", HTTPStatus.REQUEST_TIMEOUT, "A request arrives too slowly."),
     ("tensor", HTTPStatus.BAD_REQUEST, "A request of the inference protocol breaks a rule."),
     ("too-long", HTTPStatus.UNPROCESSABLE_ENTITY, "Reading an upload took too long."),
     ("reader-ended", HTTPStatus.UNPROCESSABLE_ENTITY, "The process that read an upload ended."),

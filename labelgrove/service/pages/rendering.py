@@ -7,24 +7,28 @@ import shlex
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from labelgrove.ontology.errors import GroveError, counted
+from labelgrove.ontology.errors import GroveError, InputError, counted, sized
+from labelgrove.service.access.identity import actor_of
+from labelgrove.service.access.sessions import COOKIE
 from labelgrove.service.assets import ASSETS
 from labelgrove.service.caching import ASK
 from labelgrove.service.problems import Problem, problem_document, problem_of
 
-__all__ = ["PageRoute", "command", "document_of", "render", "url"]
+__all__ = ["PageRoute", "body_of", "command", "document_of", "render", "url"]
 
+Body = TypeVar("Body", bound=BaseModel)
 
 _UNITS = (
     ("year", 31_557_600),
@@ -100,6 +104,19 @@ def _coded(text: str) -> Markup:
     )
 
 
+def _duration(seconds: float) -> str:
+    """Return a number of seconds for people.
+
+    >>> _duration(0.0123), _duration(75.2), _duration(9_000)
+    ('0.012 s', '75 s', '2.5 h')
+    """
+    if seconds < 1:
+        return f"{seconds:.2g} s"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    return f"{seconds:,.0f} s" if seconds < 3 * 3_600 / 2 else f"{seconds / 3_600:,.1f} h"
+
+
 _environment = Environment(
     loader=PackageLoader("labelgrove.service", "templates"),
     autoescape=True,
@@ -113,6 +130,8 @@ _environment.filters |= {
     "indented": _indented,
     "cell": _cell,
     "coded": _coded,
+    "duration": _duration,
+    "sized": sized,
 }
 _environment.globals |= {"url": url, "counted": counted, "assets": ASSETS}
 
@@ -156,9 +175,32 @@ def render(
         "digest": None,
         "tag": None,
         "marked": None,
+        "actor": actor_of(request),
+        "has_session": COOKIE in request.cookies,
+        "here": _here(request),
     }
     page = _environment.get_template(template).render(shared | values)
     return HTMLResponse(page, status_code=status, headers={"Cache-Control": ASK})
+
+
+def _here(request: Request) -> str:
+    """Return the address of a page on this service."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def body_of(kind: type[Body], /, **fields: Any) -> Body:
+    """Return the body that a route takes, made from the fields of a form.
+
+    Raises
+    ------
+    InputError
+        If the route would refuse it.
+    """
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{first['loc'][0]}: {first['msg']}; correct it and send it again") from None
 
 
 def document_of(response: Response) -> Any:
@@ -179,8 +221,8 @@ class PageRoute(APIRoute):
             except (GroveError, Problem, RequestValidationError, HTTPException) as error:
                 problem = problem_of(error)
                 if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
-                    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-                    return RedirectResponse(url("sign-in", next=here), status_code=HTTPStatus.SEE_OTHER)
+                    address = url("sign-in", next=_here(request))
+                    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
                 return _problem_page(request, problem)
 
         return handled

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from itertools import islice
-from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
-import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field
@@ -22,15 +19,18 @@ from labelgrove.adapter.columns.labelnames import LabelNames
 from labelgrove.adapter.outputs.opening import open_outputs
 from labelgrove.adapter.outputs.outputfiles import OutputFile
 from labelgrove.adapter.outputs.outputkinds import OutputKind
-from labelgrove.documents.answers import answers, candidates_of, header
+from labelgrove.adapter.outputs.rows import OutputRows
+from labelgrove.documents.answers import answers, candidates_of, explanation, header, one_row
 from labelgrove.documents.bundles import describe_bundles
 from labelgrove.ontology.errors import GroveError, InputError
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
-from labelgrove.service.limits import too_many_answers
+from labelgrove.service.limits import MOST_ANSWERS, too_many_answers
+from labelgrove.service.scoring.jsonrows import check_amount, read_rows
 from labelgrove.service.state import OntologyName, Shared, State
+from labelgrove.service.temporary import SCORE, temporary_file
 
-__all__ = ["router"]
+__all__ = ["BODY", "ENDINGS", "BundleName", "Scoring", "answer_body", "given_row", "router", "scored"]
 
 router = APIRouter(prefix="/v1/bundles", tags=["scoring"])
 
@@ -38,15 +38,15 @@ _READ, _SCORE = [needs("read")], [needs("score")]
 
 BundleName = Annotated[str, InPath(description="Name of a bundle.", max_length=64, examples=["model"])]
 
-_ENDINGS = {
+ENDINGS = {
     "application/x-npy": ".npy",
     "application/x-safetensors": ".safetensors",
     "application/vnd.apache.parquet": ".parquet",
+    "application/vnd.apache.arrow.file": ".arrow",
+    "application/vnd.apache.arrow.stream": ".arrow",
     "text/csv": ".csv",
 }
 """Types of bodies that are read as files with these endings."""
-
-_MOST_ANSWERS = 1_000
 
 _MOST_FAULTS = 1_000
 """Most columns that are looked for one by one in a bundle with fewer labels."""
@@ -72,7 +72,7 @@ class Scoring:
         self.among = candidates_of(candidates, lambda text: text.split(","))
 
 
-_BODY = {
+BODY = {
     "requestBody": {
         "required": True,
         "content": {
@@ -86,7 +86,7 @@ _BODY = {
                     },
                 }
             },
-            **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in _ENDINGS},
+            **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in ENDINGS},
         },
     }
 }
@@ -112,7 +112,7 @@ def show_bundle(shared: Shared, ontology: OntologyName, bundle: BundleName) -> d
 @router.post(
     "/{ontology}/{bundle}/score",
     responses=schemas.ok(schemas.Scores, 408, 415),
-    openapi_extra=_BODY,
+    openapi_extra=BODY,
     dependencies=_SCORE,
 )
 async def score(
@@ -121,30 +121,31 @@ async def score(
     ontology: OntologyName,
     bundle: BundleName,
     scoring: Annotated[Scoring, Depends()],
-    top: Annotated[int, Query(description="Answers for each row.", ge=1, le=_MOST_ANSWERS)] = 1,
+    top: Annotated[int, Query(description="Answers for each row.", ge=1, le=MOST_ANSWERS)] = 1,
 ) -> Response:
     """Answer each row of outputs, as ``grove score --json`` does.
 
     The columns are in the order of the bundle, unless the body names them: as ``columns`` of a JSON document,
-    or in the header of a CSV or Parquet file.
+    or in the header of a CSV, Parquet or Arrow file.
     """
 
     def answered(adapter: Adapter, values: Any) -> dict[str, Any]:
         columns = header(values)
         most = shared.limits.score_answers
         found = islice(answers(adapter, values, top, scoring.among), most + 1)
-        rows = [dict(zip(columns, row, strict=True)) for row in found]
+        rows: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in found]
         if len(rows) > most:
             raise InputError(too_many_answers(most))
+        shared.scorers.count(rows[-1]["row"] + 1 if rows else 0)
         return {"bundle": f"{ontology}/{bundle}", "digest": adapter.digest, "items": rows}
 
-    return await _scored(request, shared, ontology, bundle, scoring, answered)
+    return await scored(request, shared, ontology, bundle, scoring, answered)
 
 
 @router.post(
     "/{ontology}/{bundle}/explain",
     responses=schemas.ok(schemas.Explained, 408, 415),
-    openapi_extra=_BODY,
+    openapi_extra=BODY,
     dependencies=_SCORE,
 )
 async def explain(
@@ -158,12 +159,14 @@ async def explain(
     """Explain the answer to one row, as ``grove score --explain ROW --json`` does."""
 
     def explained(adapter: Adapter, values: Any) -> dict[str, Any]:
-        rows = adapter.rows(values.read() if isinstance(values, OutputFile) else values)
-        if row >= len(rows):
-            raise InputError(f"row: {row} given, and the body has {len(rows)} rows, counted from 0")
-        return asdict(adapter.explain(rows.only(slice(row, row + 1)), candidates=scoring.among))
+        return explanation(adapter, given_row(adapter, values, row), scoring.among)
 
-    return await _scored(request, shared, ontology, bundle, scoring, explained)
+    return await scored(request, shared, ontology, bundle, scoring, explained)
+
+
+def given_row(adapter: Adapter, values: Any, row: int) -> OutputRows:
+    """Return one of the rows of a body."""
+    return one_row(adapter, values, row, f"row: {row} given, and the body")
 
 
 class Columns(BaseModel):
@@ -178,11 +181,12 @@ def bind(shared: Shared, ontology: OntologyName, bundle: BundleName, given: Colu
     """Tell which observed label each column of a model means; one that means none, or several, says why."""
     found = shared.models.open(ontology, bundle).bundle
     by: By = given.by
-    known = LabelNames(found.observed_keys, found.observed_names, by)
+    keys, names = found.observed_keys, found.observed_names  # which take them from all labels each time
+    known = LabelNames(keys, names, by)
     items = []
     for column in given.columns:
         labels = known.meant(column)
-        candidates = [{"key": found.observed_keys[i], "name": found.observed_names[i]} for i in labels]
+        candidates = [{"key": keys[i], "name": names[i]} for i in labels]
         one = candidates[0] if len(candidates) == 1 else None
         items.append(
             {
@@ -192,37 +196,55 @@ def bind(shared: Shared, ontology: OntologyName, bundle: BundleName, given: Colu
                 "problem": None if one else known.fault(column),
             }
         )
-    missing = sorted({*found.observed_keys} - {item["key"] for item in items})
+    missing = sorted({*keys} - {item["key"] for item in items})
     return schemas.Bound.model_validate({"items": items, "total": len(items), "missing": missing})
 
 
-async def _scored(
+async def scored(
     request: Request,
     shared: State,
     ontology: str,
     bundle: str,
     scoring: Scoring,
     answer: Callable[[Adapter, Any], dict[str, Any]],
+    further: Mapping[str, Callable[[bytes, Adapter], Any]] = MappingProxyType({}),
 ) -> Response:
-    """Read the body, and answer it with the adapter of the bundle on a thread that scores."""
+    """Read the body, and answer it with the adapter of the bundle on a thread that scores.
+
+    `further` are types of bodies that only this route takes, with what reads rows from them.
+    """
     with shared.scorers.place():
         body = await shared.scorers.body(request)
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
 
         def work() -> Response:
             adapter = shared.models.open(ontology, bundle)
-            if kind == "application/json":
-                rows, columns = _of_document(body, adapter.n_observed, shared.limits.score_values)
-                document = answer(_bound(adapter, columns, scoring), rows)
-            elif kind in _ENDINGS:
-                most = shared.limits.score_values
-                document = _of_file(body, _ENDINGS[kind], adapter, scoring, answer, most)
-            else:
-                known = ", ".join(("application/json", *_ENDINGS))
-                raise InputError(f"content-type: {kind!r:.80} given; send one of {known}")
+            document = answer_body(shared, adapter, kind, body, scoring, answer, further)
             return Response(msgspec.json.encode(document), media_type="application/json")
 
         return await shared.scorers.run(work)
+
+
+def answer_body(
+    shared: State,
+    adapter: Adapter,
+    kind: str,
+    body: bytes,
+    scoring: Scoring,
+    answer: Callable[[Adapter, Any], dict[str, Any]],
+    further: Mapping[str, Callable[[bytes, Adapter], Any]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return what `answer` says of the rows of a body; `kind` is its type, one of `further` or of all."""
+    most = shared.limits.score_values
+    if kind == "application/json":
+        rows, columns = read_rows(body, adapter.n_observed, most, max(adapter.n_observed, _MOST_FAULTS))
+        return answer(_bound(adapter, columns, scoring), rows)
+    if kind in ENDINGS:
+        return _of_file(body, ENDINGS[kind], adapter, scoring, answer, most)
+    if kind in further:
+        return answer(_bound(adapter, None, scoring), further[kind](body, adapter))
+    known = ", ".join(("application/json", *ENDINGS, *further))
+    raise InputError(f"content-type: {kind!r:.80} given; send one of {known}")
 
 
 def _bound(adapter: Adapter, columns: list[str] | None, scoring: Scoring) -> Adapter:
@@ -237,34 +259,6 @@ def _bound(adapter: Adapter, columns: list[str] | None, scoring: Scoring) -> Ada
     return Adapter(adapter.bundle, columns, outputs=scoring.outputs, temperature=scoring.temperature)
 
 
-class _Rows(msgspec.Struct):
-    rows: list[list[float]]
-    columns: list[str] | None = None
-
-
-def _of_document(body: bytes, n_observed: int, most: int) -> tuple[Any, list[str] | None]:
-    try:
-        found = msgspec.json.decode(body, type=_Rows)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise InputError(
-            f'body: {error}; send a document such as {{"rows": [[0.5, 0.5]]}}, see /reference'
-        ) from None
-    widths = {len(row) for row in found.rows}
-    if 0 in widths:  # millions of them are a small body
-        raise InputError("rows: a row without numbers given; give each row a number for each observed label")
-    if len(widths) > 1:
-        raise InputError(f"rows: of {min(widths)} to {max(widths)} numbers; give each row the same number")
-    _check_amount(sum(map(len, found.rows)), most)
-    n_columns = n_observed if found.columns is None else len(found.columns)
-    width = widths.pop() if widths else n_columns  # no rows do not say how many columns they have
-    return np.array(found.rows, dtype=np.float64).reshape(len(found.rows), width), found.columns
-
-
-def _check_amount(n_values: int, most: int) -> None:
-    if n_values > most:
-        raise InputError(f"rows: {n_values:,} numbers given; send at most {most:,} at once")
-
-
 def _of_file(
     body: bytes,
     ending: str,
@@ -275,18 +269,16 @@ def _of_file(
 ) -> dict[str, Any]:
     """Answer a body that is a file; it is written to a folder of its own, where the readers map it."""
     bundle = adapter.bundle
-    with tempfile.TemporaryDirectory(prefix="grove-score-") as folder:
-        path = Path(folder) / f"body{ending}"
-        path.write_bytes(body)
+    with temporary_file(SCORE, f"body{ending}", lambda file: file.write(body)) as path:
         try:
             labels = {*bundle.observed_keys, *bundle.observed_names}
             found = open_outputs(path, labels=labels, keys=bundle.observed_keys)
-            if isinstance(found, OutputFile):  # a Parquet file can have far more numbers than bytes
-                _check_amount((found.n_rows or 0) * found.n_columns, most)
+            if isinstance(found, OutputFile):  # Parquet and Arrow can have far more numbers than bytes
+                check_amount((found.n_rows or 0) * found.n_columns, most)
             named = found.columns if isinstance(found, OutputFile) else None
             columns = None if named is None else list(named)
             document: dict[str, Any] = answer(_bound(adapter, columns, scoring), found)
         except GroveError as error:  # its message may name the path on this machine
-            error.args = tuple(str(part).replace(f"{folder}/", "") for part in error.args)
+            error.args = tuple(str(part).replace(f"{path.parent}/", "") for part in error.args)
             raise
     return document

@@ -13,13 +13,17 @@ from labelgrove.ontology.errors import InputError
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
 from labelgrove.service.caching import answer
-from labelgrove.service.kept.marking import MarkedResult
+from labelgrove.service.kept.marking import MarkedLabels
 from labelgrove.service.kept.openversions import Opened
 from labelgrove.service.state import Shared, VersionOpened
 
-__all__ = ["router"]
+__all__ = ["Levels", "Width", "map_of", "router"]
 
 router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["drawing"], dependencies=[needs("read")])
+
+Width = Annotated[int, Query(description="Width in pixels.", ge=16, le=8_192)]
+
+Levels = Annotated[int, Query(description="Most levels below.", ge=1, le=64)]
 
 _MOST_OPENED = 2_000
 _NAMED_FROM = 18.0  # pixels: narrower cells have no room for a letter
@@ -62,7 +66,7 @@ def window(
     With `to`, `opened` lists the labels to keep open from now on, and `position` is the row of the label.
     """
     answers = opened.answers
-    document: dict[str, Any] = {"ontology": opened.version.ontology, "version": opened.version.digest}
+    document: dict[str, Any] = {**opened.head}
     if to is not None:
         label = opened.label(to)
         above = answers.index.order.chain(label)[1:]
@@ -90,8 +94,8 @@ def map_(
     shared: Shared,
     opened: VersionOpened,
     focus: Annotated[str | None, Query(description="Key of the label at the top.")] = None,
-    width: Annotated[int, Query(description="Width in pixels.", ge=16, le=8_192)] = 1_200,
-    levels: Annotated[int, Query(description="Most levels below.", ge=1, le=64)] = 12,
+    width: Width = 1_200,
+    levels: Levels = 12,
     marks: Annotated[
         str | None, Query(description="Id of a done job: count the labels of its result in each branch.")
     ] = None,
@@ -105,26 +109,28 @@ def map_(
     labels in the branch of each cell it marks. `points` has the observed, included and picked labels
     themselves, like cells and however narrow, but only one in three pixels.
     """
+    order = opened.answers.index.order
+    marked = None if marks is None else shared.results.open(marks, opened.version.digest, order)
+    document = {"marks": None if marked is None else {"job": marked.job, "kind": marked.kind}}
+    return answer(request, map_of(opened, focus, width, levels, marked) | document, opened.tag)
+
+
+def map_of(
+    opened: Opened, focus: str | None, width: int, levels: int, marked: MarkedLabels | None
+) -> dict[str, Any]:
+    """Return the document of a map, without ``marks``."""
     answers = opened.answers
-    document = {"ontology": opened.version.ontology, "version": opened.version.digest, "width": width}
-    if focus is None:
-        tops = answers.index.walk.roots.tolist() if answers.index.graph.directed else []
-    else:
-        tops = [opened.label(focus)]
-    if not tops:
-        raise InputError("map: this graph is undirected, so it has no branches; search its labels instead")
+    document: dict[str, Any] = {**opened.head, "width": width}
+    tops = opened.tops(focus)
     document["focus"] = answers.item(tops[0]) if len(tops) == 1 else None
     document["above"] = (
         [] if focus is None else [answers.item(i) for i in answers.index.order.chain(tops[0])[:0:-1]]
     )
-    order = answers.index.order
-    marked = None if marks is None else shared.results.open(marks, opened.version.digest, order)
-    document["marks"] = None if marked is None else {"job": marked.job, "kind": marked.kind}
-    return answer(request, document | _cells(opened, tops, width, levels, marked), opened.tag)
+    return document | _cells(opened, tops, width, levels, marked)
 
 
 def _cells(
-    opened: Opened, tops: list[int], width: int, n_levels: int, marked: MarkedResult | None
+    opened: Opened, tops: list[int], width: int, n_levels: int, marked: MarkedLabels | None
 ) -> dict[str, Any]:
     graph, end = opened.answers.index.graph, opened.answers.index.order.end
     total = sum(int(end[top]) - top for top in tops)

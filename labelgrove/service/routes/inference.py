@@ -16,9 +16,9 @@ from labelgrove.adapter.outputs.outputkinds import KINDS
 from labelgrove.ontology.errors import InputError, NotFoundError
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
-from labelgrove.service.limits import too_many_answers
+from labelgrove.service.limits import MOST_ANSWERS, too_many_answers
 from labelgrove.service.scoring.tensors import InferRequest, Tensor, Wanted, read_request, write_answer
-from labelgrove.service.state import Shared, State
+from labelgrove.service.state import Shared, State, readiness_of
 
 __all__ = ["router"]
 
@@ -52,7 +52,6 @@ _BODY = {
 
 _OUTPUTS = {"label": "BYTES", "name": "BYTES", "index": "INT64", "variance": "FP64", "n_tied": "INT64"}
 _UNASKED = ("label", "index", "variance")
-_MOST_ANSWERS = 1_000
 
 
 @router.get("", responses=schemas.ok(None))
@@ -63,15 +62,15 @@ def server() -> dict[str, Any]:
 
 
 @router.get("/health/live", responses=schemas.ok(None))
-def live() -> dict[str, bool]:
+async def live() -> dict[str, bool]:
     """Tell that the process answers."""
     return {"live": True}
 
 
 @router.get("/health/ready", responses=schemas.ok(None))
-def ready(shared: Shared) -> Response:
+async def ready(request: Request) -> Response:
     """Tell whether the service can answer; 503 otherwise."""
-    found = shared.is_ready()
+    found = not await readiness_of(request).missing()
     return JSONResponse({"ready": found}, status_code=200 if found else 503)
 
 
@@ -145,7 +144,7 @@ async def _inferred(
         def work() -> Response:
             adapter = _open(shared, model, version)
             asked = read_request(body, length, shared.limits.score_values)
-            return _answered(adapter, model, asked, shared.limits.score_answers)
+            return _answered(shared, adapter, model, asked)
 
         return await shared.scorers.run(work)
 
@@ -169,7 +168,7 @@ def _open(shared: State, model: str, version: str | None) -> Adapter:
     return shared.models.open(ontology, bundle, version)
 
 
-def _answered(adapter: Adapter, model: str, asked: InferRequest, most_answers: int) -> Response:
+def _answered(shared: State, adapter: Adapter, model: str, asked: InferRequest) -> Response:
     tensor = _chosen(adapter, asked.tensors)
     given = asked.parameters
     kind = given.get("outputs", tensor.name if tensor.name in KINDS else "probabilities")
@@ -179,13 +178,13 @@ def _answered(adapter: Adapter, model: str, asked: InferRequest, most_answers: i
     if unknown := [one.name for one in wanted if one.name not in _OUTPUTS]:
         raise InputError(f"outputs: {unknown[0]!r:.80} is not known; name some of {', '.join(_OUTPUTS)}")
     k = given.get("k", 1)
-    if type(k) is not int or not 1 <= k <= _MOST_ANSWERS:
-        raise InputError(f"k: {k!r:.40} given; give a number of answers between 1 and {_MOST_ANSWERS:,}")
+    if type(k) is not int or not 1 <= k <= MOST_ANSWERS:
+        raise InputError(f"k: {k!r:.40} given; give a number of answers between 1 and {MOST_ANSWERS:,}")
     most = max(k, *(one.classification for one in wanted))
-    if most > _MOST_ANSWERS:
-        raise InputError(f"classification: {most} given; ask for at most {_MOST_ANSWERS:,} classes")
-    if len(rows) * min(most, adapter.n_labels) > most_answers:
-        raise InputError(too_many_answers(most_answers))
+    if most > MOST_ANSWERS:
+        raise InputError(f"classification: {most} given; ask for at most {MOST_ANSWERS:,} classes")
+    if len(rows) * min(most, adapter.n_labels) > shared.limits.score_answers:
+        raise InputError(too_many_answers(shared.limits.score_answers))
     ranked = any(one.classification or one.name in ("variance", "n_tied") for one in wanted)
     found = _Answers(adapter, rows, min(most, adapter.n_labels), given.get("candidates"), ranked=ranked)
     tensors = [(found.tensor(one, k), one.binary) for one in wanted]
@@ -193,6 +192,7 @@ def _answered(adapter: Adapter, model: str, asked: InferRequest, most_answers: i
     if asked.id is not None:
         head["id"] = asked.id
     content, length = write_answer(head, tensors)
+    shared.scorers.count(len(rows))
     if length is None:
         return Response(content, media_type="application/json")
     headers = {"Inference-Header-Content-Length": str(length)}

@@ -115,18 +115,15 @@ def label_results(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, 
     `relation` is null if the result is one of these and does not contain the label. A label that is reached
     has a `witness`: weights of observed labels that make it the answer.
     """
-    version = opened.version
-    items = shared.results.about(opened.label(key), version.digest, opened.answers)
-    return {"ontology": version.ontology, "version": version.digest, "items": items, "total": len(items)}
+    items = shared.results.about(opened.label(key), opened.version.digest, opened.answers)
+    return {**opened.head, "items": items, "total": len(items)}
 
 
 @router.get("/label/versions", responses=schemas.ok(schemas.LabelVersions))
 def label_versions(shared: Shared, opened: VersionOpened, key: Key) -> dict[str, Any]:
     """Return which of the newest versions of the ontology have a label of this key, the newest first."""
     opened.label(key)
-    version = opened.version
-    found = shared.histories.of(version.ontology, key)
-    return {"ontology": version.ontology, "version": version.digest} | found
+    return opened.head | shared.histories.of(opened.version.ontology, key)
 
 
 @router.get("/children", responses=schemas.ok(schemas.LabelPage))

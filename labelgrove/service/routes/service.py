@@ -15,7 +15,7 @@ from labelgrove.service.access.audit import SIGNING_IN
 from labelgrove.service.access.identity import Identity
 from labelgrove.service.access.sessions import keep
 from labelgrove.service.problems import Problem
-from labelgrove.service.state import Shared
+from labelgrove.service.state import Shared, readiness_of
 
 __all__ = ["router"]
 
@@ -25,17 +25,21 @@ _NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 @router.get("/healthz", responses=schemas.ok(schemas.Health))
-def health() -> schemas.Health:
-    """Tell that the process answers; it does nothing else."""
+async def health() -> schemas.Health:
+    """Tell that the event loop of the process answers; it asks no other part, and waits for no thread."""
     return schemas.Health(status="ok")
 
 
-@router.get("/readyz", responses=schemas.ok(schemas.Health))
-def ready(shared: Shared) -> Response:
-    """Tell whether the service can answer: its database can be read; 503 otherwise."""
-    if not shared.is_ready():
-        return JSONResponse({"status": "unavailable"}, status_code=503)
-    return JSONResponse({"status": "ok"})
+@router.get("/readyz", responses=schemas.ok(schemas.Readiness))
+async def ready(request: Request) -> Response:
+    """Tell whether the service can answer; 503 and what is missing otherwise, within two seconds.
+
+    `missing` may name the `database`, its `schema` (of another release) and the store of `artifacts`, or say
+    that the process is `draining`: it ends soon and wants no further requests.
+    """
+    missing = await readiness_of(request).missing()
+    status = "unavailable" if missing else "ok"
+    return JSONResponse({"status": status, "missing": missing}, 503 if missing else 200, _NOT_KEPT)
 
 
 @router.get("/about", responses=schemas.ok(schemas.About))

@@ -21,7 +21,7 @@ from labelgrove.workers import client
 from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.states import Job
 
-__all__ = ["router"]
+__all__ = ["JobRequest", "check_asked", "router"]
 
 router = APIRouter(prefix="/v1", tags=["jobs"])
 
@@ -70,7 +70,7 @@ def submit(shared: Shared, asked: JobRequest, prefer: Prefer = None) -> Response
     The service reads no files and addresses that a client names: kinds that need them are submitted with
     `grove`, and hierarchies are uploaded.
     """
-    _check(asked)
+    check_asked(asked)
     wait_s = _seconds(prefer)
     job = client.submit(shared.workspace, asked.kind, asked.parameters, target=asked.target, wait=False)
     return _answered(shared, job, wait_s)
@@ -79,7 +79,7 @@ def submit(shared: Shared, asked: JobRequest, prefer: Prefer = None) -> Response
 @router.post("/estimate", responses=schemas.ok(schemas.Estimated), dependencies=_WORK)
 def estimate(shared: Shared, asked: JobRequest) -> dict[str, Any]:
     """Return the units, bytes and seconds that a job would need, and submit nothing."""
-    _check(asked)
+    check_asked(asked)
     found = describe_estimate(shared.workspace, asked.kind, asked.parameters)
     if found is None:
         raise InputError(f"kind: {asked.kind!r} makes no estimate; submit the job")
@@ -104,7 +104,7 @@ def retry(shared: Shared, job: JobId, prefer: Prefer = None) -> Response:
     return _answered(shared, client.retry(shared.workspace, job, wait=False), wait_s)
 
 
-def _check(asked: JobRequest) -> None:
+def check_asked(asked: JobRequest) -> None:
     """Refuse what a client may not name: files, addresses, artifacts, and work on the whole home."""
     declared = {parameter.name: parameter for parameter in kind_named(asked.kind).parameters}
     if "ontology" not in declared or asked.kind == "ingest":
@@ -145,7 +145,7 @@ def _answered(shared: State, job: Job, wait_s: float) -> Response:
         try:
             end = time.monotonic() + wait_s
             while not job.finished and time.monotonic() < end:
-                threading.Event().wait(_LOOK_S)
+                time.sleep(_LOOK_S)
                 job = client.status(shared.workspace, job.id)
         finally:
             _waiting.release()

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,23 +16,13 @@ from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
 from labelgrove.service.state import OntologyName, Shared
+from labelgrove.service.temporary import UPLOAD, temporary_file
 
-__all__ = ["remove_left_over", "router"]
+__all__ = ["router"]
 
 router = APIRouter(prefix="/v1/ontologies/{ontology}", tags=["uploads"], dependencies=[needs("admin")])
 
 _FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
-_PREFIX = "grove-upload-"
-_OLD_S = 24 * 3600
-"""Seconds after which no upload is being read any more."""
-
-
-def remove_left_over() -> None:
-    """Remove files of uploads whose server was killed while it read them."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # somebody else's, or removed meanwhile
-            if time.time() - folder.stat().st_mtime > _OLD_S:
-                shutil.rmtree(folder)
 
 
 class Reading:
@@ -64,15 +51,10 @@ class Reading:
         self.options |= {"root": root, "policies": policies_of(policy or [])}
 
 
-@contextmanager
-def _saved(upload: UploadFile) -> Iterator[Path]:
-    """Yield the path of an uploaded file in a folder of its own, which is removed at the end."""
+def _saved(upload: UploadFile) -> AbstractContextManager[Path]:
+    """Return the context that has the path of an uploaded file."""
     name = _FILE_NAME.sub("_", Path(upload.filename or "").name).lstrip(".")[-100:] or "upload"
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        path = Path(folder) / name
-        with path.open("wb") as file:
-            shutil.copyfileobj(upload.file, file)
-        yield path
+    return temporary_file(UPLOAD, name, lambda file: shutil.copyfileobj(upload.file, file))
 
 
 Upload = Annotated[UploadFile, File(description="The hierarchy, plain or gzip.")]

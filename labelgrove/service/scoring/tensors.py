@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelgrove.service.problems import Problem
+from labelgrove.service.scoring.jsonrows import read_numbers
 
 __all__ = ["DATATYPES", "InferRequest", "Tensor", "Wanted", "read_request", "write_answer"]
 
@@ -37,7 +38,29 @@ DATATYPES = {
 _PASSED_OVER = ("BYTES", "BOOL")  # a model before this one may answer them beside its numbers
 _WRITTEN = {"<f8": "FP64", "<i8": "INT64"}
 _MOST_TENSORS = 16
+_MOST_OBJECTS = 100_000
+_LONGEST_VALUE = 4 << 20  # bytes of one entry besides the numbers: keys of candidates may be many
 _LONGEST_TEXT = 200
+_ABSENT = msgspec.Raw(b"null")
+
+
+class _Document(msgspec.Struct):
+    """A request, none of whose entries is decoded yet."""
+
+    inputs: msgspec.Raw = _ABSENT
+    outputs: msgspec.Raw = _ABSENT
+    parameters: msgspec.Raw = _ABSENT
+    id: msgspec.Raw = _ABSENT
+
+
+class _Described(msgspec.Struct):
+    """An input or output, none of whose entries is decoded yet."""
+
+    name: msgspec.Raw = _ABSENT
+    datatype: msgspec.Raw = _ABSENT
+    shape: msgspec.Raw = _ABSENT
+    parameters: msgspec.Raw = _ABSENT
+    data: msgspec.Raw = _ABSENT
 
 
 @dataclass(frozen=True)
@@ -104,7 +127,7 @@ def read_request(body: bytes, head_length: str | None, most_values: int) -> Infe
     if given is None and asked is not None:
         given, asked = asked, None
     tensors = []
-    for one in _objects("inputs", given or []):
+    for one in given or []:
         if one.get("datatype") in _PASSED_OVER:
             rest = rest[_size(_name(one), one, rest) or 0 :]
             continue
@@ -125,7 +148,7 @@ def read_request(body: bytes, head_length: str | None, most_values: int) -> Infe
     named = document.get("id")
     if named is not None and not (isinstance(named, str) and len(named) <= _LONGEST_TEXT):
         raise _wrong(f"id: {named!r:.80} given; give text of at most {_LONGEST_TEXT} characters")
-    wanted = [_wanted(one, binary=binary) for one in _objects("outputs", asked or [])]
+    wanted = [_wanted(one, binary=binary) for one in asked or []]
     return InferRequest(tensors, wanted, named, parameters, binary)
 
 
@@ -169,25 +192,60 @@ def _texts(values: NDArray[Any]) -> bytes:
 
 
 def _document(head: memoryview) -> dict[str, Any]:
+    """Return the entries of a request as Python values, except the numbers of tensors, which stay text.
+
+    What is large are the numbers alone: other entries are refused before there is an object for each part.
+    """
+    if bytes(head).count(b"{") > _MOST_OBJECTS:
+        raise _wrong(f"body: more than {_MOST_OBJECTS:,} objects given; describe each tensor by one")
     try:
-        document = msgspec.json.decode(head)
+        found = msgspec.json.decode(head, type=_Document)
+    except msgspec.ValidationError:
+        raise _wrong("body: not a JSON object; send an object with inputs, see /reference") from None
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise _wrong(f"body: not a JSON document ({error}); send one, see /reference") from None
-    if not isinstance(document, dict):
-        raise _wrong("body: not a JSON object; send an object with inputs, see /reference")
-    return document
+    return {
+        "inputs": _objects("inputs", found.inputs),
+        "outputs": _objects("outputs", found.outputs),
+        "parameters": _value("parameters", found.parameters),
+        "id": _value("id", found.id),
+    }
 
 
-def _objects(name: str, given: object) -> list[dict[str, Any]]:
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise _wrong(f"{name}: give a list of objects, each with a name")
-    if len(given) > _MOST_TENSORS:
-        raise _wrong(f"{name}: {len(given)} given; give at most {_MOST_TENSORS}")
-    return given
+def _objects(name: str, given: msgspec.Raw) -> list[dict[str, Any]] | None:
+    try:
+        found = msgspec.json.decode(given, type=list[_Described] | None)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        raise _wrong(f"{name}: give a list of objects, each with a name") from None
+    if found is None:
+        return None
+    if len(found) > _MOST_TENSORS:
+        raise _wrong(f"{name}: {len(found)} given; give at most {_MOST_TENSORS}")
+    return [
+        {
+            **{
+                entry: _value(entry, getattr(one, entry))
+                for entry in ("name", "datatype", "shape", "parameters")
+            },
+            "data": one.data,
+        }
+        for one in found
+    ]
+
+
+def _value(name: str, given: msgspec.Raw) -> Any:
+    if len(bytes(given)) > _LONGEST_VALUE:
+        raise _wrong(f"{name}: more than {_LONGEST_VALUE:,} bytes given; send less")
+    try:
+        return msgspec.json.decode(given)
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise _wrong(f"{name}: not JSON ({error}); see /reference") from None
 
 
 def _parameters(owner: str, of: dict[str, Any]) -> dict[str, Any]:
-    found = of.get("parameters", {})
+    found = of.get("parameters")
+    if found is None:  # KServe writes null for none
+        return {}
     if not isinstance(found, dict):
         raise _wrong(f"parameters of {owner}: {found!r:.80} given; give an object")
     return found
@@ -224,7 +282,7 @@ def _tensor(of: dict[str, Any], rest: memoryview, most: int) -> tuple[Tensor, me
         )
     size = _size(name, of, rest)
     if size is None:
-        values = _of_data(name, of.get("data"), DATATYPES[datatype], n_values)
+        values = _of_data(name, of["data"], DATATYPES[datatype], tuple(shape))
     else:
         dtype = np.dtype(DATATYPES[datatype])
         if size != n_values * dtype.itemsize:
@@ -248,22 +306,20 @@ def _size(name: str, of: dict[str, Any], rest: memoryview) -> int | None:
     return size
 
 
-def _of_data(name: str, data: object, dtype: str, n_values: int) -> NDArray[Any]:
+def _of_data(name: str, data: msgspec.Raw, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return numbers of a JSON list, which may be nested as the shape is."""
-    if not isinstance(data, list):
-        raise _wrong(f"data of {name!r:.80}: {data!r:.40} given; give a list of numbers")
     try:
-        found = np.asarray(data)
-    except ValueError:  # of different lengths
-        found = np.array([None])
-    if found.dtype.kind not in "iuf" and found.size:
+        return read_numbers(bytes(data), shape, dtype)  # an infinity is refused when its row is scored
+    except ValueError:
         raise _wrong(
-            f"data of {name!r:.80}: not a list of numbers, or rows of different lengths; give numbers"
-        )
-    if found.size != n_values:
-        raise _wrong(f"data of {name!r:.80}: {found.size} numbers given, and its shape needs {n_values}")
-    with np.errstate(over="ignore"):  # an infinity is refused when it is scored, and its row is named
-        return found.ravel().astype(dtype)
+            f"data of {name!r:.80}: {bytes(data)[:40].decode(errors='replace')!r} given; give a list of "
+            f"{math.prod(shape):,} numbers, flat or nested as the shape {list(shape)}"
+        ) from None
+    except OverflowError:
+        raise _wrong(
+            f"data of {name!r:.80}: a number that its datatype cannot hold; give whole numbers in its range, "
+            "or another datatype"
+        ) from None
 
 
 def _wrong(detail: str) -> Problem:

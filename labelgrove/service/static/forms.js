@@ -27,6 +27,13 @@ for (const form of document.querySelectorAll("form[data-swap]")) {
   });
 }
 
+for (const form of document.querySelectorAll("form[data-reload]")) { // another choice is another form
+  form.addEventListener("change", () => {
+    form.elements.ontology.value = document.querySelector("[name='p.ontology']").value;
+    form.requestSubmit();
+  });
+}
+
 for (const area of document.querySelectorAll("[data-drop]")) {
   const input = area.querySelector("input[type=file]");
   area.addEventListener("dragover", event => { event.preventDefault(); area.classList.add("over"); });

@@ -7,7 +7,7 @@ const LOWEST = 28, HIGHEST = 60; // pixels of a row
 const LEAST_HAND = 6; // pixels of the label in hand below which the map zooms to it
 const SHOWN = 3; // labels above the map that are named
 const NEAR = 4; // levels above the label in hand that it then shows
-const STRONG = new Set(["t4", "t5", "p3", "obs"]); // colors on which the ink is that of the card
+const STRONG = new Set(["t4", "t5", "p3", "obs", "h1", "h2"]); // colors on which the ink is that of the card
 const LEAST_MARK = 2; // pixels of a cell with marked labels
 const LEAST_NAME = 40; // pixels of a cell in which a name is written
 const LETTERS = 5; // a name is cut only if this many letters remain
@@ -16,12 +16,20 @@ const REST = 80; // milliseconds after which the pointer rests on a place
 const LEAST_POINT = 3; // pixels of a label that a result names itself
 const APART = 8; // pixels between two diamonds
 const BESIDE = 24; // pixels of a cell in which a diamond has its place before the name
-const POINTS = { OBSERVES: "obs", INCLUDES: "p3", PICKS: "p3" }; // colors of the diamonds; the first is filled
+const POINTS = { OBSERVES: "obs", INCLUDES: "p3", PICKS: "p3", ANSWERS: "ink" }; // colors of the diamonds; the first is filled, the last a frame
 
-/** The map in `#stage`; `take(key, how)` is called for the label that the reader chose. */
+/**
+ * The map in `#stage`; `take(key, how)` is called for the label that the reader chose.
+ * `source(query, signal)` returns the document of a map, in which labels are `marked` or not; with `zooms`, a click also
+ * zooms, otherwise a double click does; `failed` tells an error.
+ */
 export class LabelMap {
-  constructor(take) {
+  constructor(take, { source = (query, signal) => ask("map", { ...query, marks: marking }, signal), marked = marking !== null, zooms = true, failed = error => tell(error.message) } = {}) {
     this.take = take;
+    this.source = source;
+    this.marked = marked;
+    this.zooms = zooms;
+    this.failed = failed;
     this.stage = find("stage");
     this.canvas = make("canvas", { tabindex: "0", role: "application", "aria-roledescription": words.mapRole, "aria-label": words.map, "aria-describedby": "maphelp" });
     this.tip = make("div", { class: "tip", hidden: true });
@@ -38,18 +46,22 @@ export class LabelMap {
     this.keys = new Map(); // idx, or idx and depth -> item, as the service told
     this.named = settled((place, crowd) => this.nameCrowd(place, crowd), REST);
     this.asked = ""; // the size of the map that was requested last
+    this.paint = null; // (cell, row) -> name of its color, if the page colors cells by something else; a narrow cell is a pixel
+    this.told = () => null; // (cell, row) -> what the tip says of it as well
+    this.loaded = () => {}; // called whenever there are other cells
     this.near = false; // whether to zoom to the label in hand once there is a map
     this.load = newest(async signal => {
       this.asked = this.room();
       const [width, levels] = this.asked.split(" ");
-      const found = await ask("map", { focus: this.focus, width, levels, marks: marking }, signal);
+      const found = await this.source({ focus: this.focus, width, levels }, signal);
       this.drawing = found;
       if (this.focus === null) this.whole = found.n_labels;
-      this.cells = found.rows.map(row => row.cells.map(([label, left, wide], i) => ({ label, left, width: wide, depth: row.depth, marked: counts(row.marked, i) })));
+      this.cells = found.rows.map(row => row.cells.map(([label, left, wide], i) => ({ label, place: i, left, width: wide, depth: row.depth, marked: counts(row.marked, i) })));
       this.crumbs();
       this.legend();
       this.draw();
       this.approach();
+      this.loaded();
     });
   }
 
@@ -68,6 +80,7 @@ export class LabelMap {
     this.canvas.addEventListener("pointermove", event => this.hovered(event));
     this.canvas.addEventListener("pointerleave", () => this.leave());
     this.canvas.addEventListener("click", event => this.clicked(event));
+    if (!this.zooms) this.canvas.addEventListener("dblclick", event => this.doubleClicked(event));
     this.canvas.addEventListener("wheel", event => this.wheel(event), { passive: false });
     this.canvas.addEventListener("keydown", event => this.pressed(event));
     return this.reload();
@@ -78,7 +91,7 @@ export class LabelMap {
     matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => { this.draw(); this.watchPixels(); }, { once: true });
   }
 
-  reload() { return this.load().catch(error => tell(error.message)); }
+  reload() { return this.load().catch(this.failed); }
 
   /** Show which label is in hand: `label` is its document. With `near`, zoom if it can hardly be seen. */
   show(label, near) {
@@ -87,6 +100,13 @@ export class LabelMap {
     this.near = near;
     this.draw();
     this.approach();
+  }
+
+  /** Color each cell as `paint` says, and mark labels: relation -> places, for each row. */
+  recolor(paint, points) {
+    this.paint = paint;
+    this.drawing?.rows.forEach((row, y) => { row.points = points[y]; });
+    this.draw();
   }
 
   /** Zoom to the label in hand if it can hardly be seen, once. */
@@ -105,7 +125,7 @@ export class LabelMap {
     this.focus = key;
     this.over = null;
     this.tip.hidden = true;
-    this.load().then(() => { if (this.drawing?.focus) tell(words.zoomed(this.drawing.focus.name, this.drawing.n_labels)); }).catch(error => tell(error.message));
+    this.load().then(() => { if (this.drawing?.focus) tell(words.zoomed(this.drawing.focus.name, this.drawing.n_labels)); }).catch(this.failed);
   }
 
   zoomOut() {
@@ -126,8 +146,9 @@ export class LabelMap {
   }
 
   legend() {
-    const kinds = new Set(this.drawing.rows.flatMap(row => Object.keys(row.points ?? {}))), planned = kinds.has("INCLUDES") || kinds.has("PICKS");
-    const shown = marking ? words.marked.filter(([, , relation]) => relation !== (planned ? "locus" : "plan")) : words.legend;
+    const some = (...kinds) => this.drawing.rows.some(row => kinds.some(kind => row.marked?.[kind]?.some(Boolean)));
+    const planned = some("INCLUDES", "PICKS", "ADDS"), left = { plan: !planned, locus: planned && !some("OBSERVES", "REACHES") };
+    const shown = this.marked ? words.marked.filter(([, , relation]) => !left[relation]) : words.legend;
     find("legend").replaceChildren(...shown.map(([kind, text]) => make("span", {}, make("i", { class: kind }), text)));
   }
 
@@ -141,7 +162,8 @@ export class LabelMap {
       this.canvas.height = Math.round(height * ratio);
     }
     const pen = this.canvas.getContext("2d"), style = getComputedStyle(document.body);
-    this.color = name => style.getPropertyValue(`--${name}`).trim();
+    const colors = new Map();
+    this.color = name => { if (!colors.has(name)) colors.set(name, style.getPropertyValue(`--${name}`).trim()); return colors.get(name); };
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     this.handCell = this.placed(this.hand);
@@ -149,7 +171,8 @@ export class LabelMap {
     const stretch = width / this.drawing.width;
     this.points = this.drawing.rows.map(row => new Set(Object.values(row.points ?? {}).flatMap(points => points.map(([label]) => label))));
     this.drawing.rows.forEach((row, y) => {
-      this.drawCrowd(pen, row.crowded, y * this.row, stretch);
+      if (this.paint) this.paintCrowd(pen, row, y, stretch);
+      else this.drawCrowd(pen, row.crowded, y * this.row, stretch);
       for (const cell of this.cells[y]) this.drawCell(pen, cell, y, stretch);
     });
     this.drawing.rows.forEach((row, y) => {
@@ -169,11 +192,22 @@ export class LabelMap {
     }
   }
 
+  /** Where branches are narrower than a pixel, color each pixel. */
+  paintCrowd(pen, row, y, stretch) {
+    let place = 0;
+    for (const [first, n] of row.crowded) {
+      for (let x = first; x < first + n; x++, place++) {
+        pen.fillStyle = this.color(this.paint({ place, narrow: true }, y));
+        pen.fillRect(x * stretch, y * this.row, Math.max(1, stretch), this.row - 1);
+      }
+    }
+  }
+
   drawCell(pen, cell, y, stretch) {
     const top = y * this.row;
     const left = cell.left * stretch, wide = cell.width * stretch, seen = wide > 3 ? wide - 1 : Math.max(wide * 0.75, 0.6);
     const isHand = this.hand?.idx === cell.label, isWay = this.way.has(cell.label) || this.isBelow(cell);
-    const tone = marking ? this.tone(cell) : isHand ? "here" : isWay ? "way" : "cell";
+    const tone = this.paint ? this.paint(cell, y) : this.marked ? this.tone(cell) : isHand ? "here" : isWay ? "way" : "cell";
     pen.fillStyle = this.color(tone);
     pen.fillRect(left, top, tone === "cell" ? seen : Math.max(seen, LEAST_MARK), this.row - 1);
     if (this.over === cell) { pen.strokeStyle = this.color("ink"); pen.lineWidth = 1; pen.strokeRect(left + 0.5, top + 0.5, Math.max(1, seen - 1), this.row - 2); }
@@ -201,9 +235,10 @@ export class LabelMap {
 
   /** Return the color of a cell whose branch has marked labels: hue is the state, strength is the share. */
   tone(cell) {
-    const { OBSERVES = 0, REACHES = 0, INCLUDES = 0, PICKS = 0 } = cell.marked, size = this.labelsIn(cell);
+    const { OBSERVES = 0, REACHES = 0, ADDS = 0, INCLUDES = 0, PICKS = 0 } = cell.marked, size = this.labelsIn(cell);
     if (OBSERVES && size === 1) return "obs";
-    const reached = Math.min(1, REACHES / size), planned = Math.min(1, (INCLUDES + PICKS) / size);
+    if (ADDS > REACHES) return ADDS + REACHES < 0.3 * size ? "p1" : ADDS + REACHES < 0.6 * size ? "p2" : "p3";
+    const reached = Math.min(1, (REACHES + ADDS) / size), planned = Math.min(1, (INCLUDES + PICKS) / size);
     if (reached) return reached < 0.1 ? "t1" : reached < 0.3 ? "t2" : reached < 0.6 ? "t3" : reached < 1 ? "t4" : "t5";
     return planned ? (planned < 0.3 ? "p1" : planned < 0.6 ? "p2" : "p3") : "cell";
   }
@@ -217,11 +252,11 @@ export class LabelMap {
     }
     const middle = left + (wide > BESIDE ? 11 : Math.max(wide, LEAST_POINT) / 2), x = Math.max(6, Math.min(this.stage.clientWidth - 6, middle));
     if (x < last + APART) return last;
-    this.drawDiamond(pen, x, top + this.row / 2, color, relation === "OBSERVES");
+    this.drawDiamond(pen, x, top + this.row / 2, color, relation === "OBSERVES", relation === "ANSWERS");
     return x;
   }
 
-  drawDiamond(pen, x, y, color, filled) {
+  drawDiamond(pen, x, y, color, filled, framed) {
     pen.beginPath();
     pen.moveTo(x, y - 6);
     pen.lineTo(x + 6, y);
@@ -229,7 +264,7 @@ export class LabelMap {
     pen.lineTo(x - 6, y);
     pen.closePath();
     pen.fillStyle = filled ? color : this.color("card");
-    pen.fill();
+    if (framed) { pen.lineWidth = 5; pen.strokeStyle = this.color("card"); pen.stroke(); } else pen.fill();
     pen.strokeStyle = filled ? this.color("card") : color;
     pen.lineWidth = filled ? 1 : 2;
     pen.stroke();
@@ -314,7 +349,7 @@ export class LabelMap {
   describe(cell) {
     const size = this.labelsIn(cell), marked = Object.entries(cell.marked).filter(([name, n]) => n && words.count[name]);
     const known = this.drawing.names[cell.label] ?? this.keys.get(cell.label)?.name ?? words.waiting;
-    this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size), ...marked.map(([name, n]) => make("div", {}, `${n.toLocaleString("en")} ${words.count[name]}`)));
+    this.tip.replaceChildren(make("b", {}, make("bdi", {}, known.slice(0, 200))), words.labels(size), ...(this.told(cell, cell.depth - this.drawing.rows[0].depth) || []).map(text => make("div", {}, text)), ...marked.map(([name, n]) => make("div", {}, `${n.toLocaleString("en")} ${words.count[name]}`)));
     if (known === words.waiting) this.item(cell.label).then(() => { if (this.over === cell) this.describe(cell); }).catch(error => tell(error.message));
   }
 
@@ -336,8 +371,16 @@ export class LabelMap {
   async enter(cell) {
     const item = await this.itemAt(cell);
     this.take(item.key, "click");
+    if (!this.zooms) return;
     if (item.key === this.drawing.focus?.key) this.zoomOut();
     else if (!item.leaf) this.zoomTo(item.key);
+  }
+
+  /** Zoom to a branch; the two clicks before undid each other. */
+  async doubleClicked(event) {
+    const cell = this.drawing && this.at(event.offsetX, event.offsetY), item = cell && await this.itemAt(cell).catch(() => null);
+    if (item?.key === this.drawing.focus?.key) this.zoomOut();
+    else if (item && !item.leaf) this.zoomTo(item.key);
   }
 
   async wheel(event) {

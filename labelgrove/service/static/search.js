@@ -5,6 +5,7 @@ import { words } from "./words.js";
 
 const DELAY = 60; // milliseconds
 const MOST = 8;
+const takes = document.body.classList.contains("reach"); // the page takes labels, so Enter must not lead away from it
 
 /** Return whether the page takes the label itself; otherwise its page is opened. */
 const offered = key => !document.dispatchEvent(new CustomEvent("take", { detail: key, cancelable: true }));
@@ -12,7 +13,7 @@ const offered = key => !document.dispatchEvent(new CustomEvent("take", { detail:
 /** Offer the labels that the text in `box` may mean. */
 export function offerSuggestions(box) {
   const pop = find("pop"), list = find("hits"), note = find("hitnote");
-  let items = [], chosen = -1;
+  let items = [], chosen = -1, answered = null; // the text whose suggestions are shown
   for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "false", "aria-controls": "hits", "aria-autocomplete": "list" })) box.setAttribute(name, value);
 
   function close() {
@@ -49,7 +50,8 @@ export function offerSuggestions(box) {
     if (!text.trim()) return close();
     const found = await suggest(text, MOST, signal);
     items = found.items;
-    note.textContent = found.total > items.length ? words.moreHits(found.total) : words.suggestions(found.total);
+    answered = text;
+    note.textContent = takes && items.length ? words.enterTakes(found.total) : found.total > items.length ? words.moreHits(found.total) : words.suggestions(found.total);
     list.replaceChildren(...items.map(drawn));
     pop.hidden = false;
     box.setAttribute("aria-expanded", "true");
@@ -67,6 +69,7 @@ export function offerSuggestions(box) {
     else if (event.key === "ArrowUp" && shown && n) choose((chosen + n + 1) % (n + 1) - 1);
     else if (event.key === "ArrowDown" && !shown) lookSoon();
     else if (event.key === "Enter" && shown && chosen >= 0) open(items[chosen]);
+    else if (event.key === "Enter" && takes) { if (shown && n && answered === box.value) open(items[0]); }
     else return;
     event.preventDefault();
   });

@@ -1,5 +1,6 @@
 // Addresses of pages and routes about the version that the page shows, and requests to them.
 const { ontology, version, state, pinned, marks } = document.body.dataset;
+export { pinned };
 
 function address(path, query) {
   const given = new URLSearchParams();
@@ -15,23 +16,35 @@ export const page = (name, query, of = ontology) =>
 export const marking = marks ?? null;
 
 /** Return the document that a route about the version answers; it can be kept, as the version cannot change. */
-export const ask = (route, query, signal) => fetched(address(`/v1/ontologies/${encodeURIComponent(ontology)}/${route}`, { ...query, version, state }), signal);
+export const ask = (route, query, signal) => fetched(address(`/v1/ontologies/${encodeURIComponent(ontology)}/${route}`, { ...query, version, state }), { signal });
+
+/** The version of the page, as parameters of jobs name it. */
+export const subject = `${ontology}@${version}`;
+
+/** Send a document to a route about the version, or to a path, and return what it answers. */
+export const post = (route, query, body, signal) => fetched(
+  route.startsWith("/") ? route : address(`/v1/ontologies/${encodeURIComponent(ontology)}/${route}`, { ...query, version }),
+  { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
 
 /** Return the labels that the beginning of a text may mean: in the ontology of the page, or else in every one. */
 export async function suggest(q, limit, signal) {
   if (ontology !== undefined) return ask("suggest", { q, limit }, signal);
-  const found = await fetched(address("/v1/search", { q, limit }), signal), best = ["key", "exact", "prefix", "words", "part"];
+  const found = await fetched(address("/v1/search", { q, limit }), { signal }), best = ["key", "exact", "prefix", "words", "part"];
   const items = found.items.flatMap(one => one.items.map(hit => ({ ...hit, ontology: one.ontology })));
   items.sort((a, b) => best.indexOf(a.match) - best.indexOf(b.match));
   return { items: items.slice(0, limit), total: found.total };
 }
 
-async function fetched(url, signal) {
-  const response = await fetch(url, { signal });
+/** Return the document that a path answers, or tell why it was refused. */
+export async function fetched(url, options) {
+  const response = await fetch(url, options);
   const document = await response.json();
   if (!response.ok) throw new Error(document.detail);
   return document;
 }
+
+/** Send a body of some type to a path, and return the document that it answers. */
+export const send = (path, query, body, type, signal) => fetched(address(path, query), { signal, method: "POST", body, headers: { "Content-Type": type } });
 
 /** Return the nodes of a part of a page. */
 export async function fragment(url, options) {

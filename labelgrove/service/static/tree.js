@@ -10,11 +10,16 @@ const AHEAD = 1000; // rows in which typing finds
 const FULL = 6; // levels that are indented fully
 const PAUSE = 700; // milliseconds after which typing begins anew
 
-/** The tree in `#tree`; `take(key, how)` is called for the label that the reader chose. */
+/**
+ * The tree in `#tree`; `take(key, how)` is called for the label that the reader chose. With `chosen(key)`, which tells
+ * whether a label is one of several that are chosen, these are shown as selected, and not the label in hand.
+ */
 export class Tree {
-  constructor(take, zoom) {
+  constructor(take, zoom, { chosen = null, help = words.treeHelp } = {}) {
     this.take = take;
     this.zoom = zoom;
+    this.chosen = chosen;
+    this.help = help;
     this.box = find("tree");
     this.open = new Set();
     this.blocks = new Map(); // number of the block -> its rows, or null while it is requested
@@ -32,10 +37,10 @@ export class Tree {
 
   /** Draw the tree in place of the one that the page came with. */
   start() {
-    const help = make("p", { class: "sr", id: "treehelp" }, words.treeHelp);
+    const help = make("p", { class: "sr", id: "treehelp" }, this.help);
     this.box.replaceChildren(this.pad);
     this.box.after(help);
-    for (const [name, value] of Object.entries({ role: "tree", "aria-label": words.tree, "aria-describedby": "treehelp" })) this.box.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ role: "tree", "aria-label": words.tree, "aria-describedby": "treehelp", ...(this.chosen && { "aria-multiselectable": "true" }) })) this.box.setAttribute(name, value);
     const fold = make("button", { type: "button", onclick: () => this.collapse() }, words.collapse);
     find("treetools").append(fold);
     const draw = framed(() => this.draw());
@@ -128,7 +133,7 @@ export class Tree {
     guide.style.width = `${12 * Math.min(row.level, FULL) + 4 * Math.max(row.level - FULL, 0)}px`;
     const opens = !row.leaf && !row.reference;
     if (opens) twist.append(triangle());
-    const hand = row.key === this.hand;
+    const hand = this.chosen ? this.chosen(row.key) : row.key === this.hand;
     const says = [row.name, row.n_parents > 1 && words.parents(row.n_parents), row.reference ? words.reference : row.n_below > 0 && words.below(row.n_below)];
     return make("div", {
       class: `row${row.reference ? " ref" : ""}${position === this.at ? " at" : ""}`, role: "treeitem", id: `row${position}`, "data-at": position,

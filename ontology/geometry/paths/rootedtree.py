@@ -28,6 +28,7 @@ from labelgrove.ontology.geometry.paths.wholenumbers import are_short
 __all__ = ["RootedTree", "check_lengths", "exact_dtype", "kept"]
 
 _BLOCK_ENTRIES = 1 << 22
+_FEW = 16  # vertices for each point; with more of them, points are sorted instead of counted in all
 _MOST_LEVELS = 1000
 
 Index = TypeVar("Index", int, NDArray[np.int64])
@@ -333,11 +334,17 @@ class RootedTree:
         array contains the depths of these ancestors. If a depth is stored as a sum of several floats, the
         array contains their positions.
         """
-        wanted = np.zeros(len(self), dtype=bool)
-        wanted[sources] = wanted[targets] = True
-        points = np.flatnonzero(wanted)
-        place = np.cumsum(wanted) - 1
-        target_at = place[targets]
+        if (len(sources) + len(targets)) * _FEW < len(
+            self
+        ):  # for one row, passes over all vertices would decide
+            points = np.unique(np.concatenate([sources, targets]))
+            source_at, target_at = np.searchsorted(points, sources), np.searchsorted(points, targets)
+        else:
+            wanted = np.zeros(len(self), dtype=bool)
+            wanted[sources] = wanted[targets] = True
+            points = np.flatnonzero(wanted)
+            place = np.cumsum(wanted) - 1
+            source_at, target_at = place[sources], place[targets]
         if self.n_parts == 1:
             own, above = self._depths[0, points], self._depth_above[points[0] : points[-1] + 1]
         else:
@@ -348,7 +355,7 @@ class RootedTree:
         for start in range(0, len(sources), step):
             of = slice(start, start + step)
             meet = np.empty((len(sources[of]), len(points)), dtype=own.dtype)
-            for row, at in zip(meet, place[sources[of]].tolist(), strict=True):
+            for row, at in zip(meet, source_at[of].tolist(), strict=True):
                 row[at] = own[at]
                 np.minimum.accumulate(gap[at:], out=row[at + 1 :])
                 np.minimum.accumulate(gap[:at][::-1], out=row[:at][::-1])

@@ -202,7 +202,7 @@ class GraphFile:
                 with connected(database) as connection:
                     missing = self._check(connection) if number else migrations(DIALECT)
                     for step in missing:
-                        for statement in step.statements:
+                        for statement in step.statements():
                             fetch(connection, statement)
                         params = step.record()
                         fetch(connection, query_text(DIALECT, "record_migration", params), params)

@@ -78,7 +78,7 @@ class Neo4jEngine(Engine):
         """
         missing = self.server.missing()
         for step in missing:
-            for statement in step.statements:  # schema and data cannot share a transaction
+            for statement in step.statements():  # schema and data cannot share a transaction
                 self._execute(statement)
             self.transact(lambda run, step=step: run("record_migration", **step.record()))  # type: ignore[misc]
         return [m.version for m in missing]

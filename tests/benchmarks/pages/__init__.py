@@ -22,11 +22,14 @@ from tests.benchmarks.pages import (
     locus,
     lshtc,
     numpyalone,
+    plainservice,
     scale,
     scoring,
     selection,
     service,
+    soak,
     summary,
+    watchers,
 )
 from tests.benchmarks.pages.section import Run, Section, paragraph, table
 
@@ -54,6 +57,9 @@ PARTS: dict[str, Callable[[list[Run]], Section]] = {
     "browse": browse.section,
     "scale": scale.section,
     "service": service.section,
+    "plain_service": plainservice.section,
+    "watchers": watchers.section,
+    "soak": soak.section,
     "ledger": ledger.slopes,
     "overhead": ledger.overhead,
     "lshtc": lshtc.section,
@@ -63,8 +69,8 @@ _ABOUT = """\
 Written by `python -m tests.benchmarks` from the documents in `tests/benchmarks/measured`; `--only` measures
 some parts again: {parts}. {machine}. Every benchmark checks its answers before it measures times, and
 ratios are measured inside one run. Each part names its seeds, its threads, and how busy other processes
-kept the machine, which has two cores. Times are processor time, except for ingest, scale, service, ledger,
-overhead, lshtc and first calls. A factor is the measured figure divided by the wanted figure."""
+kept the machine, which has two cores. Times are processor time, except for ingest, scale, service, watchers,
+ledger, overhead, lshtc and first calls. A factor is the measured figure divided by the wanted figure."""
 
 
 def file_of(part: str) -> Path:

@@ -35,7 +35,7 @@ class Goal:
             self.what,
             f"{side} {self.wanted:,g}{unit}",
             f"{number(self.measured)}{unit}",
-            f"{self.measured / self.wanted:.2f}",
+            f"{self.measured / self.wanted:z.2f}",  # zero without a sign
             "met" if self.met else "**missed**",
         ]
 

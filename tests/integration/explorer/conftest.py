@@ -30,6 +30,8 @@ def home(tmp_path_factory):
         observed = workspace.artifacts.put_bytes(b'["oak", "tea", "h1"]')
         job = client.submit(workspace, "locus", {"ontology": "garden", "observed": observed})
         assert (job.state, job.error) == (State.DONE, None)
+        bundle = client.build_bundle_job(workspace, "garden", "hostile", ["h1", "h2", "h3"], metric="tree")
+        assert (bundle.state, bundle.error) == (State.DONE, None)
     return folder / "home", job.id
 
 
@@ -72,17 +74,20 @@ def browser():
 
 @pytest.fixture
 def visit(browser, served):
-    """Return a function that opens a page in a window of its own; none may say a word or ask another host."""
+    """Return a function that opens a page in a window of its own; none may say a word or ask another host.
+
+    With `refused`, the page sends what is refused, which the browser says in the console.
+    """
     address, _ = served
     contexts, said, asked = [], [], []
 
-    def open_(path, *, width=1400, height=900, scheme="light", **options):
+    def open_(path, *, width=1400, height=900, scheme="light", refused=False, **options):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, base_url=address, **options
         )
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
+        page.on("console", lambda message: refused or said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(path)

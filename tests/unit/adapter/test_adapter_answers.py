@@ -316,7 +316,7 @@ def test_an_explanation_in_words():
     wide = LabelGraph.from_edges([(f"v{i}", "root") for i in range(20)])
     lines = str(Adapter.from_graph(wide, [f"v{i}" for i in range(20)]).explain(np.ones(20))).splitlines()
     assert lines[-1] == "and 10 more"
-    with pytest.raises(WeightError, match="2 rows given; explain one at a time"):
+    with pytest.raises(WeightError, match="2 rows given; give one at a time"):
         adapter.explain([[1, 0, 0], [1, 0, 0]])
     within = adapter.explain([0.5, 0.25, 0.25], candidates=Subtree("tree"))
     assert (within.answer, within.runner_up) == ("tree", "elm")

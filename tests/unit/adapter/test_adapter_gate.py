@@ -95,6 +95,10 @@ def saved(P, folder, ending):
         path.write_bytes(write_safetensors({"P": P}, {}))
     elif ending == ".parquet":
         pq.write_table(pa.table({name: P[:, i] for i, name in enumerate(names)}), path)
+    elif ending == ".arrow":
+        table = pa.table({name: P[:, i] for i, name in enumerate(names)})
+        with pa.ipc.new_stream(path, table.schema) as file:
+            file.write_table(table)
     elif ending == ".csv":
         path.write_text("\n".join([",".join(names), *(",".join(map(repr, row)) for row in P.tolist())]))
     else:
@@ -148,11 +152,13 @@ DOORS = {
     ".npz": from_file(".npz"),
     ".safetensors": from_file(".safetensors"),
     ".parquet": from_file(".parquet"),
+    ".arrow": from_file(".arrow"),
     ".csv": from_file(".csv"),
     ".npz of scipy": from_file("scipy"),
     "grove score .npy": by_command(".npy", *IN_ORDER),
     "grove score .npz": by_command(".npz", *IN_ORDER),
     "grove score .parquet": by_command(".parquet"),
+    "grove score .arrow": by_command(".arrow"),
     "grove score .csv": by_command(".csv"),
     "grove score .npz of scipy": by_command("scipy", *IN_ORDER),
     "grove score --explain": by_command(".npy", *IN_ORDER, "--explain", "2"),
@@ -181,7 +187,11 @@ def test_a_row_that_breaks_a_rule_is_refused_in_the_same_words(name, mistake, tm
     assert words(name, np.array([GOOD, GOOD, row, GOOD]), tmp_path) == expected(name, said)
 
 
-NAMED = ("grove score .parquet", "grove score .csv")  # whose columns are bound by their names first
+NAMED = (
+    "grove score .parquet",
+    "grove score .arrow",
+    "grove score .csv",
+)  # whose columns are bound by their names first
 
 
 @pytest.mark.parametrize("name", [name for name in DOORS if name not in NAMED])

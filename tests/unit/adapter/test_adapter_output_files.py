@@ -12,7 +12,7 @@ import pytest
 
 from labelgrove.adapter import Adapter, evaluate
 from labelgrove.adapter.calibration import fit_temperature
-from labelgrove.adapter.outputs.outputfiles import FORMATS, OutputFile
+from labelgrove.adapter.outputs.outputfiles import FORMATS, NAMED_FORMATS, OutputFile
 from labelgrove.ontology.errors import GroveError, InputError, NotFoundError, WeightError
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.store.safetensors_file import write_safetensors
@@ -20,6 +20,11 @@ from labelgrove.ontology.store.safetensors_file import write_safetensors
 COLUMNS = ("moss", "oak", "elm")
 P = np.random.default_rng(0).dirichlet(np.ones(3), 50)
 GRAPH = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree"), ("tree", "plant"), ("moss", "plant")])
+
+
+def write_arrow(path, table):
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=7)
 
 
 def written(folder, ending, values=P):
@@ -32,6 +37,8 @@ def written(folder, ending, values=P):
         path.write_bytes(write_safetensors({"probs": values, "other": np.arange(4)}, {}))
     elif ending == ".parquet":
         pq.write_table(pa.table({c: values[:, i] for i, c in enumerate(COLUMNS)}), path, row_group_size=7)
+    elif ending == ".arrow":
+        write_arrow(path, pa.table({c: values[:, i] for i, c in enumerate(COLUMNS)}))
     else:
         lines = [",".join(map(repr, row)) for row in values.tolist()]
         path.write_text("\n".join([",".join(COLUMNS), *lines, "", ""]))
@@ -41,7 +48,7 @@ def written(folder, ending, values=P):
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_format_gives_the_same_rows_as_often_as_asked(ending, tmp_path):
     file = OutputFile(written(tmp_path, ending))
-    named = ending in (".csv", ".parquet")
+    named = ending in NAMED_FORMATS
     assert file.columns == (COLUMNS if named else None)
     assert (file.n_columns, file.n_rows) == (3, None if ending == ".csv" else 50)
     for size in (1, 7, 49, 50, 1000):
@@ -172,6 +179,8 @@ def with_ids(folder, ending, name, place, ids=IDS):
     if ending == ".parquet":
         table = pa.Table.from_arrays([pa.array(v) for _, v in named], names=[n for n, _ in named])
         pq.write_table(table, path, row_group_size=7)
+    elif ending == ".arrow":
+        write_arrow(path, pa.table([pa.array(v) for _, v in named], names=[n for n, _ in named]))
     else:
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
@@ -181,7 +190,7 @@ def with_ids(folder, ending, name, place, ids=IDS):
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", NAMED_FORMATS)
 def test_a_column_may_name_the_samples(ending, place, tmp_path):
     file = OutputFile(with_ids(tmp_path, ending, "sample", place), id_column="sample")
     assert (file.columns, file.n_columns, file.id_column) == (COLUMNS, 3, "sample")
@@ -192,7 +201,7 @@ def test_a_column_may_name_the_samples(ending, place, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "", "__index_level_0__"])
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("ending", NAMED_FORMATS)
 def test_what_is_called_an_id_names_the_samples_unless_it_is_a_label(ending, name, tmp_path):
     numbers = list(range(50))
     path = with_ids(tmp_path, ending, name, 0, numbers)

@@ -1,7 +1,8 @@
-"""A home that tests only read, and clients of it."""
+"""Homes that tests only read or may change, and clients of them."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,21 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("service") / "home"
     fill(home)
     return home
+
+
+@pytest.fixture
+def home(filled: Path, tmp_path: Path) -> Path:
+    """A copy of the filled home, which the test may change."""
+    shutil.copytree(filled, tmp_path / "home")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def client(home: Path) -> Iterator[TestClient]:
+    """A client with a session of the owner of this copy."""
+    with client_of(home) as opened:
+        sign_in(opened)
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import socket
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import uvicorn
+from click.testing import CliRunner
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from labelgrove.cli import grove
 from labelgrove.ontology.labelgraph import LabelGraph
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.sql.tokens import Tokens
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.snapshots import put_snapshot
 from labelgrove.ontology.versions.workspace import Workspace
+from labelgrove.service import running
 from labelgrove.service.app import make_app
 from labelgrove.service.limits import Limits
 from labelgrove.workers import client
 from labelgrove.workers.ledger.states import State
+from tests.services import wait_until
 from tests.unit.browse.browse_cases import NameRow, annotated
 
 __all__ = [
+    "MANUAL",
     "ODD_KEYS",
     "URL",
     "WIDE",
@@ -31,12 +40,17 @@ __all__ = [
     "client_of",
     "fill",
     "fill_results",
+    "printed",
+    "serving",
     "settings_of",
     "sign_in",
     "token_of",
+    "two_free_ports",
 ]
 
 URL = "http://127.0.0.1:8321"
+
+MANUAL = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
 
 WIDE = 2_500
 """Number of children of the label ``many`` of the ontology ``wide``."""
@@ -122,6 +136,21 @@ def fill_results(home: Path, *, experiment: bool = False) -> dict[str, str]:
 
 
 @contextlib.contextmanager
+def serving(home: Path, limits: Limits) -> Iterator[tuple[str, int]]:
+    """Yield the address of a server over `home` that runs on a thread, set up as `grove serve` does it."""
+    bound = running.listening("127.0.0.1", 0)
+    server = uvicorn.Server(running.configured(lambda: make_app(Workspace.open(settings_of(home)), limits)))
+    thread = threading.Thread(target=server.run, args=([bound],))
+    thread.start()
+    try:
+        wait_until(lambda: server.started or not thread.is_alive(), deadline_s=60, what="the server")
+        yield bound.getsockname()
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@contextlib.contextmanager
 def client_of(
     home: Path,
     limits: Limits | None = None,
@@ -141,6 +170,13 @@ def client_of(
         yield client
 
 
+def printed(home: Path, *arguments: str) -> Any:
+    """Return the document that a command about a home prints with ``--json``."""
+    done = CliRunner().invoke(grove, [*arguments, "--json"], env={"GROVE_HOME": str(home)})
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
 def token_of(home: Path, name: str, *scopes: str, **options: Any) -> dict[str, str]:
     """Create a token and return the header with it; `options` are those of `Tokens.create`."""
     with Workspace.open(settings_of(home)) as workspace:
@@ -154,3 +190,12 @@ def sign_in(client: TestClient) -> str:
     answer = client.get(f"/enter?code={app.state.identity.sessions.new_link_code()}", follow_redirects=False)
     assert answer.status_code == 303
     return str(client.cookies["grove-session"])
+
+
+def two_free_ports() -> int:
+    """Return a free port whose successor is free too."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as first:
+            port = first.getsockname()[1]
+            with contextlib.suppress(OSError, OverflowError), socket.create_server(("127.0.0.1", port + 1)):
+                return port

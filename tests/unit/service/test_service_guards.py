@@ -10,7 +10,7 @@ from starlette.types import Message
 
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
-from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards
+from labelgrove.service.access.guards import LOOPBACK_NAMES, Guards, LargeBodies
 from labelgrove.service.access.identity import Identity
 from labelgrove.service.limits import Limits
 from tests.unit.service.service_cases import client_of, sign_in
@@ -164,7 +164,11 @@ def _asked(limits: Limits, headers: list[tuple[bytes, bytes]], *, path: str = "/
     settings = Settings.from_env({"GROVE_HOME": "/nowhere"})
     identity = Identity(Workspace.open(settings), local=True)
     guards = Guards(
-        behind, limits, hosts=LOOPBACK_NAMES, bodies={"/ingest": (1 << 30, "admin")}, identity=identity
+        behind,
+        limits,
+        hosts=LOOPBACK_NAMES,
+        bodies=(LargeBodies(("/ingest",), 1 << 30, 1.0, "admin"),),
+        identity=identity,
     )
     scope = {"type": "http", "path": path, "method": "GET", "headers": [(b"host", b"localhost"), *headers]}
     asyncio.run(guards(scope, receive, send))
@@ -177,7 +181,7 @@ def test_the_guards_let_a_sound_request_through():
 
 def test_more_requests_than_allowed_are_told_when_to_come_again(filled):
     with client_of(filled, Limits(requests_per_second=3)) as client:
-        answers = [client.get("/healthz") for _ in range(40)]
+        answers = [client.get("/about") for _ in range(40)]
     refused = [answer for answer in answers if answer.status_code == 429]
     assert refused
     assert [answer.status_code for answer in answers[:3]] == [200] * 3

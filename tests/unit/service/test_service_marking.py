@@ -1,14 +1,12 @@
 """Where the labels that a result names are on the map."""
 
-from types import SimpleNamespace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labelgrove.ontology.browse.structure.order import Order
 from labelgrove.ontology.graph.results import Links
-from labelgrove.service.kept.marking import MarkedResult
+from labelgrove.service.kept.marking import MarkedLabels
 from tests.unit.browse.test_browse_parts import random_tree
 
 BIN = 3  # pixels of which one point is kept
@@ -21,7 +19,7 @@ def test_every_label_that_a_result_names_has_a_point_at_its_place_or_just_before
     end = int(order.end[focus])
     named = sorted(data.draw(st.sets(st.integers(0, n - 1))))
     links = (Links("OBSERVES", np.array(named[::-1], dtype=int), {}), Links("REACHES", np.arange(n), {}))
-    marked = MarkedResult("job", "locus", order, links, SimpleNamespace())
+    marked = MarkedLabels(order, links)
     scale = width / (end - focus)
     for depth in range(int(order.depth.max()) + 1):
         points = marked.points(depth, focus, end, width=width)

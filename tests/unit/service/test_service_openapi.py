@@ -23,11 +23,9 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
 from labelgrove.service.limits import Limits
 from labelgrove.service.problems import PROBLEMS
-from tests.unit.service.service_cases import GARDEN, URL, client_of, settings_of, sign_in
+from tests.unit.service.service_cases import GARDEN, MANUAL, URL, client_of, settings_of, sign_in
 
 pytestmark = pytest.mark.long
-
-PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
 
 EXAMPLES = 6
 """Requests for each route, beside those that name what exists; 28 routes answer them in seconds."""
@@ -113,7 +111,7 @@ def test_a_route_says_what_it_does_and_what_each_parameter_means(path, method):
 
 
 def test_every_route_is_documented_and_every_documented_route_exists():
-    named = set(re.findall(r"^\| `((?:GET|POST) /[^`?]*)", PAGE, re.M))
+    named = set(re.findall(r"^\| `((?:GET|POST|DELETE) /[^`?]*)", MANUAL, re.M))
     assert named == {f"{method.upper()} {path}" for path, method in OPERATIONS} | {
         "GET /openapi.json",
         "GET /enter",
@@ -124,7 +122,7 @@ def test_every_route_is_documented_and_every_documented_route_exists():
 
 def test_every_limit_and_every_problem_is_documented():
     named = {
-        name for row in re.findall(r"^\| (`.*?) \|", PAGE, re.M) for name in re.findall(r"`([^`]+)`", row)
+        name for row in re.findall(r"^\| (`.*?) \|", MANUAL, re.M) for name in re.findall(r"`([^`]+)`", row)
     }
     assert {field.name for field in fields(Limits)} <= named
     assert {name for _, name, _, _ in PROBLEMS} <= named
@@ -132,6 +130,6 @@ def test_every_limit_and_every_problem_is_documented():
 
 
 def test_the_limits_that_the_page_states_are_those_of_the_service():
-    table = PAGE.partition("## Limits")[2].partition("\n## ")[0]
+    table = MANUAL.partition("## Limits")[2].partition("\n## ")[0]
     for name, value in re.findall(r"^\| `(\w+)` \| ([\d,]+)", table, re.M):
         assert getattr(Limits(), name) == int(value.replace(",", "")), name

@@ -19,6 +19,7 @@ from labelgrove.service.access.identity import Actor
 from labelgrove.service.app import make_app
 from labelgrove.service.limits import Limits
 from labelgrove.workers import client as jobs
+from labelgrove.workers.schedules.schedule import add_schedule
 from tests.unit.service.service_cases import client_of, settings_of, sign_in, token_of
 
 PAGE = (Path(__file__).parents[3] / "docs" / "service.md").read_text(encoding="utf-8")
@@ -51,12 +52,13 @@ ROUTES = {
 
 @pytest.fixture(scope="module")
 def home(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the filled home, with a done job and a bundle ``m`` of ``garden`` and of ``odd``."""
+    """A copy of the filled home, with a job, bundle ``m`` and schedule of ``garden`` and of ``odd``."""
     home = tmp_path_factory.mktemp("scopes") / "home"
     shutil.copytree(filled, home)
     with Workspace.open(settings_of(home)) as workspace:
         for name in ("garden", "odd"):
             jobs.submit(workspace.seen_by("owner"), "cover", {"ontology": name})
+            add_schedule(workspace, name, "0 0 * * *", "cover", {"ontology": name})
             jobs.build_bundle_job(workspace, name, "m", workspace.label_graph(name).keys.take([0, 1]))
     return home
 
@@ -95,6 +97,7 @@ def named(ontology: str, job: str) -> dict[str, str]:
         "{ontology}": ontology,
         "{job}": job,
         "{bundle}": "m",
+        "{schedule}": ontology,
         "{model}": f"{ontology}~m",
         "/versions/{version}": "/versions/00000000",
     }
@@ -114,7 +117,9 @@ def ask(client: TestClient, route: str, headers: dict[str, str], *, ontology: st
         return client.get(path, params=QUERY if "/ontologies/" in path else {}, **sent)
     if path.endswith(("/ingest", "/validate")):
         return client.request(method, path, files={"file": ("a.csv", b"id;parent\na;\nb;a\n")}, **sent)
-    return client.request(method, path, json={"statement": "RETURN 1 AS n"}, **sent)
+    # On another metric, a job computes what is reached, and that takes a further scope.
+    body = {"statement": "RETURN 1 AS n", "metric": "tree"}
+    return client.request(method, path, json=body, **sent)
 
 
 @pytest.fixture(autouse=True, scope="module")

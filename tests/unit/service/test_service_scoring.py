@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from labelgrove.cli import grove
+from labelgrove.adapter.bundles.bundle import Bundle
+from labelgrove.ontology.errors import InputError
 from labelgrove.service.limits import Limits
+from labelgrove.service.scoring.jsonrows import read_numbers, read_rows
 from tests.unit.service.scoring_cases import N_OBSERVED, adapter_of, outputs_of
-from tests.unit.service.service_cases import client_of
+from tests.unit.service.service_cases import client_of, printed
 
 ROUTE = "/v1/bundles/zoo/tree"
 JSON, NPY, CSV = "application/json", "application/x-npy", "text/csv"
 SAFETENSORS, PARQUET = "application/x-safetensors", "application/vnd.apache.parquet"
+ARROW_FILE, ARROW_STREAM = "application/vnd.apache.arrow.file", "application/vnd.apache.arrow.stream"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +31,18 @@ def home(with_bundles):
 @pytest.fixture(scope="module")
 def client(scoring):
     return scoring
+
+
+def arrow_of(kind, columns, compression=None):
+    """Return columns as the file or the stream of Arrow."""
+    import pyarrow as pa
+
+    sink, table = io.BytesIO(), pa.table(columns)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    new = pa.ipc.new_file if kind == ARROW_FILE else pa.ipc.new_stream
+    with new(sink, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=13)
+    return sink.getvalue()
 
 
 def body_of(kind, values, columns):
@@ -47,18 +62,20 @@ def body_of(kind, values, columns):
         sink = io.BytesIO()
         pq.write_table(pa.table(dict(zip(columns, values.T, strict=True))), sink)
         return sink.getvalue()
+    if kind in (ARROW_FILE, ARROW_STREAM):
+        return arrow_of(kind, dict(zip(columns, values.T, strict=True)))
     if kind == CSV:
         lines = [",".join(columns), *(",".join(map(repr, row)) for row in values.tolist())]
         return "\n".join(lines).encode()
     return json.dumps({"rows": values.tolist(), "columns": list(columns)}).encode()
 
 
-@pytest.mark.parametrize("kind", [JSON, NPY, CSV, SAFETENSORS, PARQUET])
+@pytest.mark.parametrize("kind", [JSON, NPY, CSV, SAFETENSORS, PARQUET, ARROW_FILE, ARROW_STREAM])
 @pytest.mark.parametrize("outputs", ["probabilities", "logits"])
 def test_each_type_of_body_gives_the_answers_of_the_adapter(client, home, kind, outputs):
     adapter = adapter_of(home, "tree").with_outputs(outputs)
     values = outputs_of(outputs)
-    named = kind in (JSON, CSV, PARQUET)
+    named = kind not in (NPY, SAFETENSORS)
     order = np.random.default_rng(2).permutation(N_OBSERVED) if named else np.arange(N_OBSERVED)
     columns = [adapter.observed[i] for i in order]
     body = body_of(kind, np.ascontiguousarray(values[:, order]), columns)
@@ -75,12 +92,6 @@ def test_each_type_of_body_gives_the_answers_of_the_adapter(client, home, kind, 
     assert [one["variance"] for one in document["items"]] == ranking.values.ravel().tolist()
     tied = [one["n_tied"] for one in document["items"] if one["rank"] == 1]
     assert tied == ranking.n_tied.tolist()
-
-
-def printed(home, *arguments):
-    done = CliRunner().invoke(grove, [*arguments, "--json"], env={"GROVE_HOME": str(home)})
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("candidates", [None, "leaves", "observed", "subtree:k1", "k3,k9,k20"])
@@ -117,69 +128,123 @@ def test_columns_are_bound_by_key_or_name_and_what_means_nothing_says_so(client,
     assert by_key["items"][1]["key"] is None
 
 
-OF_OBJECTS = b"{'descr': '|O', 'fortran_order': False, 'shape': (1, 7), }".ljust(117) + b"\n"
-REFUSED = {
-    "an unknown type of body": (b"x", "text/plain", "send one of application/json"),
-    "no JSON": (b"rows", JSON, "body: "),
-    "rows of text": (b'{"rows": [["a"]]}', JSON, "body: "),
-    "no rows": (b"{}", JSON, "missing required field"),
-    "ragged rows": (b'{"rows": [[1], [1, 2]]}', JSON, "the same number"),
-    "other columns": (b'{"rows": [[1, 2]]}', JSON, "2 columns"),
-    "rows without numbers": (b'{"rows": [' + b",".join([b"[]"] * 9) + b"]}", JSON, "a row without numbers"),
-    "far more columns than labels": (
-        b'{"rows": [[1]], "columns": [' + b",".join([b'"nobody"'] * 1_001) + b"]}",
-        JSON,
-        "columns: 1,001 given, and the bundle has 7",
-    ),
-    "a header of far more columns": (
-        b"nobody," * 1_001 + b"k10\n" + b"1," * 1_001 + b"1\n",
-        CSV,
-        "columns: 1,002 given",
-    ),
-    "unknown columns": (b'{"rows": [[1]], "columns": ["nobody"]}', JSON, "nobody"),
-    "deep JSON": (b'{"rows": ' + b"[" * 100_000, JSON, "body: "),
-    "an array of objects": (b"\x93NUMPY\x01\x00v\x00" + OF_OBJECTS, NPY, "body.npy"),
-    "half an array": (body_of(NPY, outputs_of("logits"), [])[:-9], NPY, "body.npy"),
-    "no array": (b"\x00" * 64, NPY, "body.npy"),
-    "half a safetensors file": (body_of(SAFETENSORS, outputs_of("logits"), [])[:-9], SAFETENSORS, "body"),
-    "a safetensors header that lies": (b"\xff" * 16, SAFETENSORS, "body"),
-    "no Parquet": (b"PAR1" + b"x" * 50, PARQUET, "body.parquet"),
-    "a CSV of words": (b"k10,k11,k12,k13,k14,k15,k16\n" + b"a," * 6 + b"b\n", CSV, "body.csv"),
-    "an empty body": (b"", CSV, "body.csv"),
-}
+def test_the_labels_of_a_bundle_are_taken_once_for_all_columns(client, monkeypatch):
+    taken, known = [], Bundle.observed_keys
+
+    def counted(bundle):
+        taken.append(bundle)
+        return known.fget(bundle)
+
+    monkeypatch.setattr(Bundle, "observed_keys", property(counted))
+    columns = ["k10", "name 11", "nobody"] * 1_000
+    assert client.post(f"{ROUTE}/bind", json={"columns": columns}).json()["total"] == 3_000
+    assert len(taken) < 5
 
 
-@pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("route", ["score", "explain"])
-def test_a_body_that_cannot_be_scored_is_refused_and_names_no_folder(client, case, route):
-    body, kind, says = REFUSED[case]
-    answer = client.post(f"{ROUTE}/{route}", content=body, headers={"content-type": kind})
-    assert 400 <= answer.status_code < 500, answer.text
-    assert says in answer.json()["detail"]
-    assert "grove-score" not in answer.text
+PEAK = """
+import pathlib, sys
+from labelgrove.service.scoring.jsonrows import read_rows
+def most():
+    return int(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+row = b"[" + b",".join([b"1"] * 7) + b"]"
+body = b'{"rows": [' + b",".join([row] * 1_000_000) + b"]}"
+before = most()
+values, _ = read_rows(body, 7, 50_000_000, 1_000)
+assert values.shape == (1_000_000, 7) and (values == 1).all()
+print(most() - before, len(body))
+"""
+
+
+def test_a_large_document_takes_little_more_memory_than_its_array():
+    """An object for each number would take twenty times as many bytes as the document."""
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    peak, size = map(int, done.stdout.split())
+    assert peak < 7 * size
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 4_000, 20_000])
+@pytest.mark.parametrize("blank", ["", " ", "\n \t"])
+def test_a_document_of_any_size_has_the_rows_that_json_has(n_rows, blank):
+    values = np.random.default_rng(n_rows).normal(size=(n_rows, 11))
+    text = json.dumps({"columns": ["a,b", '"', *"cdefghijk"], "more": [[1]], "rows": values.tolist()})
+    body = text.replace(", ", f",{blank}").replace("[", f"[{blank}").replace("]", f"{blank}]").encode()
+    found, columns = read_rows(body, 7, values.size, 11)
+    assert (found == values).all()
+    assert columns == json.loads(body)["columns"]
+    with pytest.raises(InputError, match=f"send at most {values.size - 1:,} at once"):
+        read_rows(body, 7, values.size - 1, 11)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 4_000, 20_000])
+@pytest.mark.parametrize("blank", ["", " ", "\n \t"])
+@pytest.mark.parametrize("dtype", ["<f8", "<f4", "<i4"])
+def test_the_numbers_of_a_tensor_may_be_flat_or_nested_as_its_shape(n_rows, blank, dtype):
+    values = np.round(np.random.default_rng(n_rows).normal(size=(n_rows, 11)) * 9, 3).astype(dtype)
+    for given, shape in (
+        (values.tolist(), (n_rows, 11)),
+        (values.ravel().tolist(), (n_rows, 11)),
+        (values.ravel().tolist(), (n_rows * 11,)),
+    ):
+        text = json.dumps(given).replace(", ", f",{blank}").replace("[", f"[{blank}")
+        found = read_numbers(text.encode(), shape, dtype)
+        assert found.dtype == dtype
+        assert (found == values.ravel()).all()
+    nested = json.dumps(values.tolist()).encode()
+    for wrong, shape in (
+        (nested, (n_rows + 1, 11)),
+        (nested, (n_rows * 11, 1)),
+        (b"[%b]" % nested, (n_rows, 11)),
+        (nested.replace(b"]", b"],", 1), (n_rows, 11)),
+        (nested.replace(b", ", b"], [", 1), (n_rows, 11)),
+        (nested[:-2] + b", null]]", (n_rows, 11)),
+    ):
+        with pytest.raises(ValueError, match=r"^$"):
+            read_numbers(wrong, shape, dtype)
+
+
+def test_far_more_columns_than_labels_are_refused_before_their_names_are_read():
+    rows = b"[" + b",".join([b"[1,2]"] * 60_000) + b"]"
+    body = b'{"columns": [' + b",".join([b'""'] * 100_000) + b'], "rows": ' + rows + b"}"
+    with pytest.raises(InputError, match="columns: more than 1,000 given"):
+        read_rows(body, 7, 50_000_000, 1_000)
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["top=0", "top=1001", "outputs=odds", "outputs=logits&temperature=0", "outputs=logits&temperature=nan",
-     "candidates=nobody", "candidates=subtree:nobody", "candidates="],
-)  # fmt: skip
-def test_a_parameter_that_breaks_a_rule_is_refused(client, query):
-    body = json.dumps({"rows": outputs_of("probabilities", 2).tolist()})
-    answer = client.post(f"{ROUTE}/score?{query}", content=body)
-    assert answer.status_code in (400, 404), answer.text
+    ("rows", "says"),
+    [
+        (b"[[1,2],[3]]", "1 to 2 numbers"),
+        (b"[[1,2],[]]", "a row without numbers"),
+        (b"[[1,2],[3,4],]", "body: "),
+        (b"[[1,2] [3,4]]", "body: "),
+        (b"[,[1,2]]", "body: "),
+        (b"[[1,2],,[3,4]]", "body: "),
+        (b"[[1,2],[[3,4]]]", "body: "),
+        (b"[[1,2],3]", "body: "),
+        (b"[[1,2],null]", "body: "),
+        (b'[[1,2],["]"]]', "body: "),
+        (b"{}", "body: |rows: '{}' given"),
+        (b"3", "body: |rows: '3' given"),
+        (b'{"a": [[1,2]]}', "body: |rows: .* given; give a list of rows"),
+        (b'"[[1,2]]"', "body: |rows: .* given; give a list of rows"),
+        (b"[[" + b"1," * 600_000 + b"1]]", "a row of more than 7 numbers"),
+    ],
+    ids=range(15),
+)
+@pytest.mark.parametrize("n_before", [0, 60_000])
+def test_a_large_document_that_is_not_rows_is_refused_as_a_small_one_is(rows, says, n_before):
+    width = n_before and b"[1,2]," * n_before
+    body = b'{"rows": ' + (rows.replace(b"[", b"[" + width, 1) if width else rows) + b"}"
+    body = body.ljust(n_before and 1 << 19)  # also what has no rows
+    with pytest.raises(InputError, match=says):
+        read_rows(body, 7, 50_000_000, 1_000)
 
 
-def test_a_compressed_body_is_refused(client):
-    headers = {"content-type": JSON, "content-encoding": "gzip"}
-    answer = client.post(f"{ROUTE}/score", content=gzip.compress(b'{"rows": [[1]]}'), headers=headers)
-    assert (answer.status_code, "gzip" in answer.json()["detail"]) == (415, True)
-
-
-def test_a_row_that_is_not_there_cannot_be_explained(client):
-    body = json.dumps({"rows": outputs_of("probabilities", 2).tolist()})
-    answer = client.post(f"{ROUTE}/explain?row=2", content=body)
-    assert (answer.status_code, "has 2 rows" in answer.json()["detail"]) == (400, True)
+def test_answers_to_rows_are_not_compressed(client):
+    rows = {"rows": outputs_of("probabilities").tolist()}
+    answer = client.post(f"{ROUTE}/score?top=9", json=rows)
+    assert len(answer.content) > 10_000
+    assert "content-encoding" not in answer.headers
+    assert client.get("/openapi.json").headers["content-encoding"] == "gzip"
 
 
 def test_no_rows_get_no_answers(client):
@@ -190,12 +255,43 @@ def test_no_rows_get_no_answers(client):
         assert client.post(f"{ROUTE}/explain", json=document).status_code == 400
 
 
-def test_a_small_parquet_file_may_not_have_too_many_numbers(home, client):
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("kind", [ARROW_FILE, ARROW_STREAM])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int16])
+def test_a_column_of_lists_is_read_in_the_order_of_the_bundle(client, home, kind, compression, dtype):
+    import pyarrow as pa
+
+    values = np.round(outputs_of("probabilities") * 100).astype(dtype)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), N_OBSERVED)
+    body = arrow_of(kind, {"outputs": lists}, compression)
+    answer = client.post(f"{ROUTE}/score?top=2", content=body, headers={"content-type": kind})
+    assert answer.status_code == 200, answer.text
+    ranking = adapter_of(home, "tree").top_k(values, 2)
+    assert [one["key"] for one in answer.json()["items"]] == [key for keys in ranking.keys for key in keys]
+    assert [one["variance"] for one in answer.json()["items"]] == ranking.values.ravel().tolist()
+    explained = client.post(f"{ROUTE}/explain?row=20", content=body, headers={"content-type": kind})
+    same = client.post(f"{ROUTE}/explain", json={"rows": values[20:21].astype(float).tolist()})
+    assert explained.json() == same.json()
+
+
+@pytest.mark.parametrize("kind", [PARQUET, ARROW_FILE, ARROW_STREAM])
+def test_a_service_without_the_library_of_a_type_says_which_one(client, monkeypatch, kind):
+    body = body_of(kind, outputs_of("probabilities"), client.get(ROUTE).json()["observed"])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = client.post(f"{ROUTE}/score", content=body, headers={"content-type": kind})
+    assert (answer.status_code, answer.json()["type"]) == (501, "/reference#problem-missing-extra")
+    assert "pyarrow" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", [PARQUET, ARROW_STREAM])
+def test_a_small_packed_file_may_not_have_too_many_numbers(home, client, kind):
     columns = client.get(ROUTE).json()["observed"]
-    body = body_of(PARQUET, np.full((100, N_OBSERVED), 0.1), columns)
+    body = body_of(kind, np.full((100, N_OBSERVED), 0.1), columns)
     for most, status in ((100 * N_OBSERVED, 200), (100 * N_OBSERVED - 1, 400)):
         with client_of(home, Limits(score_values=most, requests_per_second=0)) as bounded:
-            answer = bounded.post(f"{ROUTE}/score", content=body, headers={"content-type": PARQUET})
+            answer = bounded.post(f"{ROUTE}/score", content=body, headers={"content-type": kind})
             assert answer.status_code == status, answer.text
     assert "at most 699 at once" in answer.json()["detail"]
 

@@ -163,11 +163,12 @@ def test_a_file_over_the_limit_is_refused(tmp_path):
 
 
 def test_what_a_killed_server_left_is_removed_a_day_later(tmp_path, folder):
-    old, new, other = (folder / name for name in ("grove-upload-old", "grove-upload-new", "others"))
-    for path in (old, new, other):
+    old, new, other = (folder / name for name in ("grove-upload-old", "grove-score-new", "others"))
+    scored = folder / "grove-score-old"
+    for path in (old, scored, new, other):
         path.mkdir()
         (path / "a.csv").write_bytes(SOUND)
-    for path in (old, other):
+    for path in (old, scored, other):
         os.utime(path, (time.time() - 25 * 3600,) * 2)
     with client_of(tmp_path / "home"):
         assert {*folder.iterdir()} == {new, other}
@@ -201,3 +202,11 @@ def test_a_reader_that_crashes_ends_alone_and_its_end_is_told(owner, tmp_path, m
     assert answer.status_code == 422
     assert "ended with status -11" in answer.json()["detail"]
     assert send(owner, SOUND, route="ingest").status_code == 202
+
+
+def test_an_upload_that_no_file_can_keep_is_the_fault_of_the_disk(owner, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nothing"))
+    for content in (SOUND, SOUND + b"c;C;a\n" * 400_000):  # which is kept in a file while it arrives
+        answer = send(owner, content)
+        assert (answer.status_code, answer.json()["exit_code"]) == (503, 5)
+        assert "cannot be kept in a file (No such file or directory)" in answer.json()["detail"]

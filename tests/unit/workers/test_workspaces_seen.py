@@ -13,10 +13,12 @@ from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
+from labelgrove.workers.kinds import kind_named
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.ledger.schema import LONGEST_NAME
 from labelgrove.workers.ledger.states import State
 from labelgrove.workers.refresh import stale_jobs
+from labelgrove.workers.requests.request import complete_request
 
 GARDEN = LabelGraph.from_edges([("oak", "tree"), ("elm", "tree")])
 ZOO = LabelGraph.from_edges([("cat", "pet"), ("dog", "pet")])
@@ -142,3 +144,24 @@ def test_who_sees_a_workspace_closes_nothing(whole):
         assert garden.stores.graph is whole.graph
     assert "engine" in vars(whole)
     assert Ledger(whole.engine).jobs()
+
+
+def test_nothing_is_estimated_about_another_ontology(whole):
+    asked = complete_request(whole, kind_named("cover"), {"ontology": "zoo"})
+    assert client.estimate(whole, "cover", asked) == client.estimate(
+        whole.seen_by("x", ["zoo"]), "cover", asked
+    )
+    with pytest.raises(NotFoundError, match="none of the ontologies that you may see"):
+        client.estimate(whole.seen_by("x", ["garden"]), "cover", asked)
+
+
+def test_jobs_are_found_by_ontology_and_by_who_asked(whole):
+    def found(workspace, **asked):
+        jobs = client.list_jobs(workspace, **asked)
+        assert client.count_jobs(workspace, **asked) == len(jobs)
+        return {job.asked_by for job in jobs}
+
+    assert found(whole, ontology="garden") == found(whole, asked_by="token:garden") == {"token:garden"}
+    assert found(whole, ontology="garden", asked_by="token:zoo") == found(whole, ontology="none") == set()
+    assert found(whole.seen_by("x", ["garden"]), ontology="zoo") == set()
+    assert found(whole.seen_by("x", ["garden"]), asked_by="token:zoo") == set()

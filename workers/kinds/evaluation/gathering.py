@@ -113,7 +113,7 @@ def _columns(
         raise InputError(
             f"evaluation: nothing names the columns of {asked['outputs']!r}; give the parameter "
             "observed (the label keys, in the order of the columns), or a bundle with observed labels in "
-            "this order, or a .csv or .parquet file, whose header names the columns"
+            "this order, or a .csv, .parquet or .arrow file, whose header names the columns"
         )
     if len(named) != outputs.n_columns:
         raise InputError(
