@@ -21,6 +21,7 @@ from labelgrove.ontology.graph.neo4j.neo4jengine import Neo4jEngine
 from labelgrove.ontology.labelgraph import LabelGraph
 from tests.conftest import ONE_PROCESS
 from tests.contracts.test_graph_store import HOSTILE_TEXTS, load
+from tests.services import patient
 
 pytestmark = pytest.mark.long
 
@@ -253,7 +254,7 @@ class AnnotationsContract:
             wanted = ShownAnnotations(graph, made, f"{step:064}")
             began = time.monotonic()
             store.annotate(wanted)
-            assert time.monotonic() - began < 120
+            assert time.monotonic() - began < patient(120)
             assert store.annotation_differences(wanted) == []
         asked = "MATCH (n:Name {version: $version}) RETURN count(n)"
         assert store.run_user(asked, {"version": graph.digest}).rows == [(wanted.n_names,)]

@@ -29,7 +29,7 @@ from tests.faults.invariants import keep_trail, read_trail, totals, violations
 from tests.faults.trial_kind import KINDS, Conditions, plan_trial
 from tests.integration.celery_worker import CeleryWorker
 from tests.integration.workers_support import notes, registered, settings_in
-from tests.services import RedisServer, wait_until
+from tests.services import RedisServer, patient, wait_until
 
 __all__ = ["DRAIN_S", "Deployment", "Node", "Result", "undisturbed"]
 
@@ -228,7 +228,7 @@ class Deployment:
             self._write({**asdict(move), "at": self._since(move.at)})
         found = self.breaches()
         assert not found, f"seed {self.seed}, history in {self.history}:\n" + "\n".join(found[:20])
-        assert drain_s <= deadline_s, f"seed {self.seed}: drained after {drain_s:.1f} s; {self.history}"
+        assert drain_s <= patient(deadline_s), f"seed {self.seed}: {drain_s:.1f} s; {self.history}"
         count = totals(self.workspace.engine, self.jobs, self.home / "artifacts")
         assert count.claims >= count.commits == count.units, f"seed {self.seed}: {count}; {self.history}"
         return Result(
@@ -310,7 +310,7 @@ def _prepare(settings: Settings) -> None:
 
 def _keep_starting(node: Node) -> None:
     """Start a node, and try again if it refused to start because a server was away."""
-    deadline = time.monotonic() + DRAIN_S
+    deadline = time.monotonic() + patient(DRAIN_S)
     while True:
         try:
             return node.start()

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.services import patient
+
 __all__ = ["Clients", "Told"]
 
 _ENDED = ("done", "failed", "cancelled")
 _AGAIN_S = 0.2
 _PACE_S = 0.1  # between two requests of one client: all together stay below the limit of one actor
 _SILENT_S = 40.0  # a stream says something every 15 s
-_ANSWER_S = 60.0
+_ANSWER_S = patient(60.0)
 
 
 @dataclass

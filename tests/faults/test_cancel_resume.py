@@ -15,14 +15,14 @@ from labelgrove.workers.ledger.states import State
 from tests.faults.deployment import Deployment
 from tests.faults.measured import keep
 from tests.faults.trial_kind import Conditions
-from tests.services import wait_until
+from tests.services import patient, wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 
 SEED = 111
 CONDITIONS = Conditions(lease_s=3.0, unit_s=2.5)  # units outlast a heartbeat by far
 HEARTBEAT_S = CONDITIONS.lease_s / 3
-NOTICED_S = 0.5  # a unit looks out every 50 ms, and the test looks on at machines under load
+NOTICED_S = patient(0.5)  # a unit looks out every 50 ms, and the test looks on at machines under load
 
 
 @pytest.mark.parametrize("points", [5, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])

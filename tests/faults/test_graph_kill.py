@@ -23,7 +23,7 @@ from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_deployment import ProductDeployment
 from tests.faults.trial_kind import Conditions
-from tests.services import Neo4jServer, wait_until
+from tests.services import Neo4jServer, patient, wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 
@@ -127,7 +127,7 @@ def importing_at_once(deployment: ProductDeployment, graph: LabelGraph) -> Itera
     failures: list[BaseException] = []
 
     def ingest() -> None:
-        deadline = time.monotonic() + GIVE_UP_S
+        deadline = time.monotonic() + patient(GIVE_UP_S)
         while True:
             try:
                 with Workspace.open(deployment.settings) as workspace:
@@ -165,7 +165,8 @@ def show_a_summary(deployment: ProductDeployment, server: Neo4jServer, graph: La
         lambda: look(begun, {}).rows[0][0] == 1, deadline_s=60, what="a part of a result", interval_s=0.01
     )
     kill_and_start(deployment, server, "showing a result")
-    assert deployment.drain(deadline_s=GIVE_UP_S) < GIVE_UP_S  # a large one takes its time to be written
+    # A large one takes its time to be written.
+    assert deployment.drain(deadline_s=GIVE_UP_S) < patient(GIVE_UP_S)
     members = "MATCH (s:Summary {id: $id})-[:HAS]->(n:Supernode)-[:CONTAINS]->(l:Label) "
     members += "RETURN count(DISTINCT n), count(l), count(DISTINCT l)"
     found = ask(members, {"id": deployment.ledger.job(job.id).result_sha256}).rows

@@ -32,7 +32,7 @@ from labelgrove.workers.requests.request import plan_request
 from tests.faults.ingest_kill import numbered_graph
 from tests.faults.measured import keep
 from tests.faults.product_deployment import ProductDeployment
-from tests.faults.service_clients import Clients
+from tests.faults.service_clients import Clients, Told
 from tests.faults.trial_kind import Conditions
 from tests.integration.celery_worker import ROOT, environment
 from tests.services import Neo4jServer, PostgresServer, ServerProcess, ServiceError, wait_until
@@ -219,7 +219,7 @@ def test_clients_outlive_every_process(
                 try:
                     for what in itertools.chain(rng.sample(KINDS, len(KINDS)), _further(rng)):
                         time.sleep(rng.uniform(*PAUSE_S))
-                        if time.monotonic() > until:
+                        if time.monotonic() > until and _much(clients.told, seconds):
                             break
                         storm.strike(what)
                     clients.stop_submitting()
@@ -244,8 +244,7 @@ def test_clients_outlive_every_process(
             ending.set()
         result = deployment.finish()
     assert told.wrong == []
-    assert told.scored[200] > 10 * seconds
-    assert len(told.accepted) > seconds / 10
+    assert _much(told, seconds)
     assert "Traceback" not in server.log_path.read_text()
     killed = ", ".join(f"{n} {name}" for name, n in storm.killed.items())
     note = (
@@ -255,6 +254,14 @@ def test_clients_outlive_every_process(
         f"killed: {killed}"
     )
     keep("F16", f"{seconds} s, 16 scoring clients, 20 watchers", {**dataclasses.asdict(result), "note": note})
+
+
+def _much(told: Told, seconds: int) -> bool:
+    """Return whether clients got what a storm of this length has to let through.
+
+    On a slow machine the storm goes on until they have.
+    """
+    return told.scored[200] > 10 * seconds and len(told.accepted) > seconds / 10
 
 
 def _further(rng: random.Random) -> Iterator[str]:

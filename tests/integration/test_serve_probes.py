@@ -20,7 +20,7 @@ from labelgrove.ontology.versions.ingest import register
 from labelgrove.ontology.versions.workspace import Workspace
 from tests.conftest import serving
 from tests.integration.serving_process import Serving
-from tests.services import PostgresServer, wait_until
+from tests.services import PostgresServer, patient, wait_until
 
 pytestmark = pytest.mark.long
 
@@ -64,7 +64,7 @@ def test_a_database_that_hangs_or_dies_is_told_and_nothing_is_restarted(database
             for _ in range(45):  # more than there are threads for requests
                 began = time.monotonic()
                 assert asked(serving.url, "/readyz") == NO_DATABASE
-                assert time.monotonic() - began < 4
+                assert time.monotonic() - began < patient(4)
                 assert asked(serving.url, "/healthz") == (200, {"status": "ok"})
         finally:
             for one in stopped:
@@ -98,11 +98,11 @@ def test_a_server_that_ends_says_so_at_once_and_lets_running_requests_end(tmp_pa
 
             began = time.monotonic()
             wait_until(draining, deadline_s=5, what="draining")
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < patient(2)
             assert asked(serving.url, "/healthz")[0] == 200
 
         serving.upload("new", "id;parent\noak;tree\ntree;\n", half_way=told)  # it is accepted: 202
         began = time.monotonic()
-        assert serving.process.wait(30) == 0
-        assert time.monotonic() - began < 5
+        assert serving.process.wait(patient(30)) == 0
+        assert time.monotonic() - began < patient(5)
     assert "Traceback" not in serving.said

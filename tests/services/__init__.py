@@ -10,6 +10,7 @@ From the shell::
 """
 
 from tests.services.neo4j_server import Neo4jServer
+from tests.services.patience import patient
 from tests.services.postgres_server import PostgresServer
 from tests.services.process import (
     ServerProcess,
@@ -30,5 +31,6 @@ __all__ = [
     "ServiceError",
     "ServiceMissingError",
     "ServiceStartError",
+    "patient",
     "wait_until",
 ]

@@ -19,6 +19,8 @@ from typing import IO, Any, Self
 
 import psutil
 
+from tests.services.patience import patient
+
 __all__ = [
     "ServerProcess",
     "ServiceError",
@@ -57,15 +59,18 @@ def wait_until(
 ) -> None:
     """Return as soon as `condition()` is true; only this function of the package sleeps.
 
+    The deadline is that of a machine of usual speed.
+
     Raises
     ------
     TimeoutError
-        If the condition is still false after `deadline_s` seconds; the message names `what`.
+        If the condition is still false after `patient(deadline_s)` seconds; the message names `what`.
     """
-    end = time.monotonic() + deadline_s
+    limit_s = patient(deadline_s)
+    end = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {deadline_s:g} s for {what}")
+            raise TimeoutError(f"waited {limit_s:g} s for {what}")
         time.sleep(interval_s)
 
 
@@ -117,7 +122,7 @@ def run_tool(command: Sequence[str | Path], *, deadline_s: float, **options: Any
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=deadline_s,
+            timeout=patient(deadline_s),
             check=False,
             text=True,
             **options,
@@ -249,7 +254,7 @@ class ServerProcess(ABC):
         if self._process.poll() is None:
             self._process.send_signal(self._stop_signal())
             try:
-                self._process.wait(self.stop_deadline_s)
+                self._process.wait(patient(self.stop_deadline_s))
             except subprocess.TimeoutExpired as error:
                 self.kill()
                 raise ServiceError(

@@ -13,9 +13,10 @@ import pytest
 
 from labelgrove.ontology.readers import read
 from labelgrove.ontology.readers.chains import chain_ends, kept_ancestors
+from tests.services import patient
 
 N = 20_000
-PATIENT_S = 10
+PATIENT_S = patient(10)
 
 
 def _obsolete_chain() -> str:
