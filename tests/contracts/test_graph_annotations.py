@@ -235,6 +235,7 @@ class AnnotationsContract:
         animals.annotate(shown(SECOND))
         assert_shows(animals, SECOND)
 
+    @pytest.mark.slow
     @pytest.mark.timeout(900)
     def test_a_hundred_thousand_names(self, store: GraphStore) -> None:
         rng = np.random.default_rng(17)
@@ -367,7 +368,7 @@ class TestNeo4j(AnnotationsContract):
 
 @pytest.mark.services
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=[ONE_PROCESS, pytest.mark.slow])])
 def test_wordnet_shows_its_words_and_definitions(
     engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

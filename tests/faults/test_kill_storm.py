@@ -19,7 +19,8 @@ _NIGHTLY = [pytest.mark.slow, pytest.mark.timeout(1800)]
 @pytest.mark.parametrize(
     ("faults", "database", "seed"),
     [
-        (30, "PostgreSQL", 41),
+        (12, "PostgreSQL", 41),
+        pytest.param(30, "PostgreSQL", 41, marks=pytest.mark.slow),
         pytest.param(200, "PostgreSQL", 42, marks=_NIGHTLY),
         pytest.param(200, "SQLite", 43, marks=_NIGHTLY),
     ],

@@ -93,7 +93,7 @@ def ingest_begun(deployment: ProductDeployment) -> None:
 )
 @pytest.mark.parametrize(
     ("server", "seed"),
-    [("broker_url", 71), ("database_url", 72), ("graph_url", 73)],
+    [("broker_url", 71), ("database_url", 72), pytest.param("graph_url", 73, marks=pytest.mark.slow)],
     ids=lambda value: str(value),
 )
 def test_a_bad_way_to_a_server_delays_and_loses_nothing(

@@ -129,7 +129,7 @@ def test_two_servers_with_a_worker_each_end_every_job_once(home):
         two.session = one.session
         workers = {one.worker(), two.worker()}
         jobs = {}
-        for i in range(8):
+        for i in range(4):
             content = table(2_000 + i)
             jobs[f"o{i}"] = (one, two)[i % 2].upload(f"o{i}", content)
             assert (two, one)[i % 2].upload(f"o{i}", content) == jobs[f"o{i}"]
@@ -144,14 +144,12 @@ def test_two_servers_with_a_worker_each_end_every_job_once(home):
     assert "Traceback" not in one.said
 
 
-KILLS = 20
-
-
 @pytest.mark.timeout(900)
-def test_nothing_that_was_accepted_is_lost_whenever_a_process_is_killed(home):
+@pytest.mark.parametrize("kills", [8, pytest.param(20, marks=pytest.mark.slow)])
+def test_nothing_that_was_accepted_is_lost_whenever_a_process_is_killed(home, kills):
     """Server or worker is killed right after the start, while idle, during an upload or during an ingest."""
     draw = random.Random(18)
-    moments = [moment for moment in ("start", "idle", "upload", "ingest") for _ in range(KILLS // 4)]
+    moments = [moment for moment in ("start", "idle", "upload", "ingest") for _ in range(kills // 4)]
     draw.shuffle(moments)
     accepted: dict[str, tuple[str, int]] = {}
     session = ""
@@ -180,7 +178,7 @@ def test_nothing_that_was_accepted_is_lost_whenever_a_process_is_killed(home):
             if kill == serving.kill_worker:  # the server goes on without it
                 assert serving.get("/healthz") == {"status": "ok"}
             serving.kill()
-    assert len(accepted) > KILLS // 4
+    assert len(accepted) > kills // 4
     with Serving(home) as last:
         before = last.said_before
         for name, (job, n_labels) in accepted.items():

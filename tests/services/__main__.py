@@ -18,6 +18,7 @@ from tests.services import (
     ServiceError,
     ServiceMissingError,
 )
+from tests.services.patience import measured_scale
 from tests.services.process import announce
 
 _SERVERS: dict[str, type[ServerProcess]] = {
@@ -40,7 +41,11 @@ def main(argv: list[str] | None = None) -> int:
         "run", help="start all, run a command with their URLs in its environment"
     )
     everything.add_argument("command", nargs="+", metavar="CMD", help="the command, after --")
+    commands.add_parser("time-scale", help="measure how many times slower than usual this machine is")
     arguments = parser.parse_args(argv)
+    if arguments.what == "time-scale":
+        print(measured_scale())
+        return 0
     # Let SIGTERM unwind the stack as Ctrl-C does, so that every server is closed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -70,7 +70,7 @@ def test_a_small_run_fills_its_page(
         assert f"| {n_labels} | " in text
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_small_first_calls_fill_their_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,12 @@ pytestmark = [pytest.mark.long, pytest.mark.usefixtures("compiled_scoring")]
 
 N_LABELS, N_OBSERVED, N_ROWS, AT_ONCE = 3_000, 120, 1_000_000, 20_000
 TOP = 5
+KINDS, LABELS = ("probabilities", "logits", "log_probabilities"), ("all", "leaves", "block")
+CASES = [  # each kind and each choice of labels once, and the other pairs where there is time
+    pytest.param(kind, labels, marks=() if KINDS.index(kind) == LABELS.index(labels) else pytest.mark.slow)
+    for kind in KINDS
+    for labels in LABELS
+]
 DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.longdouble, ">f4", np.int32)
 
 
@@ -46,8 +52,7 @@ def layouts(rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
     yield rows[::-1][::-1]
 
 
-@pytest.mark.parametrize("labels", ["all", "leaves", "block"])
-@pytest.mark.parametrize("kind", ["probabilities", "logits", "log_probabilities"])
+@pytest.mark.parametrize(("kind", "labels"), CASES)
 def test_every_way_gives_the_answers_of_float64(kind: str, labels: str) -> None:
     rng = np.random.default_rng([len(kind), len(labels)])
     keys = [f"v{i:04d}" for i in range(N_LABELS)]

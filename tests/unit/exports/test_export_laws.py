@@ -184,7 +184,7 @@ def test_names_definitions_weights_and_ranks_have_columns():
     ]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_wordnet_survives_both(wordnet_dir):
     result = read(wordnet_dir)
     again = read_back(written(result.graph, result.annotations, format="json"))

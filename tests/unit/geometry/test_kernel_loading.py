@@ -127,16 +127,19 @@ def test_another_process_compiles_and_this_one_loads_while_it_answers(run, tmp_p
     assert len(list(tmp_path.rglob("*.nbc"))) > 10
 
 
+@pytest.mark.slow
 def test_code_in_a_folder_that_nothing_can_be_written_to_is_used(run, filled):
     assert run(HEAD + "print(load('tree_search'), compiled_by())", filled, limit="ulimit -f 0") == "False 0"
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_kept_is_compiled_in_the_background(run, tmp_path):
     found = run(HEAD + IN_BACKGROUND, tmp_path, limit="ulimit -f 0")
     assert found.startswith("0 ")
     assert int(found.removeprefix("0 ")) > 10
 
 
+@pytest.mark.slow
 def test_a_process_that_forks_while_kernels_load_has_a_child_that_loads_them_too(run, filled):
     assert run(HEAD + FORKED, filled) == "0"
 
@@ -173,6 +176,7 @@ print([str(w.message) for w in caught if w.category is RuntimeWarning], is_loade
     assert text.endswith("False")
 
 
+@pytest.mark.slow
 def test_a_program_with_a_python_inside_does_not_start_itself(run, tmp_path):
     program = """
 sys.executable = "/bin/false-python"

@@ -151,6 +151,7 @@ def test_an_adapter_that_is_warm_compiles_nothing_more() -> None:
     assert run(ADAPTERS) == ["all called"]
 
 
+@pytest.mark.slow
 def test_after_all_rehearsals_no_function_of_geometry_compiles() -> None:
     inlined = "_largest _search _smallest _square _turns descend draw pop push"  # called by kernels alone
     assert run(GEOMETRY) == [inlined, "all called"]
