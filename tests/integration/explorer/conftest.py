@@ -74,14 +74,15 @@ def browser():
 
 @pytest.fixture
 def visit(browser, served):
-    """Return a function that opens a page in a window of its own; none may say a word or ask another host.
+    """Return a function that opens a page, which may neither say a word nor ask another host.
 
-    With `refused`, the page sends what is refused, which the browser says in the console.
+    It opens in a window of its own, or in that of the page `instead` of which it comes. With `refused`, the
+    page sends what is refused, which the browser says in the console.
     """
     address, _ = served
     contexts, said, asked = [], [], []
 
-    def open_(path, *, width=1400, height=900, scheme="light", refused=False, **options):
+    def window(width, height, scheme, refused, options):
         context = browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=scheme, base_url=address, **options
         )
@@ -90,6 +91,10 @@ def visit(browser, served):
         page.on("console", lambda message: refused or said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
+        return page
+
+    def open_(path, *, width=1400, height=900, scheme="light", refused=False, instead=None, **options):
+        page = instead or window(width, height, scheme, refused, options)
         page.goto(path)
         page.wait_for_load_state("networkidle")
         return page

@@ -16,7 +16,6 @@ from tests.integration.explorer.explorer_cases import HOSTILE, PACKAGE, SCRIPT, 
 pytestmark = pytest.mark.browser
 
 MOST_SCRIPT, MOST_STYLE = 60_000, 15_000  # bytes, gzip
-WIDTHS = (360, 800, 1400)
 
 
 def paths(job):
@@ -48,12 +47,12 @@ def paths(job):
 # ---- every page ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (800, "dark"), (1400, "light")])
 def test_every_page_fits_and_has_a_twin(visit, home, width, scheme):
     grounds = {"light": "rgb(255, 255, 255)", "dark": "rgb(26, 30, 28)"}
+    page = None
     for path in paths(home[1]):
-        page = visit(path, width=width, scheme=scheme)
+        page = visit(path, width=width, scheme=scheme, instead=page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == grounds[scheme]
         assert page.locator("h1").count() == 1, path
@@ -64,8 +63,9 @@ def test_every_page_fits_and_has_a_twin(visit, home, width, scheme):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_has_a_serious_violation_of_accessibility(visit, home, scheme):
+    page = None
     for path in paths(home[1]):
-        page = visit(path, scheme=scheme)
+        page = visit(path, scheme=scheme, instead=page)
         found = Axe().run(page).response["violations"]
         serious = [
             (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
@@ -76,14 +76,15 @@ def test_no_page_has_a_serious_violation_of_accessibility(visit, home, scheme):
 
 
 def test_hostile_names_are_text_on_every_page(visit, home, sign_in):
+    page = None
     for path in [*paths(home[1]), *(f"/o/garden?key={quote(key, safe='')}" for key in HOSTILE)]:
-        page = visit(path, width=800)
+        page = visit(path, width=800, instead=page)
         assert page.evaluate("window.ran") is None, path
         assert page.evaluate("document.documentElement.scrollWidth") <= 800, path
     for key, text in HOSTILE.items():
-        page = visit(f"/o/garden?key={quote(key, safe='')}")
+        page = visit(f"/o/garden?key={quote(key, safe='')}", instead=page)
         expect(name(page)).to_have_text(text)
-        page = visit(f"/o/garden/search?q={quote(text[:500], safe='')}")
+        page = visit(f"/o/garden/search?q={quote(text[:500], safe='')}", instead=page)
         assert page.locator(".hits bdi").first.text_content() == text
         assert page.evaluate("window.ran") is None
     page = visit("/")
@@ -99,8 +100,9 @@ def test_hostile_names_are_text_on_every_page(visit, home, sign_in):
 
 
 def test_pages_can_be_read_without_scripts(visit, home):
+    page = None
     for path in paths(home[1]):
-        page = visit(path, java_script_enabled=False)
+        page = visit(path, java_script_enabled=False, instead=page)
         assert page.locator("h1").count() == 1
     page = visit("/o/garden", java_script_enabled=False)
     page.get_by_role("link", name="tree", exact=True).first.click()
