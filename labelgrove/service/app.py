@@ -134,6 +134,7 @@ def make_app(
     )
     app.state.shared = shared
     app.state.identity = identity = Identity(workspace, local=local)
+    # Not `include_router`, after which each application makes the checks of every route again.
     for routes in (
         service,
         everywhere,
@@ -152,7 +153,7 @@ def make_app(
         whatif,
         inference,
     ):
-        app.include_router(routes.router)
+        app.router.routes += routes.router.routes
     for pages in (
         home,
         explore,
@@ -166,7 +167,7 @@ def make_app(
         reference,
         signin,
     ):
-        app.include_router(pages.router)
+        app.router.routes += pages.router.routes
     app.mount("/static", Assets(), name="static")
     for kind in (GroveError, Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problem_response)
