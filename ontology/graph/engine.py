@@ -14,7 +14,7 @@ from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["Engine", "Progress", "Removal", "Run", "shown_by"]
+__all__ = ["Engine", "Progress", "Removal", "Run", "announcement", "shown_by"]
 
 Result = TypeVar("Result")
 
@@ -124,6 +124,11 @@ class Engine(abc.ABC):
 
     # ---- operations with a default, which an engine may override -----------------------------------
 
+    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None) -> bool:
+        """Load a version that is absent in one write, if the engine can; see `GraphStore.load_whole`."""
+        del graph, name, shown
+        return False
+
     def run_named(self, name: str, /, **params: Any) -> Rows:
         """Run a query of `ontology.graph.namedqueries`; missing or unused parameters raise `InputError`."""
         return self.read(query_text(self.dialect, name, params), params)
@@ -155,6 +160,18 @@ class Engine(abc.ABC):
         """Describe how a stored version differs from what was loaded; see `GraphStore.difference`."""
         found = self.read_back(digest).digest
         return "" if found == digest else f"the stored graph has digest {found}"
+
+
+def announcement(graph: LabelGraph, name: str) -> dict[str, Any]:
+    """Return the parameters of ``begin_version``, which records that `graph` is being loaded for `name`."""
+    return {
+        "version": graph.digest,
+        "ontology": name,
+        "n_labels": graph.n_labels,
+        "n_edges": graph.n_edges,
+        "layout": graph.layout,
+        "directed": graph.directed,
+    }
 
 
 def shown_by(run: Run, result: GraphResult) -> list[str]:

@@ -22,7 +22,7 @@ from labelgrove.ontology.errors import (
 from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
-from labelgrove.ontology.graph.engine import Engine, Progress, Run
+from labelgrove.ontology.graph.engine import Engine, Progress, Run, announcement
 from labelgrove.ontology.graph.labeltables import check_keys
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
@@ -39,9 +39,9 @@ class GraphStore:
     """A graph of labels in versions that exist next to each other.
 
     A version is written in steps that are safe to repeat: `begin_version`, `load_batch` for every batch,
-    `mark_ready` (which also shows annotations), `publish`. A version is named by its digest, so ontologies
-    with the same content share it; the property ``ontology`` of its labels is the name under which it was
-    loaded first.
+    `mark_ready` (which also shows annotations), `publish`. On the embedded engine, `load_whole` does all of
+    them but the last in one write. A version is named by its digest, so ontologies with the same content
+    share it; the property ``ontology`` of its labels is the name under which it was loaded first.
 
     Parameters
     ----------
@@ -114,17 +114,7 @@ class GraphStore:
         found = self.engine.version(graph.digest)
         if found:
             return str(found["state"])
-        self.engine.transact(
-            lambda run: run(
-                "begin_version",
-                version=graph.digest,
-                ontology=name,
-                n_labels=graph.n_labels,
-                n_edges=graph.n_edges,
-                layout=graph.layout,
-                directed=graph.directed,
-            )
-        )
+        self.engine.transact(lambda run: run("begin_version", **announcement(graph, name)))
         return "loading"
 
     def batch_count(self, graph: LabelGraph) -> int:
@@ -134,6 +124,34 @@ class GraphStore:
     def load_batch(self, graph: LabelGraph, i: int) -> None:
         """Load batch `i` of `graph`; safe to repeat. `begin_version` must be called before."""
         self.engine.load_batch(graph, i)
+
+    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None = None) -> bool:
+        """Load a version that is absent, from `begin_version` to `mark_ready`, if one write can do it.
+
+        Labels and edges are counted before the write ends. Readers therefore see nothing of the version, or
+        all of it, ready, and nothing remains of a write that fails. The embedded engine can do this: a write
+        copies, opens and closes its file, which takes longer than the steps of a small version.
+
+        Parameters
+        ----------
+        graph, name
+            As for `begin_version`.
+        shown : ShownAnnotations, optional
+            The annotations of the version; by default it shows none.
+
+        Returns
+        -------
+        bool
+            False if the engine loads in several writes, or something of the version is there already; the
+            caller must then call the single steps.
+
+        Raises
+        ------
+        InputError
+            As for `begin_version`.
+        """
+        check_keys(graph)
+        return self.engine.load_whole(graph, name, shown)
 
     def counts(self, digest: str) -> tuple[int, int]:
         """Count the labels and edges of a version in the graph."""
@@ -226,7 +244,7 @@ class GraphStore:
         elif not ready:
             self.engine.transact(lambda run: run("mark_ready", version=digest))
 
-    def publish(self, name: str, digest: str, fence: int) -> None:
+    def publish(self, name: str, digest: str, fence: int, *, new: bool = False) -> None:
         """Make a ready version the CURRENT one of an ontology.
 
         Parameters
@@ -237,6 +255,9 @@ class GraphStore:
             Number that increases with each publication. If it is not higher than the fence of the last
             publication, nothing changes. `ConflictError` is then raised unless the last publication was of
             the same version.
+        new : bool, default=False
+            Whether the caller expects that this version is not yet the CURRENT one. The graph is then not
+            read before the write, for which the embedded engine would open its file once more.
 
         Raises
         ------
@@ -245,12 +266,9 @@ class GraphStore:
         ConflictError
             If another version has already been published with this fence or a higher one.
         """
-        version = self.engine.version(digest)
-        if version is None or version["state"] != "ready":
-            state = "absent" if version is None else version["state"]
-            raise NotFoundError(f"version {digest[:12]} is {state}; only a ready version can be published")
 
         def work(run: Run) -> None:
+            _check_ready(run, digest)
             run("take_ontology", name=name)  # takes the write lock: a second publisher waits
             held = run("published", name=name).dicts()[0]
             if held["fence"] >= fence:
@@ -264,9 +282,12 @@ class GraphStore:
             run("unpublish", name=name)
             run("publish", name=name, version=digest, fence=fence)
 
-        held = self.run_named("published", name=name).dicts()
-        if not held or held[0]["digest"] != digest or held[0]["fence"] < fence:
-            self.engine.transact(work)
+        if not new:
+            _check_ready(self.run_named, digest)
+            held = self.run_named("published", name=name).dicts()
+            if held and held[0]["digest"] == digest and held[0]["fence"] >= fence:
+                return
+        self.engine.transact(work)
 
     def current(self, name: str) -> str | None:
         """Return the digest of the CURRENT version of an ontology; None if it has none."""
@@ -415,6 +436,14 @@ class GraphStore:
 
 def _ignored(_done: int, _total: int) -> None:
     """Ignore the progress of some work."""
+
+
+def _check_ready(run: Run, digest: str) -> None:
+    """Raise `NotFoundError` unless a version is in the graph and ready."""
+    states = [row["state"] for row in run("version", version=digest).dicts()]
+    if states != ["ready"]:
+        state = states[0] if states else "absent"
+        raise NotFoundError(f"version {digest[:12]} is {state}; only a ready version can be published")
 
 
 def _check_plain(params: Mapping[str, Any]) -> None:

@@ -76,18 +76,18 @@ class Steps:
 def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     """Load `version` into the graph, count its labels and edges, show its annotations, and mark it ready.
 
-    These are steps 3 to 5 of an ingest (`ontology.versions.ingest`). If the numbers of labels and edges
-    are wrong, because somebody changed the graph after the batches were recorded as done, everything is
-    loaded once more.
+    These are steps 3 to 5 of an ingest (`ontology.versions.ingest`). A graph store that can write the version
+    whole does all of them in step 3. If the numbers of labels and edges are wrong, because somebody changed
+    the graph after the batches were recorded as done, everything is loaded once more.
     """
     store, catalog = stores.graph, stores.catalog
     graph = stored_graph(stores.artifacts, version.snapshot_sha256, version.digest)
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
     for attempt in ("as recorded", "afresh"):
         with steps.step("batches", n_batches):
-            _load_batches(stores, lease, version, graph, n_batches, steps)
+            whole = _load_batches(stores, lease, version, graph, n_batches, steps)
         with steps.step("counts"):
-            found = store.counts(version.digest)
+            found = wanted if whole else store.counts(version.digest)
             if found == wanted:
                 break
             if attempt == "as recorded":  # the graph was emptied, replaced or edited after that
@@ -105,7 +105,9 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
             steps.report("annotations", done, total)
 
     with steps.step("annotations"):
-        store.mark_ready(version.digest, readable_annotations(stores, graph), before_batch, counts=found)
+        if not whole:
+            shown = readable_annotations(stores, graph)
+            store.mark_ready(version.digest, shown, before_batch, counts=found)
 
 
 def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str | None:
@@ -116,8 +118,9 @@ def go_live(stores: Stores, lease: Lease, version: Version, steps: Steps) -> str
     with steps.step("commit"):
         before = stores.catalog.commit(lease, version)
     with steps.step("publish"):
-        if stores.graph.current(lease.name) != version.digest:
-            stores.graph.publish(lease.name, version.digest, lease.fence)
+        new = version.state == "loading"  # until the commit, so it was not published under this name
+        if new or stores.graph.current(lease.name) != version.digest:
+            stores.graph.publish(lease.name, version.digest, lease.fence, new=new)
     with steps.step("index"):
         refresh_index(stores.catalog, stores.artifacts, lease.name)
     return before
@@ -226,15 +229,27 @@ def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
 
 def _load_batches(
     stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
-) -> None:
-    """Load the batches that the catalog records as pending; none if the version is already complete."""
+) -> bool:
+    """Load the batches that the catalog records as pending; none if the version is already complete.
+
+    Return whether the graph store loaded the version in one write, which has also counted its labels and
+    edges, shown its annotations and marked it ready.
+    """
     store, catalog = stores.graph, stores.catalog
     pending = catalog.pending_batches(version)
-    if not pending or _begin(store, lease.name, graph):
-        return
+    if not pending:
+        return False
+    if n_batches == 1:
+        catalog.renew(lease)  # a holder that lost the lease stops before it writes
+        if store.load_whole(graph, lease.name, readable_annotations(stores, graph)):
+            catalog.batch_done(lease, version, pending[0])
+            return True
+    if _begin(store, lease.name, graph):
+        return False
     for number in pending:
         catalog.renew(lease)  # a holder that lost the lease stops before it writes
         store.load_batch(graph, number)
         catalog.batch_done(lease, version, number)
         if number + 1 < n_batches:
             steps.report("batches", number + 1, n_batches)
+    return False

@@ -13,6 +13,8 @@ The steps have a fixed order, and each is safe to repeat:
 8. ``index``: the index file is updated
 9. ``labels``: the label index is built, in which labels are searched and walked (`ontology.browse`)
 
+The embedded graph does steps 3 to 5 in one write if it has nothing of the version (`GraphStore.load_whole`).
+
 Before the commit, readers see the previous version, whatever happens. If only annotations have changed, there
 is no new version: step 5 replaces those of the current one (`GraphStore.annotate` says what readers see
 meanwhile). What is missing of steps 5, 7 and 8 after a commit is completed when a workspace next opens its

@@ -139,6 +139,28 @@ class AnnotationsContract:
         with pytest.raises(GraphDamagedError, match="load its batches again"):
             store.mark_ready(ANIMALS.digest, shown(SECOND), counts=(1, 0))
 
+    def test_a_version_loaded_whole_is_as_after_the_steps_and_otherwise_absent(
+        self, store: GraphStore
+    ) -> None:
+        whole = store.load_whole(ANIMALS, "animals", shown(FIRST))
+        assert whole == (store.dialect == "embedded")
+        if not whole:
+            assert store.versions() == []
+            return
+        assert store.counts(ANIMALS.digest) == (ANIMALS.n_labels, ANIMALS.n_edges)
+        assert_shows(store, FIRST)
+        assert store.load_whole(OTHERS, "others")
+        assert_shows(store, {}, OTHERS)
+        assert_shows(store, FIRST)
+        found = store.versions()
+        assert not store.load_whole(ANIMALS, "pets", shown(SECOND))  # it is there
+        assert store.versions() == found
+        for graph, ontology in ((ANIMALS, "animals"), (OTHERS, "others")):
+            store.drop_version(graph.digest)
+            load(store, graph, ontology)
+        store.annotate(shown(FIRST))
+        assert sorted(store.versions(), key=repr) == sorted(found, key=repr)
+
     def test_the_same_annotations_cost_nothing(
         self, animals: GraphStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -94,16 +95,27 @@ def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, m
     assert execute_unit(drop, ledger, workspace) is Outcome.DONE
     assert workspace.graph.versions() == []
     loaded: list[tuple[str, int]] = []
-    load_batch = workspace.graph.load_batch
+    load_batch, load_whole = workspace.graph.load_batch, workspace.graph.load_whole
 
-    def counted(graph: LabelGraph, number: int) -> None:
+    def cut_short() -> None:
         if len(loaded) == cut < total:
             raise CutError
+
+    def counted(graph: LabelGraph, number: int) -> None:
+        cut_short()
         loaded.append((graph.digest, number))
         load_batch(graph, number)
 
+    def counted_whole(graph: LabelGraph, *rest: Any) -> bool:
+        cut_short()
+        whole = load_whole(graph, *rest)
+        if whole:
+            loaded.append((graph.digest, 0))
+        return whole
+
     with monkeypatch.context() as patch:
         patch.setattr(workspace.graph, "load_batch", counted)
+        patch.setattr(workspace.graph, "load_whole", counted_whole)
         assert execute_unit(restore, ledger, workspace, out_of_time=CutError) is Outcome.RELEASED
         assert len(loaded) == cut
         cut = total

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from labelgrove.ontology.errors import ConflictError, GraphDamagedError, counted
+from labelgrove.ontology.errors import ConflictError, GraphDamagedError, ServiceError, counted
 from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.embedded import userquery
@@ -35,7 +35,7 @@ from labelgrove.ontology.graph.embedded.parquetfiles import (
     result_columns,
     write_parquet,
 )
-from labelgrove.ontology.graph.engine import Engine, Progress, Removal, Run, shown_by
+from labelgrove.ontology.graph.engine import Engine, Progress, Removal, Run, announcement, shown_by
 from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_arrays, uid_array
 from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
@@ -123,38 +123,54 @@ class EmbeddedEngine(Engine):
             )
         name = str(self.known_version(graph.digest)["ontology"])
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
-            labels, edges = Path(folder, "labels.parquet"), Path(folder, "edges.parquet")
-            uids = uid_array(graph)
-            write_parquet(
-                labels, graph.n_labels, lambda start, stop: label_arrays(graph, uids, name, start, stop)
-            )
-            if graph.n_edges:
-                write_parquet(edges, graph.n_edges, partial(edge_arrays, graph, uids))
+            copies = _label_copies(Path(folder), graph, name)
             with self.file.writing(graph.n_labels + graph.n_edges) as connection:
                 if _runner(connection)("count_labels", version=graph.digest).rows[0][0]:
                     return  # another process loaded it before this one had the lock
-                fetch(connection, f"COPY Label FROM {path_literal(labels)}")
-                if graph.n_edges:
-                    fetch(connection, f"COPY IS_A FROM {path_literal(edges)}")
+                for statement in copies:
+                    fetch(connection, statement)
+
+    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None) -> bool:
+        """Load a version that is absent, all in one generation; see `Engine.load_whole`."""
+        digest, wanted = graph.digest, (graph.n_labels, graph.n_edges)
+        if self.version(digest) is not None:
+            return False
+        with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
+            copies, n_rows = _label_copies(Path(folder), graph, name), sum(wanted)
+            if shown is not None:
+                copies += _annotation_copies(Path(folder), shown)
+                n_rows += _n_annotation_rows(shown)
+            with self.file.writing(n_rows) as connection:
+                run = _runner(connection)
+                if run("version", version=digest).rows or run("count_labels", version=digest).rows[0][0]:
+                    return False  # another process loads it, or labels without a version are in the way
+                run("begin_version", **announcement(graph, name))
+                for statement in copies:
+                    fetch(connection, statement)
+                held = self._counted(digest, connection.database)
+                if held != wanted:
+                    raise ServiceError(
+                        f"graph {self.file.folder}: the engine wrote {counted(held[0], 'label')} and "
+                        f"{counted(held[1], 'edge')} of version {digest[:12]} instead of {wanted[0]:,} and "
+                        f"{wanted[1]:,}; nothing was kept: run the command again"
+                    )
+                if shown is not None:
+                    run("set_annotations", version=digest, annotations=shown.sha256)
+                run("mark_ready", version=digest)
+        return True
 
     def annotate(self, shown: ShownAnnotations, progress: Progress, *, ready: bool = False) -> None:
         """Replace the annotations that a version shows, all in one generation; see `Engine.annotate`."""
         progress(0, 1)
-        digest, labels = shown.graph.digest, shown.described()
+        digest = shown.graph.digest
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
-            names, described = Path(folder, "names.parquet"), Path(folder, "described.parquet")
-            if shown.n_names:
-                write_parquet(names, shown.n_names, partial(name_rows, shown))
-            if len(labels):
-                write_parquet(described, len(labels), partial(description_rows, shown, labels))
-            with self.file.writing(2 * shown.n_names + len(labels)) as connection:
+            copies = _annotation_copies(Path(folder), shown)
+            with self.file.writing(_n_annotation_rows(shown)) as connection:
                 run = _runner(connection)
                 run("drop_names", version=digest, limit=_ALL_ROWS)
                 run("unload_descriptions", version=digest)
-                for statement in _COPY_NAMES if shown.n_names else ():
-                    fetch(connection, statement.format(path_literal(names)))
-                if len(labels):
-                    fetch(connection, _DESCRIBE.format(path_literal(described)))
+                for statement in copies:
+                    fetch(connection, statement)
                 if not run("set_annotations", version=digest, annotations=shown.sha256).rows[0][0]:
                     raise ConflictError(f"version {digest[:12]} was dropped meanwhile; load it again")
                 if ready:
@@ -164,13 +180,13 @@ class EmbeddedEngine(Engine):
 
     def counts(self, digest: str) -> tuple[int, int]:
         """Count the labels and edges of a version in the graph."""
+        return self.file.read(partial(self._counted, digest))
 
-        def counted(database: Database) -> tuple[int, int]:
-            edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
-            return n_labels, sum(int(table["edges"][0].as_py()) for table in edges)
-
-        n_labels = int(self.run_named("count_labels", version=digest).rows[0][0])
-        return self.file.read(counted)
+    def _counted(self, digest: str, database: Database) -> tuple[int, int]:
+        with connected(database) as connection:
+            n_labels = int(_runner(connection)("count_labels", version=digest).rows[0][0])
+        edges = self._by_ranges(database, "count_edges_between", digest, n_labels)
+        return n_labels, sum(int(table["edges"][0].as_py()) for table in edges)
 
     def read(self, cypher: str, params: Mapping[str, Any]) -> Rows:
         """Run one of labelgrove's own queries with read access."""
@@ -301,6 +317,35 @@ class EmbeddedEngine(Engine):
                 max_rows=max_rows,
                 folder=path.parent,
             )
+
+
+def _label_copies(folder: Path, graph: LabelGraph, name: str) -> list[str]:
+    """Write the labels and edges of a version to files in `folder`; return the statements that load them."""
+    labels, edges = folder / "labels.parquet", folder / "edges.parquet"
+    uids = uid_array(graph)
+    write_parquet(labels, graph.n_labels, lambda start, stop: label_arrays(graph, uids, name, start, stop))
+    copies = [f"COPY Label FROM {path_literal(labels)}"]
+    if graph.n_edges:
+        write_parquet(edges, graph.n_edges, partial(edge_arrays, graph, uids))
+        copies.append(f"COPY IS_A FROM {path_literal(edges)}")
+    return copies
+
+
+def _annotation_copies(folder: Path, shown: ShownAnnotations) -> list[str]:
+    """Write what a version shows to files in `folder`; return the statements that load it."""
+    names, described = folder / "names.parquet", folder / "described.parquet"
+    labels, copies = shown.described(), []
+    if shown.n_names:
+        write_parquet(names, shown.n_names, partial(name_rows, shown))
+        copies += [statement.format(path_literal(names)) for statement in _COPY_NAMES]
+    if len(labels):
+        write_parquet(described, len(labels), partial(description_rows, shown, labels))
+        copies.append(_DESCRIBE.format(path_literal(described)))
+    return copies
+
+
+def _n_annotation_rows(shown: ShownAnnotations) -> int:
+    return 2 * shown.n_names + len(shown.described())
 
 
 def _runner(connection: Connection) -> Run:

@@ -119,6 +119,32 @@ def test_a_repeated_publication_makes_no_generation(loaded: GraphStore) -> None:
     assert newest_file(loaded) == before
 
 
+def test_a_version_that_is_not_written_whole_leaves_nothing(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.migrate()
+    before = newest_file(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.engine, "_counted", lambda *_: (2, 3))
+        with pytest.raises(ServiceError, match=r"wrote 2 labels and 3 edges .* instead of 4 and 3"):
+            store.load_whole(GRAPH, "plants")
+    assert newest_file(store) == before
+    assert (store.versions(), store.counts(GRAPH.digest)) == ([], (0, 0))
+    assert store.load_whole(GRAPH, "plants")
+    assert store.counts(GRAPH.digest) == (4, 3)
+
+
+def test_a_version_begun_by_another_process_is_not_loaded_whole(
+    store: GraphStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.begin_version("plants", GRAPH)
+    monkeypatch.setattr(store.engine, "version", lambda _: None)  # asked before the other one began
+    assert not store.load_whole(GRAPH, "others")
+    (version,) = store.versions()
+    assert (version["ontology"], version["state"]) == ("plants", "loading")
+    assert store.counts(GRAPH.digest) == (0, 0)
+
+
 def test_an_open_reader_follows_the_writers_of_other_stores(loaded: GraphStore) -> None:
     assert loaded.current("plants") == GRAPH.digest
     with GraphStore(EmbeddedEngine(loaded.engine.file.folder)) as second:
