@@ -119,6 +119,16 @@ def test_a_worker_without_a_broker_starts_without_celery():
     fresh("import labelgrove.workers.worker", ("alembic", "celery", "kombu", "redis"))
 
 
+def test_the_service_starts_without_what_few_requests_need():
+    code = """
+    import labelgrove.service.running
+    few = ("labelgrove.ontology.graph", "labelgrove.ontology.readers", "labelgrove.report")
+    print([name for name in few if name in sys.modules])
+    """
+    heavy = ("alembic", "celery", "highspy", "matplotlib", "networkx", "numba", "pandas", "scipy", "sklearn")
+    assert fresh(code, heavy) == "[]\n"
+
+
 SCORE = """
 import sys
 import numpy as np
