@@ -3,6 +3,7 @@
 Each part imports only the parts listed below it. This holds for lazy imports too.
 
     client, refresh        the functions that users call
+    worker                 a process that runs units, until it is told to end
     app                    the Celery application
     celery_transport       how Celery carries the key of a unit
     running                claiming and computing units; the sweep that frees units of lost workers

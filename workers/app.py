@@ -10,14 +10,13 @@ variables (`ontology.settings`).
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
-import signal
 import threading
-import time
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NoReturn
+from typing import Any
 
 import celery
 import celery.signals
@@ -42,19 +41,13 @@ from labelgrove.workers.kinds import DEFAULT_QUEUE, queue_names
 from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.running.logs import configure_logging
 from labelgrove.workers.running.metrics import Metrics
-from labelgrove.workers.running.pool import Pool
 from labelgrove.workers.running.presence import Presence
+from labelgrove.workers.running.process import ENDING_S, await_database, end_on_sigterm
 from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 
-__all__ = ["make_app", "run_sweeper", "run_worker", "send_due"]
+__all__ = ["make_app", "run_celery_worker", "run_sweeper", "send_due"]
 
 logger = logging.getLogger(__name__)
-
-_DATABASE_S = 60.0
-"""Seconds for which a starting worker waits for its database, because servers may start at the same time."""
-
-_ENDING_S = 2.0
-"""Seconds that threads have to end once their process was told to; then it ends without them."""
 
 _TO_GIVE_BACK_S = 60
 """Seconds that a unit has after its time limit to give itself back; then its process is killed."""
@@ -132,27 +125,10 @@ def make_app(settings: Settings, *, lease_s: float = 60.0, sweep_s: float = 5.0)
     return app
 
 
-def run_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
-    """Run units until a signal ends this process.
-
-    If the settings name a broker, this process is a Celery worker; otherwise it runs units in threads.
-
-    Raises
-    ------
-    SettingsError, ServiceError
-        If the deployment is not fit for Celery workers; see
-        `workers.celery_transport.broker_check.check_deployment`.
-    MigrationError
-        If the database does not have the schema of this version of labelgrove.
-    KeyboardInterrupt
-        On SIGINT; a Celery worker first shuts down in its usual way.
-    """
-    if settings.broker_url is None:
-        configure_logging(settings.log_format, level=log_level)
-        _serve_here(settings, concurrency)
-        return
+def run_celery_worker(settings: Settings, *, concurrency: int | None = None, log_level: str = "INFO") -> None:
+    """Run a Celery worker until a signal ends this process; see `workers.worker.run_worker`."""
     check_deployment(settings, mend=True)
-    _await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
+    await_database(settings, before_waiting=partial(configure_logging, settings.log_format, level=log_level))
     arguments = ["worker", f"--loglevel={log_level}", "--without-gossip", "--without-mingle"]
     if settings.log_format == "json":
         arguments.insert(0, "--quiet")  # no banner among the log lines
@@ -164,6 +140,7 @@ def run_worker(settings: Settings, *, concurrency: int | None = None, log_level:
         told_by.append(sig)
 
     celery.signals.worker_shutting_down.connect(told)
+    gc.freeze()  # what was imported stays, here and in the children: nobody need look for garbage in it
     make_app(settings).worker_main(arguments)
     if "SIGINT" in told_by:  # a Celery worker treats it like any other signal to stop
         raise KeyboardInterrupt
@@ -177,13 +154,13 @@ def run_sweeper(settings: Settings, *, log_level: str = "INFO") -> None:
     Raises
     ------
     SettingsError, ServiceError, MigrationError, KeyboardInterrupt
-        As `run_worker`.
+        As `workers.worker.run_worker`.
     """
     if settings.broker_url is not None:
         check_deployment(settings, mend=True)
     configure_logging(settings.log_format, level=log_level)
-    signal.signal(signal.SIGTERM, _end)
-    _await_database(settings)
+    end_on_sigterm()
+    await_database(settings)
     window = 0 if settings.broker_url is None else WINDOW_PER_SLOT * (os.cpu_count() or 1)
     with contextlib.ExitStack() as stack:
         app = stack.enter_context(make_app(settings))
@@ -191,38 +168,9 @@ def run_sweeper(settings: Settings, *, log_level: str = "INFO") -> None:
         swept = None if metrics is None else stack.enter_context(metrics).swept
         sweeper = _sweeper(app, Presence(0), window=window, swept=swept)
         sweeper.start()
-        stack.callback(sweeper.stop, within_s=_ENDING_S)
+        stack.callback(sweeper.stop, within_s=ENDING_S)
         logger.info("ready: this process sweeps, and runs no units")
         threading.Event().wait()  # signals come to this thread, and must not interrupt a sweep
-
-
-def _serve_here(settings: Settings, concurrency: int | None) -> None:
-    """Run units in threads of this process until a signal arrives.
-
-    Then return unfinished units to the ledger.
-    """
-    signal.signal(signal.SIGTERM, _end)
-    with contextlib.ExitStack() as stack:
-        metrics = _metrics(settings)
-        swept = None if metrics is None else stack.enter_context(metrics).swept
-        _await_database(settings)
-        workspace = stack.enter_context(Workspace.open(settings))
-        pool = Pool(workspace, threads=concurrency, swept=swept)
-        logger.info("ready: units run in this process, %d at a time", pool.slots)
-        try:
-            pool.serve()
-        except (SystemExit, KeyboardInterrupt) as told:
-            if not pool.give_back(within_s=_ENDING_S):  # a unit of a single part never checks
-                if isinstance(told, SystemExit):
-                    logging.shutdown()
-                    os._exit(0)
-                stack.pop_all()  # after Ctrl-C, say how to continue, and wait for no thread
-            raise
-
-
-def _end(_number: int, _frame: Any) -> NoReturn:
-    """Handle SIGTERM by raising `SystemExit`, so that `with` blocks clean up before the process ends."""
-    raise SystemExit(0)
 
 
 def send_due(settings: Settings, ledger: Ledger) -> int:
@@ -239,7 +187,7 @@ class _Preflight(bootsteps.Step):  # type: ignore[misc]
         try:
             settings = worker.app.tasks[TASK].settings
             check_deployment(settings, mend=True)
-            _await_database(settings)
+            await_database(settings)
         except GroveError as error:
             raise SystemExit(f"labelgrove: {error}") from error
 
@@ -320,29 +268,6 @@ def _sweeper(
             presence.leave(workspace.engine)
 
     return Sweeper(once, period_s=task.sweep_s, leave=leave)
-
-
-def _await_database(settings: Settings, *, before_waiting: Callable[[], None] = lambda: None) -> None:
-    """Check that the database can be used; wait while it is unreachable.
-
-    If the database is still unreachable after `_DATABASE_S` seconds, its `ServiceError` is raised. Any other
-    error is raised at once, because waiting would not remove its cause. The connection that the check opened
-    is closed.
-    """
-    until, waiting = time.monotonic() + _DATABASE_S, False
-    while True:
-        try:
-            with Workspace.open(settings) as workspace:
-                workspace.engine.dispose()
-                return
-        except ServiceError as error:
-            if time.monotonic() >= until:
-                raise
-            if not waiting:
-                before_waiting()
-                logger.warning("waiting at most %.0f s for the database: %s", _DATABASE_S, error)
-            waiting = True
-        time.sleep(min(1.0, _DATABASE_S / 10))
 
 
 def _metrics(settings: Settings) -> Metrics | None:

@@ -71,7 +71,6 @@ def worker(
 
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")  # Celery reads it when imported: soft, bounded shutdown
     from labelgrove.ontology.settings import Settings
-    from labelgrove.workers.app import run_sweeper, run_worker
 
     if sweep_only and concurrency is not None:
         raise click.UsageError(
@@ -87,8 +86,12 @@ def worker(
         Settings.from_env(), **{name: value for name, value in given.items() if value is not None}
     )
     if sweep_only:
+        from labelgrove.workers.app import run_sweeper
+
         with resumable("workers sweep as well; go on with: grove worker --sweep-only"):
             run_sweeper(settings, log_level=log_level)
         return
+    from labelgrove.workers.worker import run_worker
+
     with resumable("other workers take over the units that were not finished; go on with: grove worker"):
         run_worker(settings, concurrency=concurrency, log_level=log_level)

@@ -114,6 +114,21 @@ def test_the_command_line_needs_nothing_of_the_http_service_and_says_so_when_it_
     assert "the HTTP service needs the package 'fastapi' of the extra 'web'" in said
 
 
+def test_a_worker_without_a_broker_starts_without_celery():
+    """It begins in much less time, and beside the HTTP service it begins at each start."""
+    fresh("import labelgrove.workers.worker", ("alembic", "celery", "kombu", "redis"))
+
+
+def test_the_service_starts_without_what_few_requests_need():
+    code = """
+    import labelgrove.service.running
+    few = ("labelgrove.ontology.graph", "labelgrove.ontology.readers", "labelgrove.report")
+    print([name for name in few if name in sys.modules])
+    """
+    heavy = ("alembic", "celery", "highspy", "matplotlib", "networkx", "numba", "pandas", "scipy", "sklearn")
+    assert fresh(code, heavy) == "[]\n"
+
+
 SCORE = """
 import sys
 import numpy as np

@@ -168,17 +168,17 @@ def test_a_worker_waits_for_a_database_that_starts_later(tmp_path, server):
 
 
 def test_a_worker_does_not_wait_for_ever_nor_for_what_waiting_does_not_mend(tmp_path, monkeypatch, server):
-    from labelgrove.workers import app
+    from labelgrove.workers.running import process
 
-    monkeypatch.setattr(app, "_DATABASE_S", 1.5)
+    monkeypatch.setattr(process, "_DATABASE_S", 1.5)
     away = settings_in(tmp_path / "home", database_url="postgresql://grove:made-up@127.0.0.1:1/grove")
     began = time.monotonic()
     with pytest.raises(ServiceError, match="check that it runs"):
-        app._await_database(away)
+        process.await_database(away)
     assert 1.5 <= time.monotonic() - began < patient(15)
     began = time.monotonic()
     with pytest.raises(MigrationError, match="grove db upgrade"):
-        app._await_database(dataclasses.replace(away, database_url=server.url))
+        process.await_database(dataclasses.replace(away, database_url=server.url))
     assert time.monotonic() - began < patient(1.5)
 
 

@@ -21,12 +21,13 @@ from labelgrove.ontology.errors import InputError, MigrationError, SettingsError
 from labelgrove.ontology.sql.database import create_engine, upgrade
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers import client
-from labelgrove.workers.app import make_app, run_worker
+from labelgrove.workers.app import make_app
 from labelgrove.workers.celery_transport.broker_check import check_broker
 from labelgrove.workers.celery_transport.tasks import sender
 from labelgrove.workers.celery_transport.transport import TASK
 from labelgrove.workers.kinds import DEFAULT_QUEUE
 from labelgrove.workers.ledger.states import State
+from labelgrove.workers.worker import run_worker
 from tests.integration.celery_worker import ROOT, CeleryWorker, environment
 from tests.integration.workers_support import PARTS, add_version, notes, registered, settings_in
 from tests.services import RedisServer, wait_until

@@ -8,8 +8,6 @@ from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import Response
 
 from labelgrove.ontology.errors import GroveError
-from labelgrove.ontology.readers.asking import FORMATS
-from labelgrove.ontology.readers.defectrules import RULES
 from labelgrove.service.access.identity import actor_of, needs
 from labelgrove.service.pages.rendering import PageRoute, command, document_of, render
 from labelgrove.service.problems import Problem, problem_document, problem_of
@@ -59,6 +57,10 @@ def send(
 
 
 def _page(request: Request, given: dict[str, Any], outcome: dict[str, Any] | None) -> Response:
+    # Not at the top: a service starts without the readers, which read in processes of their own.
+    from labelgrove.ontology.readers.asking import FORMATS
+    from labelgrove.ontology.readers.defectrules import RULES
+
     name = given["ontology"] or "NAME"
     typed = ["ingest", name, (outcome or {}).get("file", "FILE")]
     typed += [f"--{option}={given[option]}" for option in ("format", "direction") if given[option]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
@@ -11,13 +11,14 @@ from starlette.responses import HTMLResponse, Response
 from labelgrove.documents.jobs import describe_result
 from labelgrove.documents.labels import names_with_keys
 from labelgrove.ontology.errors import NotFoundError
-from labelgrove.report import Origin, Report, evaluation_report, to_html
-from labelgrove.report.experiment import experiment_report
 from labelgrove.service.access.identity import needs
 from labelgrove.service.pages.rendering import PageRoute, command
 from labelgrove.service.routes.jobs import JobId
 from labelgrove.service.state import Shared
 from labelgrove.workers.kinds import Description, JobResult
+
+if TYPE_CHECKING:
+    from labelgrove.report import Report
 
 __all__ = ["REPORTED", "router"]
 
@@ -39,11 +40,14 @@ _POLICY = "; ".join(
 
 
 def _of_experiment(_: JobResult, document: Mapping[str, Any]) -> Report:
+    from labelgrove.report.experiment import experiment_report
+
     return experiment_report(document)
 
 
 def _of_evaluation(result: JobResult, document: Mapping[str, Any]) -> Report:
     from labelgrove.adapter.evaluation.result import Evaluation
+    from labelgrove.report import Origin, evaluation_report
 
     facts = {"model": document["model"], "version of the ontology": document["ontology"]}
     facts |= {f"sha256 of {name}": sha256 for name, sha256 in document["inputs"].items() if sha256}
@@ -66,6 +70,8 @@ REPORTED = frozenset(_MAKERS)
 @router.get("/{job}/report")
 def show_report(shared: Shared, job: JobId) -> Response:
     """Show the report of an evaluation or experiment; its page has a policy of its own, for a frame."""
+    from labelgrove.report import to_html  # not at the top: a service starts without what few pages need
+
     _, result, shown = describe_result(shared.workspace, job)
     page = to_html(_report(result, shown))
     return HTMLResponse(page, headers={"Content-Security-Policy": _POLICY, "Cache-Control": "private"})

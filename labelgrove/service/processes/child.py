@@ -30,7 +30,7 @@ def end_with_parent() -> None:
 def _main() -> None:
     from labelgrove.ontology.errors import GroveError
     from labelgrove.ontology.settings import Settings, masked
-    from labelgrove.workers.app import run_worker
+    from labelgrove.workers.worker import run_worker
 
     end_with_parent()
     try:

@@ -22,7 +22,6 @@ from labelgrove.documents.reach import (
 from labelgrove.ontology.browse.names.search import LONGEST_QUERY
 from labelgrove.ontology.browse.pages import Page, cut
 from labelgrove.ontology.errors import ConflictError
-from labelgrove.ontology.graph.results import Links
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import actor_of, needs, require
 from labelgrove.service.kept.marking import MarkedLabels
@@ -210,6 +209,8 @@ def _document(opened: Opened, asked: Asked, found: Reach) -> dict[str, Any]:
 
 
 def _marked(opened: Opened, reach: Reach) -> MarkedLabels:
+    from labelgrove.ontology.graph.results import Links  # not at the top: it brings all of the graph
+
     links = [Links("OBSERVES", reach.observed, {}), Links("PICKS", reach.picked, {})]
     if reach.before is not None:
         before = members_of(reach.before)

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, File, Form, UploadFile
 from starlette.responses import JSONResponse, Response
 
-from labelgrove.ontology.readers.defectrules import policies_of
 from labelgrove.ontology.store.artifacts import check_name
 from labelgrove.service import schemas
 from labelgrove.service.access.identity import needs
@@ -40,6 +39,8 @@ class Reading:
         relation: Annotated[str | None, Form(description="Relation that makes the hierarchy.")] = None,
         language: Annotated[str | None, Form(description="Language of the preferred names.")] = None,
     ) -> None:
+        from labelgrove.ontology.readers.defectrules import policies_of  # it brings all readers
+
         options = {
             "format": format_,
             "direction": direction,

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from labelgrove.ontology.errors import ServiceError, SettingsError
-from labelgrove.workers.app import make_app, run_worker
+from labelgrove.workers.app import make_app
 from labelgrove.workers.celery_transport.broker_check import check_deployment
+from labelgrove.workers.worker import run_worker
 from tests.integration.workers_support import settings_in
 
 NOBODY = "redis://:hunter2@127.0.0.1:1/0"
