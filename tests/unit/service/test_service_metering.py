@@ -14,6 +14,7 @@ from labelgrove.ontology.errors import SettingsError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.service.app import make_app
+from labelgrove.service.limits import Limits
 from labelgrove.service.metering import Metered, ServiceMetrics
 from tests.unit.service.service_cases import URL, two_free_ports
 
@@ -61,6 +62,15 @@ def test_a_fault_before_the_route_is_counted_as_500(client, metrics, monkeypatch
     assert client.get("/v1/ontologies").status_code == 500
     assert counted(metrics) == {("none", "GET", "500"): 1}
     assert in_flight(metrics) == 0
+
+
+def test_what_is_refused_before_its_route_is_counted(tmp_path, metrics):
+    settings = Settings.from_env({"GROVE_HOME": str(tmp_path / "home")})
+    app = make_app(Workspace.open(settings), Limits(requests_per_second=1), metrics=metrics)
+    with TestClient(app, base_url=URL) as client:
+        said = [client.get("/about").status_code for _ in range(20)]
+    assert 429 in said
+    assert counted(metrics)["none", "GET", "429"] == said.count(429)
 
 
 def test_a_client_who_left_is_counted_as_499(metrics):
