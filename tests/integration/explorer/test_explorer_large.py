@@ -12,7 +12,7 @@ from labelgrove.workers.ledger.states import State
 from tests.benchmarks.graphs import LSHTC_EDGES, LSHTC_LABELS, category_graph
 from tests.integration.explorer.explorer_cases import PIXEL, name, selected
 
-pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.xdist_group("large explorer")]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 N_CHILDREN = 43_899
 """Children of the root, as many as one LSHTC label has."""
