@@ -501,7 +501,7 @@ class TestBothTogether:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
+@pytest.mark.parametrize("engine", ["embedded", pytest.param("neo4j", marks=[ONE_PROCESS, pytest.mark.slow])])
 def test_wordnet_is_read_back_with_its_digest(
     engine: str, wordnet_dir: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -25,7 +25,14 @@ HEARTBEAT_S = CONDITIONS.lease_s / 3
 NOTICED_S = patient(0.5)  # a unit looks out every 50 ms, and the test looks on at machines under load
 
 
-@pytest.mark.parametrize("points", [5, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize(
+    "points",
+    [
+        3,
+        pytest.param(5, marks=pytest.mark.slow),
+        pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+    ],
+)
 def test_a_cancelled_job_stops_at_once_and_ends_with_the_same_bytes(tmp_path: Path, points: int):
     rng = random.Random(SEED)
     slowest = 0.0

@@ -176,7 +176,8 @@ def show_a_summary(deployment: ProductDeployment, server: Neo4jServer, graph: La
 @pytest.mark.parametrize(
     ("labels", "imports", "kills", "seed"),
     [
-        (20_000, 1, 1, 121),
+        (5_000, 1, 1, 121),
+        pytest.param(20_000, 1, 1, 121, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
         pytest.param(325_000, 4, 5, 122, marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
     ],
 )

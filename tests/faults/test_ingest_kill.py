@@ -16,7 +16,7 @@ RANDOM_MOMENTS = 2
 LABELS = 5000
 
 
-@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=ONE_PROCESS)])
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=[ONE_PROCESS, pytest.mark.slow])])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     env = {"GROVE_HOME": str(tmp_path / "home")}
     if request.param == "neo4j":

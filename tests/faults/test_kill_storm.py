@@ -20,7 +20,7 @@ _NIGHTLY = [pytest.mark.slow, pytest.mark.timeout(1800)]
     ("faults", "database", "seed"),
     [
         (12, "PostgreSQL", 41),
-        pytest.param(30, "PostgreSQL", 41, marks=pytest.mark.slow),
+        pytest.param(30, "PostgreSQL", 41, marks=_NIGHTLY),
         pytest.param(200, "PostgreSQL", 42, marks=_NIGHTLY),
         pytest.param(200, "SQLite", 43, marks=_NIGHTLY),
     ],

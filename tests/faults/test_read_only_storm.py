@@ -24,7 +24,11 @@ _LARGE = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 @pytest.mark.parametrize(
     ("flips", "unit_s", "lease_s", "seed"),
-    [(3, 4.0, 3.0, 161), pytest.param(20, 12.0, 3.0, 162, marks=_LARGE)],
+    [
+        (2, 4.0, 3.0, 161),
+        pytest.param(3, 4.0, 3.0, 161, marks=_LARGE),
+        pytest.param(20, 12.0, 3.0, 162, marks=_LARGE),
+    ],
 )
 def test_a_database_that_turns_read_only_costs_no_work(
     tmp_path: Path, postgres_url: str, flips: int, unit_s: float, lease_s: float, seed: int

@@ -42,6 +42,7 @@ from labelgrove.workers.upkeep.backup import (
 )
 from labelgrove.workers.upkeep.restore import restore
 from tests.integration.workers_support import PARTS, plan_parts, registered
+from tests.sampled import sampled
 
 pytestmark = pytest.mark.long
 
@@ -94,7 +95,8 @@ def rows_in(url: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("here", "there"), [("sqlite", "sqlite"), ("sqlite", "postgresql"), ("postgresql", "sqlite")]
+    ("here", "there"),
+    sampled([("sqlite", "postgresql"), ("sqlite", "sqlite"), ("postgresql", "sqlite")], every=3),
 )
 def test_what_is_restored_answers_as_before(here, there, tmp_path, request, monkeypatch):
     def url(kind: str) -> str | None:

@@ -104,6 +104,7 @@ def test_ingest_build_score_and_query_on_servers(deployment, worker, tmp_path):
     assert secret not in log
 
 
+@pytest.mark.slow
 def test_the_same_commands_give_the_same_bundle_without_servers(deployment, worker, tmp_path):
     (tmp_path / "garden.csv").write_text(EDGES)
     kept = ("GROVE_HOME",)

@@ -12,17 +12,14 @@ from numpy.typing import NDArray
 
 from labelgrove.adapter import Adapter, build_bundle
 from labelgrove.ontology.labelgraph import LabelGraph
+from tests.sampled import sampled
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("compiled_scoring")]
 
 N_LABELS, N_OBSERVED, N_ROWS, AT_ONCE = 3_000, 120, 1_000_000, 20_000
 TOP = 5
 KINDS, LABELS = ("probabilities", "logits", "log_probabilities"), ("all", "leaves", "block")
-CASES = [  # each kind and each choice of labels once, and the other pairs where there is time
-    pytest.param(kind, labels, marks=() if KINDS.index(kind) == LABELS.index(labels) else pytest.mark.slow)
-    for kind in KINDS
-    for labels in LABELS
-]
+CASES = sampled(((kind, labels) for kind in KINDS for labels in LABELS), every=4)
 DTYPES = (np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.longdouble, ">f4", np.int32)
 
 

@@ -149,6 +149,7 @@ def test_a_process_ends_well_while_kernels_load(run, filled, tmp_path):
     assert run(HEAD + ENDED, tmp_path) == ""
 
 
+@pytest.mark.slow
 def test_the_end_waits_for_one_kernel_that_is_compiled_and_not_for_all(run, tmp_path):
     assert 1 <= int(run(ENDED_WHILE_IT_COMPILES, tmp_path, limit="ulimit -f 0")) <= 5
 
