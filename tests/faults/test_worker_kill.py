@@ -146,7 +146,11 @@ def test_a_node_whose_acknowledgement_was_lost_takes_further_messages(tmp_path: 
             (tmp_path / "second" / "go").touch()
             second = ask(workspace, tmp_path / "second")  # one slot, and it is taken
             with broker.client() as client_of_broker:
-                assert client_of_broker.llen(f"labelgrove:{DEFAULT_QUEUE}") == 1
+                wait_until(
+                    lambda: client_of_broker.llen(f"labelgrove:{DEFAULT_QUEUE}") == 1,
+                    deadline_s=30,
+                    what="the second message",
+                )
             broker.kill()
             (tmp_path / "first" / "go").touch()
             assert client.wait(workspace, first.id, timeout_s=60).state is State.DONE
