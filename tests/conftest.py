@@ -27,6 +27,7 @@ from tests.services import (
     S3Server,
     ServerProcess,
     ServiceMissingError,
+    patient,
 )
 from tests.services.postgres_server import create_database, drop_database
 
@@ -106,11 +107,22 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all tests that use Neo4j in one process if there are several (`-n 3`), since they empty it.
 
+    On a slow machine, all tests may take longer.
+
     Redis starts so fast that each process has its own, and PostgreSQL gives each test a separate database.
     """
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()):
             item.add_marker(ONE_PROCESS)
+        if patient(1) > 1:
+            _wait_longer(item)
+
+
+def _wait_longer(item: pytest.Item) -> None:
+    """Give a test as many times the usual time as this machine is slower."""
+    mark, option = item.get_closest_marker("timeout"), item.config.getoption("timeout")
+    limit_s = mark.args[0] if mark else option or item.config.getini("timeout")
+    item.add_marker(pytest.mark.timeout(patient(float(limit_s))), append=False)
 
 
 def _alone(request: pytest.FixtureRequest) -> None:

@@ -11,7 +11,10 @@ __all__ = ["sampled"]
 
 
 def sampled(cases: Iterable[tuple[Any, ...]], *, every: int) -> list[Any]:
-    """Return the arguments of each case as parameters of a test; all but each `every`-th are marked slow."""
+    """Return the arguments of each case as parameters of a test. Most are marked slow.
+
+    The first case, and every `every`-th after it, runs in continuous integration.
+    """
     return [
         pytest.param(*arguments, marks=() if i % every == 0 else pytest.mark.slow)
         for i, arguments in enumerate(cases)

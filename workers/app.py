@@ -140,7 +140,7 @@ def run_celery_worker(settings: Settings, *, concurrency: int | None = None, log
         told_by.append(sig)
 
     celery.signals.worker_shutting_down.connect(told)
-    gc.freeze()  # what was imported stays, here and in the children: nobody need look for garbage in it
+    gc.freeze()  # what was imported stays, here and in the children: the collector need not search it
     make_app(settings).worker_main(arguments)
     if "SIGINT" in told_by:  # a Celery worker treats it like any other signal to stop
         raise KeyboardInterrupt

@@ -59,7 +59,7 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
     Then return unfinished units to the ledger.
     """
     end_on_sigterm()
-    gc.freeze()  # what was imported stays: nobody need look for garbage in it, not even at the end
+    gc.freeze()  # what was imported stays: the collector need not search it, also not at the exit
     with contextlib.ExitStack() as stack:
         metrics = None if settings.metrics_port is None else Metrics(settings)
         swept = None if metrics is None else stack.enter_context(metrics).swept

@@ -134,7 +134,8 @@ def make_app(
     )
     app.state.shared = shared
     app.state.identity = identity = Identity(workspace, local=local)
-    # Not `include_router`, after which each application makes the checks of every route again.
+    # `include_router` would build every route again for each application, when its first request arrives.
+    # Options of the application, such as its dependencies, do not reach routes that are added like this.
     for routes in (
         service,
         everywhere,

@@ -67,7 +67,7 @@ def app_of_environment(host: str = "127.0.0.1", *, processes: int = 1) -> FastAP
     from labelgrove.workers.running.logs import configure_logging
     from labelgrove.workers.showing import bring_back
 
-    gc.freeze()  # what was imported stays: nobody need look for garbage in it, not even at the end
+    gc.freeze()  # what was imported stays: the collector need not search it, also not at the exit
     settings = Settings.from_env()
     configure_logging(settings.log_format, level=logging.WARNING)
     for telling in (audit, metricsport):

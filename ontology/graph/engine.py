@@ -14,7 +14,7 @@ from labelgrove.ontology.graph.namedqueries import query_text
 from labelgrove.ontology.graph.results import GraphResult
 from labelgrove.ontology.labelgraph import LabelGraph
 
-__all__ = ["Engine", "Progress", "Removal", "Run", "announcement", "shown_by"]
+__all__ = ["Engine", "MakeShown", "Progress", "Removal", "Run", "announcement", "shown_by"]
 
 Result = TypeVar("Result")
 
@@ -23,6 +23,9 @@ Run = Callable[..., Rows]
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) before each batch of some work; it ends the work by raising an error."""
+
+MakeShown = Callable[[], ShownAnnotations | None]
+"""Returns the annotations of a version, which are read only if it is called; None if it shows none."""
 
 Removal = tuple[str, Mapping[str, Any]]
 """A pair: the name of a query that removes at most ``$limit`` rows, and its parameters other than ``limit``.
@@ -124,9 +127,9 @@ class Engine(abc.ABC):
 
     # ---- operations with a default, which an engine may override -----------------------------------
 
-    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None) -> bool:
+    def load_whole(self, name: str, graph: LabelGraph, shown: MakeShown) -> bool:
         """Load a version that is absent in one write, if the engine can; see `GraphStore.load_whole`."""
-        del graph, name, shown
+        del name, graph, shown
         return False
 
     def run_named(self, name: str, /, **params: Any) -> Rows:

@@ -22,7 +22,7 @@ from labelgrove.ontology.errors import (
 from labelgrove.ontology.graph.annotationtables import ShownAnnotations
 from labelgrove.ontology.graph.answer import Rows
 from labelgrove.ontology.graph.cyphertokens import parameters
-from labelgrove.ontology.graph.engine import Engine, Progress, Run, announcement
+from labelgrove.ontology.graph.engine import Engine, MakeShown, Progress, Run, announcement
 from labelgrove.ontology.graph.labeltables import check_keys
 from labelgrove.ontology.graph.namedqueries import check_parameters
 from labelgrove.ontology.graph.results import GraphResult
@@ -125,7 +125,7 @@ class GraphStore:
         """Load batch `i` of `graph`; safe to repeat. `begin_version` must be called before."""
         self.engine.load_batch(graph, i)
 
-    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None = None) -> bool:
+    def load_whole(self, name: str, graph: LabelGraph, shown: MakeShown = lambda: None) -> bool:
         """Load a version that is absent, from `begin_version` to `mark_ready`, if one write can do it.
 
         Labels and edges are counted before the write ends. Readers therefore see nothing of the version, or
@@ -134,16 +134,17 @@ class GraphStore:
 
         Parameters
         ----------
-        graph, name
+        name, graph
             As for `begin_version`.
-        shown : ShownAnnotations, optional
-            The annotations of the version; by default it shows none.
+        shown : callable, optional
+            Returns the annotations of the version, and is called only if one write can do it; by default the
+            version shows none.
 
         Returns
         -------
         bool
-            False if the engine loads in several writes, or something of the version is there already; the
-            caller must then call the single steps.
+            False if the engine loads in several writes, the version is large, or something of it is there
+            already; the caller must then call the single steps.
 
         Raises
         ------
@@ -151,7 +152,7 @@ class GraphStore:
             As for `begin_version`.
         """
         check_keys(graph)
-        return self.engine.load_whole(graph, name, shown)
+        return self.engine.load_whole(name, graph, shown)
 
     def counts(self, digest: str) -> tuple[int, int]:
         """Count the labels and edges of a version in the graph."""

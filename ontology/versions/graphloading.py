@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from labelgrove.ontology.errors import (
@@ -85,7 +86,9 @@ def load(stores: Stores, lease: Lease, version: Version, steps: Steps) -> None:
     wanted, n_batches = (graph.n_labels, graph.n_edges), store.batch_count(graph)
     for attempt in ("as recorded", "afresh"):
         with steps.step("batches", n_batches):
-            whole = _load_batches(stores, lease, version, graph, n_batches, steps)
+            whole = n_batches == 1 and _load_whole(stores, lease, version, graph)
+            if not whole:
+                _load_batches(stores, lease, version, graph, n_batches, steps)
         with steps.step("counts"):
             found = wanted if whole else store.counts(version.digest)
             if found == wanted:
@@ -227,29 +230,32 @@ def _begin(store: GraphStore, name: str, graph: LabelGraph) -> bool:
     return store.begin_version(name, graph) == "ready" and store.counts(graph.digest) == wanted
 
 
-def _load_batches(
-    stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
-) -> bool:
-    """Load the batches that the catalog records as pending; none if the version is already complete.
+def _load_whole(stores: Stores, lease: Lease, version: Version, graph: LabelGraph) -> bool:
+    """Load the only batch of a version in one write, if it is pending; return whether that was done.
 
-    Return whether the graph store loaded the version in one write, which has also counted its labels and
-    edges, shown its annotations and marked it ready.
+    That write has also counted labels and edges, shown the annotations and marked the version ready.
     """
-    store, catalog = stores.graph, stores.catalog
-    pending = catalog.pending_batches(version)
+    pending = stores.catalog.pending_batches(version)
     if not pending:
         return False
-    if n_batches == 1:
-        catalog.renew(lease)  # a holder that lost the lease stops before it writes
-        if store.load_whole(graph, lease.name, readable_annotations(stores, graph)):
-            catalog.batch_done(lease, version, pending[0])
-            return True
-    if _begin(store, lease.name, graph):
+    stores.catalog.renew(lease)  # a holder that lost the lease stops before it writes
+    if not stores.graph.load_whole(lease.name, graph, partial(readable_annotations, stores, graph)):
         return False
+    stores.catalog.batch_done(lease, version, pending[0])
+    return True
+
+
+def _load_batches(
+    stores: Stores, lease: Lease, version: Version, graph: LabelGraph, n_batches: int, steps: Steps
+) -> None:
+    """Load the batches that the catalog records as pending; none if the version is already complete."""
+    store, catalog = stores.graph, stores.catalog
+    pending = catalog.pending_batches(version)
+    if not pending or _begin(store, lease.name, graph):
+        return
     for number in pending:
         catalog.renew(lease)  # a holder that lost the lease stops before it writes
         store.load_batch(graph, number)
         catalog.batch_done(lease, version, number)
         if number + 1 < n_batches:
             steps.report("batches", number + 1, n_batches)
-    return False

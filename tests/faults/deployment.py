@@ -193,17 +193,20 @@ class Deployment:
     def drain(self, *, deadline_s: float = DRAIN_S) -> float:
         """Wait until every job is done, or the deadline is over; return the seconds since the last fault."""
         with contextlib.suppress(TimeoutError):
-            left = self._last_fault + deadline_s - time.time()
             wait_until(
                 lambda: (
                     self.units(State.PENDING) + self.units(State.RUNNING) == 0
                     and all(self.ledger.job(job.id).finished for job in self.jobs)
                 ),
-                deadline_s=left,
+                deadline_s=self._left(deadline_s),
                 what="all jobs",
                 interval_s=0.2,
             )
         return time.time() - self._last_fault
+
+    def _left(self, deadline_s: float) -> float:
+        """Return what is left of a deadline that began with the last fault, as `wait_until` takes it."""
+        return deadline_s - (time.time() - self._last_fault) / patient(1)
 
     def breaches(self) -> list[str]:
         """Return every breach of the promise so far."""

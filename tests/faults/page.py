@@ -67,10 +67,8 @@ commit commits late), *no lease* (a message that is delivered twice is computed 
 job whose messages are lost is never done). With the fence in place, the late worker is told `lost`, both
 while another worker computes the unit and after that worker has finished.
 
-    make faults-small  # the small figures, which continuous integration runs as well
-    make faults        # the large figures, then this page; needs redis-server, PostgreSQL and Neo4j
-
-The small figures are part of every run of continuous integration.
+    make faults-small  # small forms, which continuous integration runs as well
+    make faults        # all figures, then this page; needs redis-server, PostgreSQL and Neo4j
 """
 
 _NOT_COVERED = """\

@@ -104,9 +104,13 @@ class ProductDeployment(Deployment):
         """Wait as `Deployment.drain` does, and also until the graph shows every result."""
         super().drain(deadline_s=deadline_s)
         if wanted := {job.id for job in self.jobs if _is_shown(job)}:
-            left = self._last_fault + deadline_s - time.time()
             with contextlib.suppress(TimeoutError):
-                wait_until(lambda: wanted <= self._shown(), deadline_s=left, what="results", interval_s=0.2)
+                wait_until(
+                    lambda: wanted <= self._shown(),
+                    deadline_s=self._left(deadline_s),
+                    what="results",
+                    interval_s=0.2,
+                )
         return time.time() - self._last_fault
 
     def breaches(self) -> list[str]:

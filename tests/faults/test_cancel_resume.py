@@ -20,9 +20,9 @@ from tests.services import patient, wait_until
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 
 SEED = 111
-CONDITIONS = Conditions(lease_s=3.0, unit_s=2.5)  # units outlast a heartbeat by far
+CONDITIONS = Conditions(lease_s=3.0, unit_s=patient(2.5))  # units outlast a heartbeat by far
 HEARTBEAT_S = CONDITIONS.lease_s / 3
-NOTICED_S = patient(0.5)  # a unit looks out every 50 ms, and the test looks on at machines under load
+NOTICED_S = 0.5  # a unit looks out every 50 ms, and the test looks on at machines under load
 
 
 @pytest.mark.parametrize(

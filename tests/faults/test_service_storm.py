@@ -46,6 +46,7 @@ WEIGHTS = (5, 4, 2, 2, 2, 1)
 PAUSE_S = (1.0, 4.0)
 RENEWED_S = 1.0
 SEEN_S = 30.0
+LONGEST_MORE_S = 180.0
 
 
 class GroveServer(ServerProcess):
@@ -219,7 +220,8 @@ def test_clients_outlive_every_process(
                 try:
                     for what in itertools.chain(rng.sample(KINDS, len(KINDS)), _further(rng)):
                         time.sleep(rng.uniform(*PAUSE_S))
-                        if time.monotonic() > until and _much(clients.told, seconds):
+                        late_s = time.monotonic() - until
+                        if late_s > 0 and (_much(clients.told, seconds) or late_s > LONGEST_MORE_S):
                             break
                         storm.strike(what)
                     clients.stop_submitting()
@@ -259,7 +261,7 @@ def test_clients_outlive_every_process(
 def _much(told: Told, seconds: int) -> bool:
     """Return whether clients got what a storm of this length has to let through.
 
-    On a slow machine the storm goes on until they have.
+    On a slow machine the storm goes on until they have, if that comes soon.
     """
     return told.scored[200] > 10 * seconds and len(told.accepted) > seconds / 10
 

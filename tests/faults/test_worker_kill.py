@@ -151,6 +151,7 @@ def test_a_node_whose_acknowledgement_was_lost_takes_further_messages(tmp_path: 
                     deadline_s=30,
                     what="the second message",
                 )
+            assert notes(tmp_path / "second" / "started") == []
             broker.kill()
             (tmp_path / "first" / "go").touch()
             assert client.wait(workspace, first.id, timeout_s=60).state is State.DONE

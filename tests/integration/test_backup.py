@@ -96,7 +96,7 @@ def rows_in(url: str) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("here", "there"),
-    sampled([("sqlite", "postgresql"), ("sqlite", "sqlite"), ("postgresql", "sqlite")], every=3),
+    sampled([("sqlite", "postgresql"), ("sqlite", "sqlite"), ("postgresql", "sqlite")], every=2),
 )
 def test_what_is_restored_answers_as_before(here, there, tmp_path, request, monkeypatch):
     def url(kind: str) -> str | None:

@@ -106,9 +106,9 @@ def test_a_rebuild_cut_short_goes_on_with_the_batches_that_are_left(workspace, m
         loaded.append((graph.digest, number))
         load_batch(graph, number)
 
-    def counted_whole(graph: LabelGraph, *rest: Any) -> bool:
+    def counted_whole(name: str, graph: LabelGraph, *rest: Any) -> bool:
         cut_short()
-        whole = load_whole(graph, *rest)
+        whole = load_whole(name, graph, *rest)
         if whole:
             loaded.append((graph.digest, 0))
         return whole

@@ -7,6 +7,7 @@ From the shell::
 
     python -m tests.services neo4j --print-url        # one server in the foreground, until Ctrl-C
     python -m tests.services run -- python -m pytest  # all three, and a command with their URLs
+    python -m tests.services time-scale               # how many times slower than usual this machine is
 """
 
 from tests.services.neo4j_server import Neo4jServer

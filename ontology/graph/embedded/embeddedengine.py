@@ -35,7 +35,15 @@ from labelgrove.ontology.graph.embedded.parquetfiles import (
     result_columns,
     write_parquet,
 )
-from labelgrove.ontology.graph.engine import Engine, Progress, Removal, Run, announcement, shown_by
+from labelgrove.ontology.graph.engine import (
+    Engine,
+    MakeShown,
+    Progress,
+    Removal,
+    Run,
+    announcement,
+    shown_by,
+)
 from labelgrove.ontology.graph.labeltables import edge_arrays, is_part, label_arrays, uid_array
 from labelgrove.ontology.graph.namedqueries import named_query, query_text
 from labelgrove.ontology.graph.results import GraphResult
@@ -49,6 +57,13 @@ Result = TypeVar("Result")
 _LABELS_TOGETHER = 25_000
 """Number of labels read at a time; even with the longest keys and names, they fit in the smallest pool."""
 _ALL_ROWS = 2**62
+
+_MOST_ROWS_AT_ONCE = 200_000
+"""Labels and edges of the largest version that is loaded, annotated and marked ready in one write.
+
+Opening the file takes longer than a step of a small version. A large one takes as long in steps, which hold
+the lock of the graph and the memory for its rows for a shorter time each.
+"""
 
 _COPY_NAMES = (
     "COPY Name FROM (LOAD FROM {} RETURN uid, version, text, folded, language, kind)",
@@ -130,16 +145,17 @@ class EmbeddedEngine(Engine):
                 for statement in copies:
                     fetch(connection, statement)
 
-    def load_whole(self, graph: LabelGraph, name: str, shown: ShownAnnotations | None) -> bool:
-        """Load a version that is absent, all in one generation; see `Engine.load_whole`."""
+    def load_whole(self, name: str, graph: LabelGraph, shown: MakeShown) -> bool:
+        """Load a version that is absent and not large, all in one generation; see `Engine.load_whole`."""
         digest, wanted = graph.digest, (graph.n_labels, graph.n_edges)
-        if self.version(digest) is not None:
+        if sum(wanted) > _MOST_ROWS_AT_ONCE or self.version(digest) is not None:
             return False
+        annotations = shown()
         with tempfile.TemporaryDirectory(prefix="labelgrove-") as folder:
             copies, n_rows = _label_copies(Path(folder), graph, name), sum(wanted)
-            if shown is not None:
-                copies += _annotation_copies(Path(folder), shown)
-                n_rows += _n_annotation_rows(shown)
+            if annotations is not None:
+                copies += _annotation_copies(Path(folder), annotations)
+                n_rows += _n_annotation_rows(annotations)
             with self.file.writing(n_rows) as connection:
                 run = _runner(connection)
                 if run("version", version=digest).rows or run("count_labels", version=digest).rows[0][0]:
@@ -154,8 +170,8 @@ class EmbeddedEngine(Engine):
                         f"{counted(held[1], 'edge')} of version {digest[:12]} instead of {wanted[0]:,} and "
                         f"{wanted[1]:,}; nothing was kept: run the command again"
                     )
-                if shown is not None:
-                    run("set_annotations", version=digest, annotations=shown.sha256)
+                if annotations is not None:
+                    run("set_annotations", version=digest, annotations=annotations.sha256)
                 run("mark_ready", version=digest)
         return True
 

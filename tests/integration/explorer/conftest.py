@@ -76,8 +76,9 @@ def browser():
 def visit(browser, served):
     """Return a function that opens a page, which may neither say a word nor ask another host.
 
-    It opens in a window of its own, or in that of the page `instead` of which it comes. With `refused`, the
-    page sends what is refused, which the browser says in the console.
+    It opens in a window of its own. With `instead`, it replaces that page in its window, and the options of
+    a window do not apply. With `refused`, the page sends what is refused, which the browser says in the
+    console.
     """
     address, _ = served
     contexts, said, asked = [], [], []

@@ -33,7 +33,7 @@ def languages(tmp_path_factory):
     return run(experiment, tmp_path_factory.mktemp("home"), settings=experiment.settings(quick=True))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_languages_are_judged_language_by_language(languages, tmp_path):
     document = write_result(tmp_path, languages.content)
     assert document["verdict"] == Verdict.HOLDS

@@ -96,7 +96,6 @@ class Program:
         return {path: path.read_bytes() for path in self.cache.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
 def test_two_processes_that_compile_two_types_at_once_never_read_the_code_of_each_other(
     tmp_path: Path,
 ) -> None:

@@ -127,10 +127,10 @@ def test_a_version_that_is_not_written_whole_leaves_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(store.engine, "_counted", lambda *_: (2, 3))
         with pytest.raises(ServiceError, match=r"wrote 2 labels and 3 edges .* instead of 4 and 3"):
-            store.load_whole(GRAPH, "plants")
+            store.load_whole("plants", GRAPH)
     assert newest_file(store) == before
     assert (store.versions(), store.counts(GRAPH.digest)) == ([], (0, 0))
-    assert store.load_whole(GRAPH, "plants")
+    assert store.load_whole("plants", GRAPH)
     assert store.counts(GRAPH.digest) == (4, 3)
 
 
@@ -139,7 +139,7 @@ def test_a_version_begun_by_another_process_is_not_loaded_whole(
 ) -> None:
     store.begin_version("plants", GRAPH)
     monkeypatch.setattr(store.engine, "version", lambda _: None)  # asked before the other one began
-    assert not store.load_whole(GRAPH, "others")
+    assert not store.load_whole("others", GRAPH)
     (version,) = store.versions()
     assert (version["ontology"], version["state"]) == ("plants", "loading")
     assert store.counts(GRAPH.digest) == (0, 0)

@@ -56,7 +56,6 @@ def store(folder: Path) -> Iterator[GraphStore]:
         yield store
 
 
-@pytest.mark.slow
 def test_what_is_larger_than_the_pool_is_read_and_compared(store: GraphStore, large: LabelGraph) -> None:
     digest = large.digest
     assert store.describe()["pool_mb"] == 64
@@ -75,7 +74,6 @@ def test_a_query_that_the_pool_cannot_hold_says_which_setting_helps(
     assert store.counts(large.digest) == (large.n_labels, large.n_edges)  # from a pool that is empty again
 
 
-@pytest.mark.slow
 def test_a_pool_that_earlier_queries_filled_is_emptied_once(
     store: GraphStore, large: LabelGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,10 +41,11 @@ def test_requests_that_wait_leave_threads_for_others(client):
     for _ in range(submitting._MOST_WAITING):
         assert submitting._waiting.acquire(blocking=False)
     try:
+        wait_s = min(60, int(patient(30)))
         began = time.monotonic()
-        answer = client.post("/v1/jobs", json=COVER, headers={"Prefer": "wait=30"})
+        answer = client.post("/v1/jobs", json=COVER, headers={"Prefer": f"wait={wait_s}"})
         assert (answer.status_code, answer.json()["state"]) == (202, "pending")
-        assert time.monotonic() - began < patient(15)
+        assert time.monotonic() - began < wait_s / 2
     finally:
         for _ in range(submitting._MOST_WAITING):
             submitting._waiting.release()
