@@ -6,7 +6,7 @@ FAULTS = tests/faults tests/stateful tests/integration/test_workers_contention.p
 test: ## what does not need long; servers that are missing are skipped
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 3 --dist loadgroup
 
-test-long: ## the rest of what continuous integration runs: twenty minutes
+test-long: ## the rest of what continuous integration runs: a quarter of an hour
 	$(PYTHON) -m tests.services run -- $(PYTHON) -m pytest -n 4 --dist loadgroup --durations 25 \
 		-m "(long or faults) and not (slow or bench or torch or jax or mlflow or lingua or recipes or browser or data)"
 
