@@ -122,7 +122,8 @@ def _wait_longer(item: pytest.Item) -> None:
     """Give a test as many times the usual time as this machine is slower."""
     mark, option = item.get_closest_marker("timeout"), item.config.getoption("timeout")
     limit_s = mark.args[0] if mark else option or item.config.getini("timeout")
-    item.add_marker(pytest.mark.timeout(patient(float(limit_s))), append=False)
+    if limit_s:
+        item.add_marker(pytest.mark.timeout(patient(float(limit_s))), append=False)
 
 
 def _alone(request: pytest.FixtureRequest) -> None:
