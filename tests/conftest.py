@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _wait_longer(item: pytest.Item) -> None:
-    """Give a test as many times the usual time as this machine is slower."""
+    """Multiply the time limit of a test by how many times slower this machine is."""
     mark, option = item.get_closest_marker("timeout"), item.config.getoption("timeout")
     limit_s = mark.args[0] if mark else option or item.config.getini("timeout")
     if limit_s:

@@ -10,7 +10,6 @@ variables (`ontology.settings`).
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import os
 import threading
@@ -42,7 +41,7 @@ from labelgrove.workers.ledger.ledger import Ledger
 from labelgrove.workers.running.logs import configure_logging
 from labelgrove.workers.running.metrics import Metrics
 from labelgrove.workers.running.presence import Presence
-from labelgrove.workers.running.process import ENDING_S, await_database, end_on_sigterm
+from labelgrove.workers.running.process import ENDING_S, await_database, end_on_sigterm, exempt_imports
 from labelgrove.workers.running.sweeper import WINDOW_PER_SLOT, Sweeper, dispatch, sweep
 
 __all__ = ["make_app", "run_celery_worker", "run_sweeper", "send_due"]
@@ -140,7 +139,7 @@ def run_celery_worker(settings: Settings, *, concurrency: int | None = None, log
         told_by.append(sig)
 
     celery.signals.worker_shutting_down.connect(told)
-    gc.freeze()  # what was imported stays, here and in the children: the collector need not search it
+    exempt_imports()
     make_app(settings).worker_main(arguments)
     if "SIGINT" in told_by:  # a Celery worker treats it like any other signal to stop
         raise KeyboardInterrupt
@@ -164,7 +163,7 @@ def run_sweeper(settings: Settings, *, log_level: str = "INFO") -> None:
     window = 0 if settings.broker_url is None else WINDOW_PER_SLOT * (os.cpu_count() or 1)
     with contextlib.ExitStack() as stack:
         app = stack.enter_context(make_app(settings))
-        metrics = _metrics(settings)
+        metrics = Metrics.of(settings, guard=_no_fork)
         swept = None if metrics is None else stack.enter_context(metrics).swept
         sweeper = _sweeper(app, Presence(0), window=window, swept=swept)
         sweeper.start()
@@ -217,7 +216,7 @@ class _Measuring(bootsteps.StartStopStep):  # type: ignore[misc]
 
     def create(self, worker: Any) -> Metrics | None:
         """Return the metrics server, which Celery starts and stops; None if the settings name no port."""
-        metrics = worker.metrics = _metrics(worker.app.tasks[TASK].settings)
+        metrics = worker.metrics = Metrics.of(worker.app.tasks[TASK].settings, guard=_no_fork)
         return metrics
 
     def start(self, worker: Any) -> None:
@@ -268,10 +267,6 @@ def _sweeper(
             presence.leave(workspace.engine)
 
     return Sweeper(once, period_s=task.sweep_s, leave=leave)
-
-
-def _metrics(settings: Settings) -> Metrics | None:
-    return None if settings.metrics_port is None else Metrics(settings, guard=_no_fork)
 
 
 @cache

@@ -7,7 +7,6 @@ worker needs to start.
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import os
 
@@ -16,7 +15,7 @@ from labelgrove.ontology.versions.workspace import Workspace
 from labelgrove.workers.running.logs import configure_logging
 from labelgrove.workers.running.metrics import Metrics
 from labelgrove.workers.running.pool import Pool
-from labelgrove.workers.running.process import ENDING_S, await_database, end_on_sigterm
+from labelgrove.workers.running.process import ENDING_S, await_database, end_on_sigterm, exempt_imports
 
 __all__ = ["run_worker"]
 
@@ -59,9 +58,9 @@ def _serve_here(settings: Settings, concurrency: int | None) -> None:
     Then return unfinished units to the ledger.
     """
     end_on_sigterm()
-    gc.freeze()  # what was imported stays: the collector need not search it, also not at the exit
+    exempt_imports()
     with contextlib.ExitStack() as stack:
-        metrics = None if settings.metrics_port is None else Metrics(settings)
+        metrics = Metrics.of(settings)
         swept = None if metrics is None else stack.enter_context(metrics).swept
         await_database(settings)
         workspace = stack.enter_context(Workspace.open(settings))

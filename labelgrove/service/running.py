@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import gc
 import ipaddress
 import logging
 import re
@@ -65,9 +64,10 @@ def app_of_environment(host: str = "127.0.0.1", *, processes: int = 1) -> FastAP
     `host` is the address on which the server listens, and `processes` the number of them.
     """
     from labelgrove.workers.running.logs import configure_logging
+    from labelgrove.workers.running.process import exempt_imports
     from labelgrove.workers.showing import bring_back
 
-    gc.freeze()  # what was imported stays: the collector need not search it, also not at the exit
+    exempt_imports()
     settings = Settings.from_env()
     configure_logging(settings.log_format, level=logging.WARNING)
     for telling in (audit, metricsport):

@@ -16,7 +16,7 @@ from labelgrove.ontology.store.disk_faults import disk_advice
 __all__ = ["SCORE", "UPLOAD", "no_room", "remove_left_over", "temporary_file"]
 
 SCORE, UPLOAD = "grove-score-", "grove-upload-"
-"""Beginnings of names of folders, by what their files are for."""
+"""Prefixes of the names of temporary folders, by what their files are for."""
 
 _OLD_S = 24 * 3600
 """Seconds after which no file is being read any more."""

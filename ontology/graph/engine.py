@@ -165,7 +165,7 @@ class Engine(abc.ABC):
         return "" if found == digest else f"the stored graph has digest {found}"
 
 
-def announcement(graph: LabelGraph, name: str) -> dict[str, Any]:
+def announcement(name: str, graph: LabelGraph) -> dict[str, Any]:
     """Return the parameters of ``begin_version``, which records that `graph` is being loaded for `name`."""
     return {
         "version": graph.digest,

@@ -114,7 +114,7 @@ class GraphStore:
         found = self.engine.version(graph.digest)
         if found:
             return str(found["state"])
-        self.engine.transact(lambda run: run("begin_version", **announcement(graph, name)))
+        self.engine.transact(lambda run: run("begin_version", **announcement(name, graph)))
         return "loading"
 
     def batch_count(self, graph: LabelGraph) -> int:

@@ -113,7 +113,7 @@ async def core_share(server: psutil.Process, waited: Any) -> float:
 
 
 async def end_units(ledger: Ledger, seconds: float, commits: list[tuple[float, int]]) -> None:
-    """End one unit after the other, and note when each was committed."""
+    """Finish the units one by one, and note when each was committed."""
     end = time.monotonic() + seconds
     for n, key in enumerate(ledger.claimable(JOB, limit=100_000), start=1):
         if time.monotonic() > end:

@@ -35,7 +35,14 @@ from tests.faults.product_deployment import ProductDeployment
 from tests.faults.service_clients import Clients, Told
 from tests.faults.trial_kind import Conditions
 from tests.integration.celery_worker import ROOT, environment
-from tests.services import Neo4jServer, PostgresServer, ServerProcess, ServiceError, wait_until
+from tests.services import (
+    Neo4jServer,
+    PostgresServer,
+    ServerProcess,
+    ServiceError,
+    patient,
+    wait_until,
+)
 
 pytestmark = [pytest.mark.faults, pytest.mark.services]
 
@@ -46,7 +53,7 @@ WEIGHTS = (5, 4, 2, 2, 2, 1)
 PAUSE_S = (1.0, 4.0)
 RENEWED_S = 1.0
 SEEN_S = 30.0
-LONGEST_MORE_S = 180.0
+LONGEST_MORE_S = patient(180.0)
 
 
 class GroveServer(ServerProcess):

@@ -74,6 +74,11 @@ class Metrics(MetricsPort):
         )
         self.registry.register(_LedgerCollector(settings, guard or contextlib.nullcontext()))
 
+    @classmethod
+    def of(cls, settings: Settings, *, guard: AbstractContextManager[Any] | None = None) -> Metrics | None:
+        """Return the metrics of a deployment; None if its settings name no port for them."""
+        return None if settings.metrics_port is None else cls(settings, guard=guard)
+
     def swept(self, expiries: int) -> None:
         """Record a finished sweep, and how many leases had expired."""
         self._expiries.inc(expiries)

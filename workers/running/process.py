@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import time
@@ -12,7 +13,7 @@ from labelgrove.ontology.errors import ServiceError
 from labelgrove.ontology.settings import Settings
 from labelgrove.ontology.versions.workspace import Workspace
 
-__all__ = ["ENDING_S", "await_database", "end_on_sigterm"]
+__all__ = ["ENDING_S", "await_database", "end_on_sigterm", "exempt_imports"]
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,14 @@ def await_database(settings: Settings, *, before_waiting: Callable[[], None] = l
                 logger.warning("waiting at most %.0f s for the database: %s", _DATABASE_S, error)
             waiting = True
         time.sleep(min(1.0, _DATABASE_S / 10))
+
+
+def exempt_imports() -> None:
+    """Exempt what was imported so far from garbage collection.
+
+    It stays until the process ends, and searching it would take time, at the exit too.
+    """
+    gc.freeze()
 
 
 def end_on_sigterm() -> None:

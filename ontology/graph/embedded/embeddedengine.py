@@ -160,7 +160,7 @@ class EmbeddedEngine(Engine):
                 run = _runner(connection)
                 if run("version", version=digest).rows or run("count_labels", version=digest).rows[0][0]:
                     return False  # another process loads it, or labels without a version are in the way
-                run("begin_version", **announcement(graph, name))
+                run("begin_version", **announcement(name, graph))
                 for statement in copies:
                     fetch(connection, statement)
                 held = self._counted(digest, connection.database)

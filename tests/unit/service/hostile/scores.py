@@ -84,7 +84,7 @@ def _arrow(columns: dict[str, Any], compression: str | None = None) -> bytes:
 
 
 def _announcing(data: bytes, old: int, new: int) -> bytes:
-    """Return a file that announces `new` of something where it announced `old`."""
+    """Return a file whose header says `new` where it said `old`."""
     return data.replace(struct.pack("<q", old), struct.pack("<q", new))
 
 
